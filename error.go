@@ -57,6 +57,9 @@ type Error struct {
 	Current Revision
 	// Operation holds the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
+	// Line and Column say where in a body that is not JSON, or a model that is not YAML, the mistake is: from 1, columns in code
+	// points; 0 for any other error.
+	Line, Column int
 	// Oldest holds the oldest position from which the feed can be read, on StoreChanged and PositionGone.
 	Oldest *Bookmark
 	// Problems lists all mistakes where there can be several, as in models and patches.
@@ -73,17 +76,29 @@ type Error struct {
 type Problem struct {
 	Path   string `json:"path"`
 	Detail string `json:"detail"`
+	// Line and Column say where in the text of a model the member at Path stands, as those of an Error do; 0 for not known.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 	// Key is the document at Path, and Target another one that Detail names; zero for none. Without an ID, Key is a collection whose
 	// documents Detail counts. Whoever may not read them is not told.
 	Key    Key `json:"-"`
 	Target Key `json:"-"`
 }
 
+// String returns the place and the detail.
+func (p Problem) String() string {
+	s := strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
+	if p.Line > 0 {
+		s = fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, s)
+	}
+	return s
+}
+
 // Error returns everything that the error says, its cause included. It is meant for logs.
 func (e *Error) Error() string {
 	s := string(e.Code) + ": " + e.Detail()
 	for _, p := range e.Problems {
-		s += "\n  " + p.Path + ": " + p.Detail
+		s += "\n  " + p.String()
 	}
 	if e.Err != nil && !strings.Contains(s, e.Err.Error()) {
 		s += ": " + e.Err.Error()

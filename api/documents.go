@@ -21,8 +21,9 @@ func (d *documents) open(c echo.Context) view.View { return d.views.Open(rightsO
 
 // DocumentWriter decides about writes of documents.
 type DocumentWriter interface {
-	// Prepare checks what can be checked of an operation without knowing what is stored, the rights of who asks for it first.
-	Prepare(op *writer.Operation, by *access.Rights) error
+	// Prepare checks what can be checked of an operation without knowing what is stored, the rights of who asks for it first. After
+	// the start it waits until the model is known.
+	Prepare(ctx context.Context, op *writer.Operation, by *access.Rights) error
 	// Parsing says that a body is about to be parsed, and waits while as much is parsed as may be at a time.
 	Parsing(body []byte) (done func())
 	// Write stores one operation: see writer.Writer.Write.

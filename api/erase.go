@@ -54,8 +54,6 @@ const (
 	maxEraseBody   = 8 << 20   // of a request for documents, in bytes
 	maxMembersBody = 256 << 10 // of one for a document in the path
 	maxFindBody    = 8 << 10
-	maxFindText    = 1000 // in bytes
-	maxFound       = 1000 // documents
 	maxErasures    = 1000 // that a list tells, the newest
 )
 
@@ -269,8 +267,8 @@ func (s *erasures) find(c echo.Context) error {
 	if err := s.bodies.readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"text"}, size: maxFindBody}); err != nil {
 		return err
 	}
-	if n := len(asked.Text); n == 0 || n > maxFindText || !utf8.ValidString(asked.Text) {
-		return fanfold.Errorf(fanfold.Invalid, `member "text" has %d bytes: give a text of 1 to %d`, n, maxFindText)
+	if n := len(asked.Text); n == 0 || n > reports.MaxFindText || !utf8.ValidString(asked.Text) {
+		return fanfold.Errorf(fanfold.Invalid, `member "text" has %d bytes: give a text of 1 to %d`, n, reports.MaxFindText)
 	}
 	if err := s.fresh.await(c); err != nil {
 		return err
@@ -280,7 +278,7 @@ func (s *erasures) find(c echo.Context) error {
 		return err
 	}
 	defer leave()
-	found, more, err := s.finder.FindText(c.Request().Context(), asked.Text, maxFound)
+	found, more, err := s.finder.FindText(c.Request().Context(), asked.Text, reports.MaxFound)
 	s.logger.Info("a text was looked for", "by", rightsOf(c).String(), "documents", len(found), "refused", fanfold.CodeOf(err))
 	if err != nil {
 		return err

@@ -64,6 +64,9 @@ type problem struct {
 	Revision fanfold.Revision  `json:"revision,omitempty"`
 	// Operation holds the index of the transaction's operation at fault, from 0; nil for none.
 	Operation *int `json:"operation,omitempty"`
+	// Line and Column say where a body is not JSON, or a model not YAML; 0 for any other problem.
+	Line   int `json:"line,omitempty"`
+	Column int `json:"column,omitempty"`
 	// Oldest holds the oldest position from which the feed can be read; nil where that is not the problem.
 	Oldest *fanfold.Bookmark `json:"oldest,omitempty"`
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
@@ -135,7 +138,7 @@ func problemFor(e *fanfold.Error) problem {
 	if status == 0 {
 		return problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: http.StatusInternalServerError, Detail: "The details are in the server's log."}
 	}
-	return problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Oldest: e.Oldest}
+	return problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Line: e.Line, Column: e.Column, Oldest: e.Oldest}
 }
 
 // foreign translates an error of Echo or net/http. It returns Internal for any that it does not know.

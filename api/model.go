@@ -136,7 +136,7 @@ func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*repl
 	result, err := m.models.writer.PutModel(ctx, req)
 	m.leave()
 	if err != nil {
-		return nil, err
+		return nil, modelfile.Locate(err, req.Source, m.within())
 	}
 	result.Preview = m.seen.Preview(result.Preview)
 	result.Preview.Position = m.models.positions.mark(result.Preview.Position.Position)
@@ -147,6 +147,14 @@ func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*repl
 		return m.proposed(ctx, result)
 	}
 	return m.applied(ctx, result.Applied, result.Preview), nil
+}
+
+// within returns the path in the model of what the body declares, "" for all of it.
+func (m *modelChange) within() string {
+	if part := m.req.Part; part != nil && part.Collection != "" {
+		return "collections." + part.Collection
+	}
+	return ""
 }
 
 // answer returns the answer to a model that event seq applies, or announces.

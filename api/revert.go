@@ -73,7 +73,7 @@ func (d *documents) leaveAsItIs(c echo.Context, op *writer.Operation, body []byt
 	asked := w.request.DryRun
 	w.request.DryRun, w.request.Key = true, fanfold.IdempotencyKey{}
 	op.Strict = w.prefer.strict
-	if err := d.writer.Prepare(op, w.request.By); err != nil {
+	if err := d.writer.Prepare(c.Request().Context(), op, w.request.By); err != nil {
 		return err
 	}
 	result, err := d.writer.Write(c.Request().Context(), op, w.request)

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -39,7 +40,7 @@ func (d *documents) transact(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ops, err := d.operations(body, w.prefer.strict, w.request.By)
+	ops, err := d.operations(c.Request().Context(), body, w.prefer.strict, w.request.By)
 	if err != nil {
 		return err
 	}
@@ -54,8 +55,8 @@ func (d *documents) transact(c echo.Context) error {
 }
 
 // operations reads and prepares the operations in a transaction's body, which a principal asks for. Errors are Forbidden, Invalid,
-// Unprocessable and TooLarge; their Operation is the index of the one at fault.
-func (d *documents) operations(body []byte, strict bool, by *access.Rights) ([]*writer.Operation, error) {
+// Unprocessable, TooLarge and Unavailable; their Operation is the index of the one at fault.
+func (d *documents) operations(ctx context.Context, body []byte, strict bool, by *access.Rights) ([]*writer.Operation, error) {
 	if err := writer.CheckDepth(body, d.maxDepth+transactionDepth); err != nil {
 		return nil, err
 	}
@@ -70,7 +71,7 @@ func (d *documents) operations(body []byte, strict bool, by *access.Rights) ([]*
 	ops := make([]*writer.Operation, 0, count)
 	seen, made := make(map[fanfold.Key]int, count), namedOperations{}
 	for _, text := range list {
-		op, err := d.operation(text, strict, made, by)
+		op, err := d.operation(ctx, text, strict, made, by)
 		if err == nil {
 			if at, twice := seen[op.Key]; twice {
 				err = fanfold.Errorf(fanfold.Unprocessable, "document %s is in operation %d already; a transaction has each document once", op.Key, at)
@@ -94,7 +95,7 @@ var operationMembers = map[writer.OperationKind][]string{
 
 // operation reads and prepares one operation. made holds the operations that have names so far, and gets this
 // one. by are the rights of who asks for it. Errors are Forbidden, Invalid, Unprocessable, TooLarge and UnknownCollection.
-func (d *documents) operation(text []byte, strict bool, made namedOperations, by *access.Rights) (*writer.Operation, error) {
+func (d *documents) operation(ctx context.Context, text []byte, strict bool, made namedOperations, by *access.Rights) (*writer.Operation, error) {
 	t, err := jsondoc.Outline(text, maxMembers)
 	if err != nil { // it is JSON
 		return nil, fanfold.Errorf(fanfold.Invalid, "it has more than %d members, which no operation has", maxMembers)
@@ -129,7 +130,7 @@ func (d *documents) operation(text []byte, strict bool, made namedOperations, by
 			return nil, err
 		}
 	}
-	err = d.writer.Prepare(op, by)
+	err = d.writer.Prepare(ctx, op, by)
 	if err == nil && names.as != "" {
 		made[names.as] = op
 	}

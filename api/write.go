@@ -23,7 +23,7 @@ const (
 )
 
 // writeParameters lists the query parameters that every write of documents takes.
-var writeParameters = []string{"dryRun", "allowFanout"}
+var writeParameters = []string{"dryRun", "examples", "allowFanout"}
 
 // write holds what one request asks to be written, and how it wants to be answered.
 type write struct {
@@ -56,6 +56,12 @@ func (d *documents) newWrite(c echo.Context, op *writer.Operation, body []byte) 
 		return nil, err
 	}
 	w.request.DryRun = w.request.DryRun || dry
+	if w.request.Examples, err = params.Int(c.QueryParams(), "examples", 0, 0, model.MaxExamples); err != nil {
+		return nil, err
+	}
+	if !w.request.DryRun && c.QueryParams().Has("examples") {
+		return nil, fanfold.Errorf(fanfold.Invalid, "examples goes with dryRun=true: a write that is stored shows its changes in the feed")
+	}
 	w.request.AllowFanout, err = params.Bool(c.QueryParams(), "allowFanout")
 	return w, err
 }
@@ -137,7 +143,7 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 		return err
 	}
 	op.Strict = w.prefer.strict
-	if err := d.writer.Prepare(op, w.request.By); err != nil {
+	if err := d.writer.Prepare(c.Request().Context(), op, w.request.By); err != nil {
 		return err
 	}
 	result, err := d.writer.Write(c.Request().Context(), op, w.request)
@@ -234,6 +240,7 @@ func (d *documents) deleteStep(c echo.Context, op *writer.Operation) error {
 type dryRunResult struct {
 	Writes []dryRunWrite `json:"writes"` // what would be stored
 	*model.Fanout
+	Examples []model.Example `json:"examples,omitzero"` // nil where they are not asked for
 }
 
 type dryRunWrite struct {
@@ -249,6 +256,9 @@ func (d *documents) answerDryRun(c echo.Context, dry *writer.DryRun) error {
 	out := dryRunResult{Writes: make([]dryRunWrite, len(writes)), Fanout: seen.Fanout(dry.Fanout)}
 	for i, w := range writes {
 		out.Writes[i] = dryRunWrite{w.Event.Kind, w.Event.Key.Collection, w.Event.Key.ID}
+	}
+	if c.QueryParams().Has("examples") {
+		out.Examples = append([]model.Example{}, out.Fanout.Examples...)
 	}
 	out.Position = d.positions.mark(out.Position.Position)
 	header := c.Response().Header()

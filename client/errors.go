@@ -77,6 +77,8 @@ type Error struct {
 	ETag     string
 	// Operation is the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
+	// Line and Column say where a body is not JSON, or a model not YAML: from 1, columns in code points; 0 of any other problem.
+	Line, Column int
 	// Suggest is a merge patch for PatchModel that declares the index which a query needs, with NeedsIndex; nil where no index
 	// would help.
 	Suggest json.RawMessage
@@ -93,13 +95,25 @@ type Error struct {
 type Problem struct {
 	Path   string `json:"path"`
 	Detail string `json:"detail"`
+	// Line and Column say where in the text of a model the mistake is, from 1, columns in code points; 0 where nobody says.
+	Line   int `json:"line"`
+	Column int `json:"column"`
+}
+
+// String returns the place and the detail.
+func (p Problem) String() string {
+	s := strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
+	if p.Line > 0 {
+		s = fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, s)
+	}
+	return s
 }
 
 // Error returns the code, the detail and the problems.
 func (e *Error) Error() string {
 	s := string(e.Code) + ": " + e.Detail
 	for _, p := range e.Problems {
-		s += "\n  " + strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
+		s += "\n  " + p.String()
 	}
 	return s
 }
@@ -151,6 +165,7 @@ func parseProblem(text []byte) (e *Error, ok bool) {
 		Problems            []Problem
 		Revision            uint64
 		Operation           *int
+		Line, Column        int
 		Suggest             json.RawMessage
 	}
 	var members map[string]json.RawMessage
@@ -162,5 +177,5 @@ func parseProblem(text []byte) (e *Error, ok bool) {
 		return nil, false
 	}
 	return &Error{Code: Code(code), Title: p.Title, Detail: p.Detail, Problems: p.Problems, Revision: p.Revision,
-		Operation: p.Operation, Suggest: p.Suggest, Members: members}, true
+		Operation: p.Operation, Line: p.Line, Column: p.Column, Suggest: p.Suggest, Members: members}, true
 }

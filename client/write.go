@@ -88,6 +88,11 @@ func FoldWithin(d time.Duration) WriteOption {
 // DryRun writes nothing. Written.Body tells what would be stored, and how many derived changes that would cause.
 func DryRun() WriteOption { return func(r *request) { r.query.Set("dryRun", "true") } }
 
+// Examples makes a DryRun show so many of the derived changes, at most 20: the first of each rule, then others.
+func Examples(n int) WriteOption {
+	return func(r *request) { r.query.Set("examples", strconv.Itoa(n)) }
+}
+
 // AllowFanout writes also what changes more documents than the model's fanout.limit.
 func AllowFanout() WriteOption { return func(r *request) { r.query.Set("allowFanout", "true") } }
 

@@ -357,9 +357,13 @@ func (s *search) list(doc *searchedDocument, m *Message, ev *fanfold.Event, payl
 
 // add adds a message to what is found.
 func (s *search) add(doc *searchedDocument, m *Message, ev *fanfold.Event, payload []byte) {
-	s.found = append(s.found, foundMessage{doc.index, fanfold.Substitute{Seq: m.Seq, Time: m.Time, Subject: m.Subject, Claim: payload == nil,
+	subject := m.Subject
+	if payload == nil { // a claim's has a hash of its value
+		subject = s.log.sub.fence()
+	}
+	s.found = append(s.found, foundMessage{doc.index, fanfold.Substitute{Seq: m.Seq, Time: m.Time, Subject: subject, Claim: payload == nil,
 		Tx: ev.Tx, KeyHash: ev.IdempotencyKey.Hash, Actor: ev.Actor, Payload: payload}})
-	s.bytes += len(payload) + len(m.Subject)
+	s.bytes += len(payload) + len(subject)
 }
 
 // substituteBytes is more than an erase event has of a message besides its subject and payload, its actor and its ids.

@@ -12,7 +12,7 @@ import (
 )
 
 // Unerased returns how many messages are still there that an erasure in force lists. residue says that a server outside may have the bytes of
-// purged ones besides. They are in the file in which the last purge ended, until a later purge passes it. Of an embedded server residue says that
+// purged ones besides. They are in the file in which the last purge before an erasure ended, until a later purge passes that file. Of an embedded server residue says that
 // a file has events from before the log's base. It blocks for two round trips. The error is Unavailable.
 func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err error) {
 	if err := l.askBase(ctx, l.lastBySubject); err != nil {
@@ -31,11 +31,10 @@ func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err e
 	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
 	messages = int64(listed - min(listed, s.Erased))
 	base := l.Base().Seq
-	c, at := l.Compaction()
 	switch e := l.opt.Embedded; {
 	case base == 0:
 	case e == nil:
-		residue = c != nil && at < t.lastD
+		residue = t.base != nil && mayShareBlock(t.base.Seq, base)
 	default:
 		first, err := e.BlockStart(l.opt.Database, base+1)
 		if err != nil {
@@ -45,6 +44,12 @@ func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err e
 	}
 	return messages, residue, nil
 }
+
+// blockMessages is at least how many messages are in a file of a server: 8 MiB of the smallest.
+const blockMessages = 8 << 20 / 60
+
+// mayShareBlock tells whether a server's file in which one purge ended may be that in which a later one did. No client can see where files end.
+func mayShareBlock(before, after uint64) bool { return after < before+blockMessages }
 
 // EraseMessages deletes what the erasures in force list, so that their servers' files do not have it any more. With an embedded server it also deletes
 // what is there of events before the log's base. also names messages of other streams of an embedded server that go with them. progress is told of how
@@ -120,7 +125,10 @@ func (l *Log) rewriteFiles(ctx context.Context, also map[string]func(seq uint64)
 	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
 	progress(0, listed)
 	for more := true; more; {
-		var err error
+		err := l.opt.Embedded.ProbeSpace() // for without space the server would not be started again
+		if err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "the log's disk is full (%s), and what is erased stays in its files until there are %d MiB", causeOf(err.Error()), ProbeBytes>>20)
+		}
 		if more, err = l.opt.Embedded.Rewrite(ctx, drops); err != nil {
 			return err
 		}

@@ -46,3 +46,12 @@ func TestErasureBounds(t *testing.T) {
 		t.Error("the bound of all erase events is another one")
 	}
 }
+
+// TestMayShareBlock: only a purge that took more messages than a server's file can have is known to have passed the file in which an earlier one ended.
+func TestMayShareBlock(t *testing.T) {
+	for after, may := range map[uint64]bool{7: true, 8: true, 7 + 139_809: true, 7 + 139_810: false, 1 << 40: false} {
+		if mayShareBlock(7, after) != may {
+			t.Errorf("purges up to 7 and %d: %t", after, !may)
+		}
+	}
+}

@@ -245,6 +245,9 @@ func (l *Log) InForce() (*fanfold.Erased, uint64) {
 	return t.erased, t.at
 }
 
+// Stream returns the name of the log's stream.
+func (l *Log) Stream() string { return l.opt.Database }
+
 // LastErased returns the sequence of the last erased event that the log is known to have, 0 for none. It is what the next one requires.
 func (l *Log) LastErased() uint64 { return l.erasures.get().lastD }
 

@@ -37,6 +37,17 @@ func (l *Log) Horizon(ctx context.Context) (uint64, error) {
 	return l.Base().Seq, err
 }
 
+// LastModel asks the log's leader for the last event about models, and returns its sequence. Where there is none it returns the event after
+// which the log begins, as the base has the model; 0 for neither. It may block for two round trips; the error is Unavailable.
+func (l *Log) LastModel(ctx context.Context) (uint64, error) {
+	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.lastBySubject(ctx, l.sub.model()) })
+	if err != nil {
+		return 0, err
+	}
+	horizon, err := l.Horizon(ctx)
+	return max(m.Sequence(), horizon), err
+}
+
 // KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;
 // errors are NotFound where there is no such event, and Unavailable.
 func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {

@@ -80,8 +80,7 @@ func (l *Log) tryWhileFailing(ctx context.Context) {
 func (l *Log) mustRestart() error {
 	if reason := l.opt.Embedded.OutOfSpace(); reason != "" {
 		l.opt.Logger.Error("the log's disk is full; writes are refused until there is space", "err", reason)
-		cause := reason[strings.LastIndex(reason, ": ")+1:] // without the file, which is for the node's log
-		return fanfold.Errorf(fanfold.Unavailable, "the log's disk is full (%s); nothing was written; free some space: once there are %d MiB, writes are taken again by themselves", strings.TrimSpace(cause), ProbeBytes>>20)
+		return fullDisk(causeOf(reason))
 	}
 	run := l.run.Load()
 	if broken := run.broken.Load(); broken != nil && failureOf(run.syncer) == nil {
@@ -89,6 +88,16 @@ func (l *Log) mustRestart() error {
 		return fanfold.Errorf(fanfold.Unavailable, "the log's server is being started again; nothing was written, try again")
 	}
 	return nil
+}
+
+// causeOf returns what the operating system said, without the file, which is for the node's log.
+func causeOf(reason string) string {
+	return strings.TrimSpace(reason[strings.LastIndex(reason, ": ")+1:])
+}
+
+// fullDisk returns the error of writes while the log's disk is full.
+func fullDisk(cause string) error {
+	return fanfold.Errorf(fanfold.Unavailable, "the log's disk is full (%s); nothing was written; free some space: once there are %d MiB, writes are taken again by themselves", cause, ProbeBytes>>20)
 }
 
 // recoverFrom refuses writes, with an error, until there is space and the server runs again, or ctx ends. It looks for space after wait, and then
@@ -104,8 +113,10 @@ func (l *Log) recoverFrom(ctx context.Context, refusal error, wait time.Duration
 		}
 		wait = min(2*wait, maxProbe)
 		if err := e.ProbeSpace(); err != nil {
+			l.health.refuse(fullDisk(causeOf(err.Error()))) // which is more than that the server is started again
 			continue
 		}
+		l.health.refuse(refusal)
 		err := l.restartServer(ctx, refusal, folded)
 		switch {
 		case err == nil:

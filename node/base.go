@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -98,7 +99,7 @@ func (n *Node) verifyBaseOnce(ctx context.Context) (*reports.BaseReport, error) 
 	report := &reports.BaseReport{Seq: base.Horizon.Seq}
 	file, err := base.Open(ctx)
 	if fanfold.CodeOf(err) == fanfold.LogDamaged {
-		report.Error = "is missing: " + fanfold.MessageOf(err)
+		report.Error = "is missing: " + withoutAdvice(err)
 		return report, nil
 	}
 	if err != nil {
@@ -106,7 +107,12 @@ func (n *Node) verifyBaseOnce(ctx context.Context) (*reports.BaseReport, error) 
 	}
 	report.Bytes, err = io.Copy(io.Discard, file)
 	if err = errors.Join(err, file.Close()); err != nil && ctx.Err() == nil {
-		report.Error = "cannot be read: " + fanfold.MessageOf(err)
+		report.Error = "cannot be read: " + withoutAdvice(err)
 	}
 	return report, ctx.Err()
+}
+
+// withoutAdvice returns an error's message without what to do about a damaged log: LogReport.Err says that once.
+func withoutAdvice(err error) string {
+	return strings.TrimSuffix(fanfold.MessageOf(err), "; "+events.Repair)
 }

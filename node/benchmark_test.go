@@ -82,7 +82,7 @@ func BenchmarkPut(b *testing.B) {
 // put writes a document with the writer, and returns once it is in the log.
 func put(n *node.Node, collection, body string) error {
 	op := &writer.Operation{Kind: writer.Put, Key: fanfold.Key{Collection: collection}, Content: []byte(body)}
-	if err := n.Writer().Prepare(op, access.Node); err != nil {
+	if err := n.Writer().Prepare(context.Background(), op, access.Node); err != nil {
 		return err
 	}
 	_, err := n.Writer().Write(context.Background(), op, writer.Request{Intent: writer.Intent{By: access.Node}})

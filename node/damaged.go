@@ -22,7 +22,8 @@ import (
 // Remains is what is left of a node with an embedded log whose files are damaged. It is for looking at them and for taking
 // out what they have. Nothing is refused because of the damage, and nothing is written to the log.
 type Remains struct {
-	node *Node
+	node   *Node
+	forgot bool // the read model had what is erased
 	// Log says what is wrong with the log, as far as the node's files tell.
 	Log *LogReport
 }
@@ -70,18 +71,17 @@ func (r *Remains) nothing() *LogReport {
 	return &LogReport{reports.LogReport{Last: last, Missing: []reports.Range{{First: 1, Last: max(1, last)}}}, last}
 }
 
-// Documents brings the read model as far as the log allows. It calls fn with the URL of an API that reads it, the only key
-// that opens it, and the last event that it shows. The error is fn's, or that of the files.
+// Documents brings the read model as far as the log allows. One that has what is erased is removed, and built anew. It calls fn with the URL of an API that
+// reads it, the only key that opens it, and the last event that it shows. The error is fn's, or that of the files; or LogDamaged where no read model can be
+// built.
 func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.Key, last uint64) error) (err error) {
 	n := r.node
 	if n.Log == nil { // the API needs one; nothing is written to it
 		if n.Log, err = events.Open(ctx, n.nc, events.Options{Database: "rescue", Logger: n.cfg.Logger}); err != nil {
 			return err
 		}
-	} else if r.Log.Differs == nil {
-		if err := r.fold(ctx); err != nil {
-			return err
-		}
+	} else if err := r.bringUp(ctx); err != nil {
+		return err
 	}
 	if n.Projector == nil {
 		if n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
@@ -101,6 +101,25 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.
 	stop()
 	return errors.Join(err, <-served)
 }
+
+// bringUp brings the read model as far as the log allows. The error is LogDamaged where it cannot be built without what is erased.
+func (r *Remains) bringUp(ctx context.Context) (err error) {
+	n := r.node
+	if r.forgot, err = n.forgetErased(); err != nil || r.Log.Differs != nil && !r.forgot {
+		return err
+	}
+	if err := r.fold(ctx); err != nil || !r.forgot {
+		return err
+	}
+	cp, err := n.Store.Checkpoint()
+	if _, inForce := n.Log.Erasures(); err == nil && (cp.Erasure < inForce || cp.Seq == 0) {
+		err = fanfold.Errorf(fanfold.LogDamaged, "the read model has what was erased, and another one cannot be built from what is left of the log")
+	}
+	return err
+}
+
+// Forgot returns whether the read model had what is erased, so that another one was built from what is left of the log.
+func (r *Remains) Forgot() bool { return r.forgot }
 
 // standstill is for how long nothing may be folded before what is left of a log counts as folded.
 const standstill = 30 * time.Second
@@ -129,7 +148,9 @@ func (r *Remains) fold(ctx context.Context) (err error) {
 			at = now
 			continue
 		}
-		break
+		if building := r.forgot && at == 0 && n.Projector.Status().Stopped == nil; !building || ctx.Err() != nil { // on a large base that takes longer
+			break
+		}
 	}
 	stop()
 	return <-folded

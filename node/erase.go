@@ -101,8 +101,12 @@ func (e *erasing) countCopies(s *sqlite.Snapshot, plan *reports.ErasurePlan) err
 // Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where nobody knows. Errors
 // are those of PlanErasure, Restricted and others of the deletes, and Busy where too many wait.
 func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*reports.Erasure, error) {
-	n.erasures.requesting.Lock() // the next one finds what this one has listed
-	defer n.erasures.requesting.Unlock()
+	select {
+	case n.erasures.requesting <- struct{}{}: // the next one finds what this one has listed
+	case <-ctx.Done():
+		return nil, fanfold.Wrap(ctx.Err(), fanfold.Unavailable, "the request ended while another erasure was asked for; nothing is erased")
+	}
+	defer func() { <-n.erasures.requesting }()
 	e, err := n.newErasing(ctx, asked, by)
 	if err != nil {
 		return nil, err
@@ -116,7 +120,6 @@ func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string)
 	if e.first == 0 {
 		return n.erasureOf(ctx, asked.Documents)
 	}
-	n.cfg.Logger.Info("an erasure was asked for", "erasure", e.first, "by", by, "documents", len(asked.Documents), "members", len(asked.Members))
 	return n.Erasure(ctx, e.first)
 }
 
@@ -298,7 +301,10 @@ func (n *Node) pauseErasing(ctx context.Context) {
 
 // run takes away what lives, and lists messages until none is left that is not listed.
 func (e *erasing) run(ctx context.Context) error {
-	for range maxEraseTries {
+	for try := range maxEraseTries {
+		if try > 0 {
+			e.n.pauseErasing(ctx)
+		}
 		if err := e.n.mayErase(ctx); err != nil {
 			return err
 		}
@@ -307,7 +313,6 @@ func (e *erasing) run(ctx context.Context) error {
 		}
 		collected, err := e.collectAll(ctx)
 		if errors.Is(err, fanfold.ErrRestarting) { // without what an earlier request has erased
-			e.n.pauseErasing(ctx)
 			continue
 		}
 		if err == nil {
@@ -507,7 +512,7 @@ func (e *erasing) deleteOne(ctx context.Context, key fanfold.Key, in writer.Inte
 // transact makes some operations at once. A document that was written meanwhile is looked at again.
 func (e *erasing) transact(ctx context.Context, ops []*writer.Operation, in writer.Intent) error {
 	for _, op := range ops {
-		if err := e.n.writer.Prepare(op, in.By); err != nil {
+		if err := e.n.writer.Prepare(ctx, op, in.By); err != nil {
 			return err
 		}
 	}

@@ -24,7 +24,7 @@ import (
 
 // erasures is what a node does about erasures besides taking requests.
 type erasures struct {
-	requesting sync.Mutex    // held by a request
+	requesting chan struct{} // of size 1: has an element while a request runs
 	done       atomic.Uint64 // the erase events up to it are over, deletion included
 
 	mu      sync.Mutex
@@ -33,11 +33,13 @@ type erasures struct {
 	total   int64  // of them; 0 where none are being deleted
 	residue bool   // an outside server may have content on its disk yet
 
+	residueAt uint64 // where the log began when that was seen
+
 	waits bool // for replicas to forget what is deleted
 
 	checked   uint64        // the erase events up to it were seen to be over by this process
-	noticed   uint64        // the last erase event that was noticed
-	noticedAt time.Time     // and when
+	noticedAt time.Time     // when this process noticed that something is to come into force; zero for nothing
+	noticedIn uint64        // the last erase event that was in force then
 	due       time.Time     // when what failed is tried again
 	pause     time.Duration // after it fails once more
 	left      bool          // what erased.views says was looked at by this process
@@ -77,19 +79,18 @@ func (n *Node) eraseStep(step string) error {
 	return n.cfg.EraseStep(step)
 }
 
-// forgetErased removes a read model that has what is erased, before anybody sees it. The node begins like a new one.
-func (n *Node) forgetErased() error {
-	n.readDone()
+// forgetErased removes a read model that has what is erased, before anybody sees it, and returns whether there was one. The node begins like a new one.
+func (n *Node) forgetErased() (forgot bool, err error) {
 	cp, err := n.Store.Checkpoint()
 	if err != nil {
-		return err
+		return false, err
 	}
 	_, inForce := n.Log.Erasures()
 	if n.cfg.AsIs || cp.Erasure >= inForce || cp.Seq == 0 {
-		return nil
+		return false, nil
 	}
 	n.cfg.Logger.Info("the read model has what was erased since, and is removed and built anew", "erasure", inForce, "event", cp.Seq)
-	return n.Store.Empty()
+	return true, n.Store.Empty()
 }
 
 // runErasures looks after erasures until ctx ends, and returns nil.
@@ -133,9 +134,7 @@ func (e *erasures) note(err error) {
 func (n *Node) goOnErasing(ctx context.Context) error {
 	e := &n.erasures
 	last, inForce := n.Log.Erasures()
-	if last > e.noticed {
-		e.noticed, e.noticedAt = last, time.Now()
-	}
+	e.notice(last > inForce || n.baseLacks(inForce), inForce)
 	if err := n.nameLeft(ctx, inForce); err != nil {
 		return err
 	}
@@ -145,10 +144,23 @@ func (n *Node) goOnErasing(ctx context.Context) error {
 		}
 		_, inForce = n.Log.Erasures()
 	}
+	if n.hasResidue() && n.Log.Base().Seq != e.residueAt { // a purge may have passed it
+		e.checked = 0
+	}
 	if inForce > e.checked && n.Projector.Erasure() >= inForce {
 		return n.finishErasing(ctx, inForce)
 	}
 	return nil
+}
+
+// notice notes since when something is to come into force. Later requests share that wait: a stream of them must not hold it off.
+func (e *erasures) notice(pending bool, inForce uint64) {
+	switch {
+	case !pending:
+		e.noticedAt = time.Time{}
+	case e.noticedAt.IsZero() || e.noticedIn != inForce:
+		e.noticedAt, e.noticedIn = time.Now(), inForce
+	}
 }
 
 // baseLacks tells whether the log begins at a base that has what is erased.
@@ -157,7 +169,7 @@ func (n *Node) baseLacks(inForce uint64) bool {
 	return b.Seq > 0 && b.Erasure < inForce
 }
 
-// bringIntoForce appends the event from which on something is gone, once the live nodes are prepared, or ten minutes after the last erase event. Of several nodes
+// bringIntoForce appends the event from which on something is gone, once the live nodes are prepared, or ten minutes after the first erase event. Of several nodes
 // the live one with the smallest id does it.
 func (n *Node) bringIntoForce(ctx context.Context, inForce uint64) error {
 	waited := time.Since(n.erasures.noticedAt) >= eraseAnyway
@@ -243,24 +255,11 @@ const erasedBaseFile = "base.erased"
 // are durable.
 func (n *Node) appendErased(ctx context.Context, erased *fanfold.Erased, documents []fanfold.Key) (first uint64, err error) {
 	slices.SortFunc(documents, func(a, b fanfold.Key) int { return strings.Compare(a.String(), b.String()) })
-	var all []*fanfold.Event
-	for ev := erased; ; {
-		size := 0
-		for len(documents) > 0 && size < maxErased {
-			size += 6*(len(documents[0].Collection)+len(documents[0].ID)) + 8
-			ev.Documents, documents = append(ev.Documents, documents[0]), documents[1:]
-		}
-		all = append(all, &fanfold.Event{Kind: fanfold.KindErased, Erased: ev})
-		if len(documents) == 0 {
-			break
-		}
-		ev = &fanfold.Erased{UpTo: erased.UpTo}
-	}
 	cp, err := n.Store.Checkpoint()
 	if err != nil {
 		return 0, err
 	}
-	for part := range slices.Chunk(all, erasedAtOnce) {
+	for part := range slices.Chunk(erasedEvents(erased, documents), erasedAtOnce) {
 		seq, err := n.appendEach(ctx, part, fanfold.Expect{Set: true, Rev: fanfold.Revision(n.Log.LastErased()), Folded: cp.Seq})
 		if err != nil {
 			return 0, err
@@ -270,6 +269,22 @@ func (n *Node) appendErased(ctx context.Context, erased *fanfold.Erased, documen
 		}
 	}
 	return first, nil
+}
+
+// erasedEvents returns the events from which on an erasure is in force. Each names as many of the documents, which they share, as it has room for.
+func erasedEvents(erased *fanfold.Erased, documents []fanfold.Key) (all []*fanfold.Event) {
+	for ev := erased; ; {
+		n := 0
+		for size := 0; n < len(documents) && size < maxErased; n++ {
+			size += 6*(len(documents[n].Collection)+len(documents[n].ID)) + 8
+		}
+		ev.Documents, documents = documents[:n:n], documents[n:]
+		all = append(all, &fanfold.Event{Kind: fanfold.KindErased, Erased: ev})
+		if len(documents) == 0 {
+			return all
+		}
+		ev = &fanfold.Erased{UpTo: erased.UpTo}
+	}
 }
 
 // appendEach appends events in one transaction, the first one under a condition.
@@ -453,7 +468,7 @@ func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 		return false, err
 	}
 	e.mu.Lock()
-	e.residue = residue && n.embedded == nil
+	e.residue, e.residueAt = residue && n.embedded == nil, n.Log.Base().Seq
 	e.mu.Unlock()
 	if left > 0 || residue && n.embedded != nil {
 		return false, nil

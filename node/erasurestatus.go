@@ -35,16 +35,31 @@ func (n *Node) erasuresWaiting() (erasures, documents int, err error) {
 }
 
 // Erasure tells how far an erasure is. The error is NotFound, or Unavailable.
-func (n *Node) Erasure(ctx context.Context, number uint64) (*reports.Erasure, error) {
-	list, err := n.Erasures(ctx)
+func (n *Node) Erasure(_ context.Context, number uint64) (*reports.Erasure, error) {
+	var list []reports.Erasure
+	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+		stored, err := s.Erasures()
+		if err != nil {
+			return err
+		}
+		stored = slices.DeleteFunc(stored, func(e sqlite.StoredErasure) bool { return e.Of != number })
+		list, err = n.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
+			for _, e := range stored {
+				if err := s.EachDocumentErasedAt(e.Seq, func(key fanfold.Key) error { fn(e.Seq, key); return nil }); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(list, func(e reports.Erasure) bool { return e.Number == number })
-	if i < 0 {
+	if len(list) == 0 {
 		return nil, fanfold.Errorf(fanfold.NotFound, "there is no erasure %d", number)
 	}
-	return &list[i], nil
+	return &list[0], nil
 }
 
 // Erasures returns all erasures in the order of their numbers. The error is Unavailable.
@@ -62,6 +77,13 @@ func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []reports.Erasure, err error)
 	if err != nil {
 		return nil, err
 	}
+	return n.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
+		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error { fn(seq, d.Key); return nil })
+	})
+}
+
+// reportErasures returns the erasures of some erase events. each calls fn with each document that they name.
+func (n *Node) reportErasures(stored []sqlite.StoredErasure, each func(fn func(seq uint64, key fanfold.Key)) error) (out []reports.Erasure, err error) {
 	place, last := map[uint64]int{}, map[uint64]sqlite.StoredErasure{}
 	for _, e := range stored {
 		i, seen := place[e.Of]
@@ -75,12 +97,11 @@ func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []reports.Erasure, err error)
 	}
 	documents := map[uint64]map[fanfold.Key]struct{}{}
 	of := numbersOf(stored)
-	if err := s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+	if err := each(func(seq uint64, key fanfold.Key) {
 		if documents[of[seq]] == nil {
 			documents[of[seq]] = map[fanfold.Key]struct{}{}
 		}
-		documents[of[seq]][d.Key] = struct{}{}
-		return nil
+		documents[of[seq]][key] = struct{}{}
 	}); err != nil {
 		return nil, err
 	}
@@ -134,8 +155,8 @@ func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
 			Do: "wait; a server that is away must come back first, or leave the stream: nats stream cluster peer-remove"})
 	}
 	if n.erasures.residue {
-		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the log's stream in which the log begins, on every server of it",
-			Do: "let a later compaction pass, or have each replica made anew: nats stream cluster peer-remove"})
+		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the stream " + n.Log.Stream() + " in which the log begins, on every server of it",
+			Do: "let later compactions pass that file, or have each replica made anew: nats stream cluster peer-remove " + n.Log.Stream()})
 	}
 }
 

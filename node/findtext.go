@@ -19,25 +19,19 @@ import (
 	"github.com/fanfold/fanfold/sqlite/basefile"
 )
 
-// Bounds of a search for a text.
-const (
-	MaxFound    = 1000 // documents
-	maxFindText = 1000 // bytes
-)
-
 // FindText returns the documents of which a version was written that has a text, within a string, a member's name or a number, in order of
-// their keys. It returns at most limit of them, and MaxFound, and whether there are more. Copies that the store makes do not count. It reads the
+// their keys. It returns at most limit of them, and reports.MaxFound, and whether there are more. Copies that the store makes do not count. It reads the
 // base and the log through, and blocks for as long as that takes. Errors are Invalid for a text that cannot be, Busy while another search runs, ctx's,
 // and those of the log.
 func (n *Node) FindText(ctx context.Context, text string, limit int) (found []reports.Found, more bool, err error) {
-	if text == "" || len(text) > maxFindText || !utf8.ValidString(text) {
-		return nil, false, fanfold.Errorf(fanfold.Invalid, "the text to find has 1 to %d bytes of UTF-8, not %d", maxFindText, len(text))
+	if text == "" || len(text) > reports.MaxFindText || !utf8.ValidString(text) {
+		return nil, false, fanfold.Errorf(fanfold.Invalid, "the text to find has 1 to %d bytes of UTF-8, not %d", reports.MaxFindText, len(text))
 	}
 	if !n.finding.TryLock() {
 		return nil, false, fanfold.Errorf(fanfold.Busy, "another text is being searched for: try again later")
 	}
 	defer n.finding.Unlock()
-	f := textFinder{text: text, limit: min(max(limit, 1), MaxFound), writes: map[fanfold.Key]int{}, decoder: events.NewDecoder("")}
+	f := textFinder{text: text, limit: min(max(limit, 1), reports.MaxFound), writes: map[fanfold.Key]int{}, decoder: events.NewDecoder("")}
 	last, err := n.Log.LastSeq(ctx)
 	if err == nil {
 		err = f.readBase(ctx, newLogSource(n.Log))

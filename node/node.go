@@ -129,6 +129,7 @@ type Node struct {
 	lag        *membership.Lag
 	reached    atomic.Bool     // the read model has reached startLast
 	startLast  uint64          // the last event that the log had at the start
+	startModel uint64          // the event with which the model is known that the log had then
 	background sync.WaitGroup  // replays asked for by requests
 	running    context.Context // ends when the node stops
 }
@@ -172,7 +173,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
-	n = &Node{cfg: cfg, instruments: newInstruments()}
+	n = &Node{cfg: cfg, instruments: newInstruments(), erasures: erasures{requesting: make(chan struct{}, 1)}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -240,7 +241,11 @@ func (n *Node) openProjector(ctx context.Context) error {
 		return err
 	}
 	n.startLast = last
-	if err := n.forgetErased(); err != nil {
+	if n.startModel, err = n.Log.LastModel(ctx); err != nil {
+		return err
+	}
+	n.readDone()
+	if _, err := n.forgetErased(); err != nil {
 		return err
 	}
 	if err := n.startFromSnapshot(ctx, last); err != nil {
@@ -273,7 +278,7 @@ func (n *Node) openAPI() {
 	n.groupStates = newGroupStates(n.groups)
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
-	writerOptions.Logger, writerOptions.Reachable = n.cfg.Logger, n.Log.Reachable
+	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt = n.cfg.Logger, n.Log.Reachable, n.startModel
 	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
 	if n.members != nil {
 		parts.Members = n.members

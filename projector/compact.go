@@ -7,6 +7,8 @@ import (
 	"io"
 	"os"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/sqlite"
@@ -169,18 +171,12 @@ func (r *countedReader) Read(b []byte) (int, error) {
 // takeOver reads the base back, replays what follows, compares, appends the event, and makes the result the current read model. The generation is the
 // store's, even on an error, where swapping is true.
 func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, file fanfold.BaseFile) (swapping bool, err error) {
-	base.Erasure = c.erasure
-	if err := r.load(ctx, base); err != nil {
-		return false, err
-	}
-	if err := c.Step(StepReadBack); err != nil {
-		return false, err
-	}
-	if r.feed, err = follow(ctx, c.p.log, r.at+1, r.erasure); err != nil {
-		return false, err
-	}
-	defer r.feed.stop()
-	if err := c.compare(ctx, r); err != nil {
+	defer func() {
+		if r.feed != nil {
+			r.feed.stop()
+		}
+	}()
+	if err := c.check(ctx, r, base); err != nil {
 		return false, err
 	}
 	if err := c.append(ctx, r.base, file); err != nil {
@@ -190,10 +186,20 @@ func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, fi
 	return r.swapIn(ctx)
 }
 
-// compare replays up to where the read model stands, and returns an error that names what is different there.
-func (c *compaction) compare(ctx context.Context, r *rebuilding) error {
-	copying := func() { c.p.replay.compacts(reports.PhaseComparing, 0, 0) }
-	_, d, err := r.compare(ctx, copying, func(_ string, done, total int64) { c.p.replay.compacts(reports.PhaseComparing, done, total) })
+// check reads the base back, replays up to where the read model stood when that began, and returns an error that names what is different there.
+func (c *compaction) check(ctx context.Context, r *rebuilding, base *Base) (err error) {
+	frozen, err := c.load(ctx, r, base)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, frozen.Remove()) }()
+	if err := c.Step(StepReadBack); err != nil {
+		return err
+	}
+	if r.feed, err = follow(ctx, c.p.log, r.at+1, r.erasure); err != nil {
+		return err
+	}
+	d, err := r.compare(ctx, frozen, func(_ string, done, total int64) { c.p.replay.compacts(reports.PhaseComparing, done, total) })
 	if err != nil {
 		return err
 	}
@@ -201,6 +207,20 @@ func (c *compaction) compare(ctx context.Context, r *rebuilding) error {
 		return different(d)
 	}
 	return c.Step(StepCompared)
+}
+
+// load reads the base back, and copies the read model meanwhile, to be compared with. The caller removes the copy.
+func (c *compaction) load(ctx context.Context, r *rebuilding, base *Base) (frozen *sqlite.Frozen, err error) {
+	base.Erasure = c.erasure
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) { frozen, err = c.p.store.Freeze(ctx); return err })
+	both.Go(func() error { return r.load(ctx, base) })
+	if err := both.Wait(); err != nil && frozen != nil {
+		return nil, errors.Join(err, frozen.Remove())
+	} else if err != nil {
+		return nil, err
+	}
+	return frozen, nil
 }
 
 // different says that a base does not give the read model.

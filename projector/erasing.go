@@ -128,6 +128,12 @@ func (p *Projector) prepareErasures(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
+		if errors.Is(err, fanfold.ErrRestarting) {
+			p.opt.Logger.Info("the read model for an erasure is built anew, because the log's server was started again", "erasure", last)
+			p.erasing.end(nil)
+			pause(ctx, lookForErasure)
+			continue
+		}
 		if p.erasing.end(err); err == nil {
 			wait = pauseFailed
 			continue

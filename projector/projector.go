@@ -83,7 +83,9 @@ type Projector struct {
 	opt    Options
 	report report
 
-	reader  Reader     // of the events that are folded into the current read model; of run's goroutine
+	reader     Reader  // of the events that are folded into the current read model; of run's goroutine
+	restarting restart // the same
+
 	folding sync.Mutex // held while a batch is folded, or waits for a model to be prepared, and by a replay to take over
 	fold    *fold.Fold // under folding; nil: to be loaded from the read model
 
@@ -135,7 +137,6 @@ func (p *Projector) Run(ctx context.Context) error {
 	preparing.Go(func() { p.tidyWhenIdle(ctx) })
 	defer preparing.Wait()
 	const firstWait, maxWait = 50 * time.Millisecond, 5 * time.Second
-	restarting := restart{}
 	for wait := firstWait; ; wait = min(2*wait, maxWait) {
 		before := p.store.Applied.Seq()
 		err := p.run(ctx)
@@ -146,7 +147,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		if p.store.Applied.Seq() > before {
 			wait = firstWait
 		}
-		if restarting.goesOn(err) { // nobody need hear of it
+		if p.restarting.goesOn(err) { // nobody need hear of it
 			wait = firstWait
 			pause(ctx, firstWait)
 			continue
@@ -248,7 +249,7 @@ func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
 		return &readError{err}
 	}
 	defer feed.stop()
-	p.reader = feed.reader
+	p.reader, p.restarting = feed.reader, restart{}
 	if s := p.stopped.Load(); s != nil && s.Reading { // the log is there again, and may have nothing to fold
 		p.stopped.Store(nil)
 		p.store.Applied.Resume()

@@ -87,46 +87,43 @@ func (p *Projector) check(ctx context.Context) (err error) {
 		return err
 	}
 	defer r.feed.stop()
-	at, differences, err := r.compare(ctx, p.replay.copies, p.replay.compared)
-	if err == nil {
-		p.replay.found(at, differences)
+	if err := r.catchUp(ctx); err != nil {
+		return err
 	}
-	return err
+	p.replay.copies()
+	frozen, err := p.store.Freeze(ctx)
+	if err != nil {
+		return err
+	}
+	differences, err := r.compare(ctx, frozen, p.replay.compared)
+	if err == nil {
+		p.replay.found(frozen.Checkpoint.At(), differences)
+	}
+	return errors.Join(err, frozen.Remove())
 }
 
-// compare replays up to where the read model stands, and compares the two there. It calls copying when it has caught up, and tells progress which rows are
+// compare replays up to where the read model was copied, which must not be passed yet, and compares the two there. It tells progress which rows are
 // compared.
-func (r *rebuilding) compare(ctx context.Context, copying func(), progress fanfold.Progress) (at fanfold.Position, d *sqlite.Differences, err error) {
-	if err := r.catchUp(ctx); err != nil {
-		return 0, nil, err
-	}
-	copying()
-	frozen, err := r.p.store.Freeze(ctx)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { err = errors.Join(err, frozen.Remove()) }()
-	if at = frozen.Checkpoint.At(); frozen.Checkpoint.Erasure != r.erasure {
-		return at, nil, errErasedMeanwhile
+func (r *rebuilding) compare(ctx context.Context, frozen *sqlite.Frozen, progress fanfold.Progress) (*sqlite.Differences, error) {
+	if frozen.Checkpoint.Erasure != r.erasure {
+		return nil, errErasedMeanwhile
 	}
 	target := r.target
 	defer func() { r.target = target }()
 	seq := frozen.Checkpoint.Seq
 	r.target = func() uint64 { return seq }
 	if err := r.catchUp(ctx); err != nil {
-		return at, nil, err
+		return nil, err
 	}
 	if r.at != seq {
-		return at, nil, fanfold.Errorf(fanfold.Internal, "the replay cannot stop at event %d, where the read model was copied, and is at %d", seq, r.at)
+		return nil, fanfold.Errorf(fanfold.Internal, "the replay cannot stop at event %d, where the read model was copied, and is at %d", seq, r.at)
 	}
 	_, built, err := r.p.Horizon()
 	if err != nil {
-		return at, nil, err
+		return nil, err
 	}
 	if built == r.base.Seq {
-		d, err = frozen.Compare(ctx, r.db, progress)
-		return at, d, err
+		return frozen.Compare(ctx, r.db, progress)
 	}
-	d, err = frozen.CompareAfter(ctx, r.db, r.base, progress)
-	return at, d, err
+	return frozen.CompareAfter(ctx, r.db, r.base, progress)
 }

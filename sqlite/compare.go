@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
@@ -70,17 +73,29 @@ func (f *Frozen) Compare(ctx context.Context, db *DB, progress fanfold.Progress)
 	return f.compare(ctx, db, &comparison{progress: progress, out: &Differences{}})
 }
 
+// comparers is how many connections compare at a time.
+const comparers = 2
+
 // compare runs a comparison with a generation.
 func (f *Frozen) compare(ctx context.Context, db *DB, r *comparison) (*Differences, error) {
-	c, err := f.openWith(db)
-	if err != nil {
-		return nil, err
+	conns := make([]*driver.Conn, 0, comparers)
+	for range comparers {
+		c, err := f.openWith(db)
+		if err != nil {
+			return nil, errors.Join(err, closeAll(conns))
+		}
+		conns = append(conns, c)
 	}
-	r.c = c
-	restore := c.EndWith(ctx)
-	err = r.run()
-	restore()
-	return r.out, errors.Join(err, c.Close())
+	err := r.run(ctx, conns)
+	return r.out, errors.Join(err, closeAll(conns))
+}
+
+// closeAll closes connections.
+func closeAll(conns []*driver.Conn) (err error) {
+	for _, c := range conns {
+		err = errors.Join(err, c.Close())
+	}
+	return err
 }
 
 // openToCompare opens a file to read all of it.
@@ -90,11 +105,12 @@ func openToCompare(path string) (*driver.Conn, error) {
 
 // comparison compares the tables of two files, which one connection has as main and other.
 type comparison struct {
-	c        *driver.Conn
 	progress fanfold.Progress
 	total    int64
 	out      *Differences
 	after    *afterHorizon // what is compared; nil for all
+
+	mu sync.Mutex // guards out.Rows, and progress
 }
 
 // comparedTable is a table with its columns.
@@ -105,28 +121,70 @@ type comparedTable struct {
 }
 
 // run compares all tables.
-func (r *comparison) run() error {
-	tables, err := r.tables()
+func (r *comparison) run(ctx context.Context, conns []*driver.Conn) error {
+	tables, err := r.tables(conns[0])
 	if err != nil {
 		return err
 	}
 	tables = r.after.limit(tables)
 	for _, t := range tables {
-		if _, err := r.c.QueryRow("SELECT count(*) FROM main."+t.name+" m WHERE "+t.where, func(row driver.Row) { r.total += row.Int(0) }); err != nil {
+		rows, err := countRows(conns[0], "main", t)
+		if err != nil {
 			return err
 		}
+		r.total += rows
 	}
-	for _, t := range tables {
-		if err := r.compare(t); err != nil {
+	found := make([]tableComparison, len(tables))
+	values := tableComparison{} // of the changes
+	parts := make(chan func(c *driver.Conn) error, len(tables)+1)
+	parts <- func(c *driver.Conn) error { return r.after.compareValues(c, values.add) } // it takes longest
+	for i, t := range tables {
+		found[i].table = t.name
+		parts <- func(c *driver.Conn) error { return r.compare(c, t, &found[i]) }
+	}
+	close(parts)
+	group, ctx := errgroup.WithContext(ctx)
+	for _, c := range conns {
+		group.Go(func() (err error) {
+			defer c.EndWith(ctx)()
+			for part := range parts {
+				if err = errors.Join(err, ctx.Err()); err == nil {
+					err = part(c)
+				}
+			}
 			return err
-		}
+		})
 	}
-	return nil
+	err = group.Wait()
+	for i := range found {
+		if t := &found[i]; t.table == changeTable {
+			t.join(&values)
+		}
+		r.note(&found[i])
+	}
+	return err
+}
+
+// note adds what differs in a table. The tables come in their order.
+func (r *comparison) note(found *tableComparison) {
+	if found.rows == 0 {
+		return
+	}
+	r.out.Tables = append(r.out.Tables, TableDifferences{found.table, found.rows})
+	if r.out.First == nil {
+		r.out.First = found.first
+	}
+}
+
+// countRows counts the rows of a table that are compared, in one of the two files.
+func countRows(c *driver.Conn, file string, t comparedTable) (rows int64, err error) {
+	_, err = c.QueryRow("SELECT count(*) FROM "+file+"."+t.name+" m WHERE "+t.where, func(row driver.Row) { rows = row.Int(0) })
+	return rows, err
 }
 
 // tables returns the tables that a fold writes, in the order in which the schema has them.
-func (r *comparison) tables() (tables []comparedTable, err error) {
-	if err := r.c.Query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY rowid", func(row driver.Row) error {
+func (r *comparison) tables(c *driver.Conn) (tables []comparedTable, err error) {
+	if err := c.Query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY rowid", func(row driver.Row) error {
 		tables = append(tables, comparedTable{name: row.Text(0), where: "true"})
 		return nil
 	}); err != nil {
@@ -135,7 +193,7 @@ func (r *comparison) tables() (tables []comparedTable, err error) {
 	for i := range tables {
 		t := &tables[i]
 		keys := map[string]int64{}
-		if err := r.c.Query("SELECT name, pk FROM pragma_table_info(?)", func(row driver.Row) error {
+		if err := c.Query("SELECT name, pk FROM pragma_table_info(?)", func(row driver.Row) error {
 			name := row.Text(0)
 			if keys[name] = row.Int(1); keys[name] > 0 {
 				t.key = append(t.key, name)
@@ -152,36 +210,42 @@ func (r *comparison) tables() (tables []comparedTable, err error) {
 }
 
 // compare compares the rows of one table, in order of their keys.
-func (r *comparison) compare(t comparedTable) error {
-	found := tableComparison{table: t.name}
+func (r *comparison) compare(c *driver.Conn, t comparedTable, found *tableComparison) error {
 	same := t.equal("m", "o")
 	columns, order := t.columns("m"), t.columns("m")
-	err := r.c.Query("SELECT "+t.kind("m", "o")+", "+columns+" FROM main."+t.name+" m LEFT JOIN other."+t.name+" o ON "+same+" WHERE "+t.where+" ORDER BY "+order, func(row driver.Row) error {
-		if r.out.Rows++; r.out.Rows%compareStep == 0 {
-			r.progress.Tell("comparing", r.out.Rows, r.total)
+	rows := int64(0)
+	err := c.Query("SELECT "+t.kind("m", "o")+", "+columns+" FROM main."+t.name+" m LEFT JOIN other."+t.name+" o ON "+same+" WHERE "+t.where+" ORDER BY "+order, func(row driver.Row) error {
+		if rows++; rows%compareStep == 0 {
+			r.compared(compareStep)
 		}
 		if row[0] != nil {
 			found.add(row.Text(0), row[1:])
 		}
 		return nil
 	})
-	if err == nil && t.name == changeTable {
-		err = r.after.compareValues(r.c, found.add)
-	}
+	r.compared(rows % compareStep)
 	if err != nil {
 		return err
 	}
-	err = r.c.Query("SELECT "+columns+" FROM other."+t.name+" m WHERE "+t.where+" AND NOT EXISTS (SELECT 1 FROM main."+t.name+" o WHERE "+same+") ORDER BY "+order, func(row driver.Row) error {
+	if found.rows == 0 { // each row is in the other one as well, which may have more
+		other, err := countRows(c, "other", t)
+		if err != nil || other == rows {
+			return err
+		}
+	}
+	return c.Query("SELECT "+columns+" FROM other."+t.name+" m WHERE "+t.where+" AND NOT EXISTS (SELECT 1 FROM main."+t.name+" o WHERE "+same+") ORDER BY "+order, func(row driver.Row) error {
 		found.add(Missing, row)
 		return nil
 	})
-	if err == nil && found.rows > 0 {
-		r.out.Tables = append(r.out.Tables, TableDifferences{t.name, found.rows})
-		if r.out.First == nil {
-			r.out.First = found.first
-		}
+}
+
+// compared tells how many more rows are compared.
+func (r *comparison) compared(rows int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.out.Rows += rows; rows == compareStep {
+		r.progress.Tell("comparing", r.out.Rows, r.total)
 	}
-	return err
 }
 
 // compareStep is the number of rows between two reports of the progress.
@@ -226,6 +290,14 @@ func (t *tableComparison) add(kind string, key []driver.Value) {
 	}
 	t.key = slices.Clone(key)
 	t.first = &RowDifference{Table: t.table, Kind: kind, Key: keyText(key)}
+}
+
+// join adds what another comparison of the same table has found.
+func (t *tableComparison) join(other *tableComparison) {
+	t.rows += other.rows
+	if f := other.first; f != nil && (t.first == nil || compareKeys(t.key, other.key) > 0) {
+		t.key, t.first = other.key, &RowDifference{Table: t.table, Kind: f.Kind, Key: f.Key}
+	}
 }
 
 // maxKeyText is the most bytes of a key that are shown.

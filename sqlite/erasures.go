@@ -142,6 +142,13 @@ func (s *Snapshot) EachErasedDocument(fn func(erasure uint64, d fanfold.ErasedDo
 	})
 }
 
+// EachDocumentErasedAt calls fn with each document that one erase event names.
+func (s *Snapshot) EachDocumentErasedAt(erasure uint64, fn func(key fanfold.Key) error) error {
+	return s.c.Query("SELECT collection, id FROM erased_document WHERE erasure = ? ORDER BY collection, id", func(r driver.Row) error {
+		return fn(fanfold.Key{Collection: r.Text(0), ID: r.Text(1)})
+	}, int64(erasure))
+}
+
 // CountErasedDocuments returns how many documents an erase event names.
 func (s *Snapshot) CountErasedDocuments(erasure uint64) (n int, err error) {
 	_, err = s.c.QueryRow("SELECT count(*) FROM erased_document WHERE erasure = ?", func(r driver.Row) { n = int(r.Int(0)) }, int64(erasure))

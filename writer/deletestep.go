@@ -33,6 +33,9 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 	if err := in.By.CheckWrite(key.Collection); err != nil {
 		return DeleteStep{}, err
 	}
+	if err := w.awaitModel(ctx); err != nil {
+		return DeleteStep{}, err
+	}
 	if err := w.takes(key.Collection); err != nil {
 		return DeleteStep{}, err
 	}

@@ -25,7 +25,9 @@ func CheckDepth(body []byte, maxDepth int) error {
 		if syntax.Depth {
 			code = fanfold.Unprocessable
 		}
-		return fanfold.Errorf(code, "the body is not a JSON value that is taken: %v", syntax)
+		e := fanfold.Errorf(code, "the body is not a JSON value that is taken: %v", syntax)
+		e.Line, e.Column = jsondoc.Place(body, syntax.Offset)
+		return e
 	}
 	return err
 }

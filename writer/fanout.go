@@ -9,10 +9,14 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // rehearsal is the error with which a dry run ends where its writes would be stored. It carries them.
-type rehearsal struct{ writes []fanfold.Write }
+type rehearsal struct {
+	writes []fanfold.Write
+	sample model.Sample
+}
 
 // Error returns a text that nobody is shown: dryRun replaces the error by its writes.
 func (r *rehearsal) Error() string { return "a dry run" }
@@ -23,7 +27,7 @@ func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
 	if !errors.As(err, &r) {
 		return nil, err
 	}
-	fan, err := w.Inspector.DryRun(ctx, eventsOf(r.writes))
+	fan, err := w.Inspector.DryRun(ctx, eventsOf(r.writes), r.sample)
 	if err != nil {
 		return nil, err
 	}
@@ -33,14 +37,14 @@ func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
 // checkFanout returns an error where writes are not to be stored: a rehearsal for a dry run, or a FanoutLimit.
 func (w *Writer) checkFanout(ctx context.Context, writes []fanfold.Write, in Intent) error {
 	if in.DryRun {
-		return w.rehearse(ctx, writes)
+		return w.rehearse(ctx, writes, in)
 	}
 	limit := w.fanoutLimit(in)
 	events := eventsOf(writes)
 	if more, err := w.Inspector.MayExceed(ctx, events, limit); err != nil || !more {
 		return err
 	}
-	fan, err := w.Inspector.DryRun(ctx, events)
+	fan, err := w.Inspector.DryRun(ctx, events, model.Sample{})
 	if code := fanfold.CodeOf(err); code == fanfold.Conflict || code == fanfold.NotFound {
 		return nil // a document changed meanwhile: the log will refuse the write
 	}
@@ -68,7 +72,7 @@ func (w *Writer) fanoutLimit(in Intent) int64 {
 }
 
 // rehearse checks the conditions of writes as the log would, and returns a rehearsal where they hold, else a Stale.
-func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write) error {
+func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write, in Intent) error {
 	for i, write := range writes {
 		if !write.Expect.Set {
 			continue
@@ -81,7 +85,7 @@ func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write) error {
 			return fanfold.AtOperation(staleAt(write.Event.Key, rev), i)
 		}
 	}
-	return &rehearsal{writes}
+	return &rehearsal{writes, model.Sample{Most: in.Examples, Reads: in.By.Reads}}
 }
 
 // eventsOf returns the events of writes.

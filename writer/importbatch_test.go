@@ -41,7 +41,7 @@ func (l *stagingLog) MayExceed(context.Context, []*fanfold.Event, int64) (bool, 
 	return true, nil
 }
 
-func (l *stagingLog) DryRun(context.Context, []*fanfold.Event) (*model.Fanout, error) {
+func (l *stagingLog) DryRun(context.Context, []*fanfold.Event, model.Sample) (*model.Fanout, error) {
 	return &model.Fanout{Derived: fanfold.MaxChanges + 1}, nil
 }
 

@@ -108,6 +108,9 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 	if opt.By == nil {
 		return nil, errNobody
 	}
+	if err := w.awaitModel(ctx); err != nil {
+		return nil, err
+	}
 	if opt.Collection != "" {
 		if err := fanfold.CheckCollection(opt.Collection); err != nil {
 			return nil, err

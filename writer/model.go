@@ -55,6 +55,9 @@ func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (result ModelRe
 	if err := checkAdmin(req.By); err != nil {
 		return ModelResult{}, err
 	}
+	if err := w.awaitModel(ctx); err != nil {
+		return ModelResult{}, err
+	}
 	_, err = w.decide(ctx, plan{tries: modelTries, await: w.ReadModel.Wait, try: func(ctx context.Context, _ bool) (uint64, error) {
 		result, err = w.putModel(ctx, req)
 		if !req.Any() {

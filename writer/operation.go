@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"context"
 	"math"
 	"slices"
 
@@ -90,11 +91,20 @@ func (op *Operation) Judge(by *access.Rights) error {
 
 // Prepare makes the event of an operation that somebody asks for, and checks everything about it that does not depend on the
 // document as it is stored. Content may be any bytes; they must not change afterwards. It is looked at only where the rights suffice.
-// Errors are Forbidden, Invalid, Unprocessable, TooLarge and UnknownCollection.
-func (ck *checker) Prepare(op *Operation, by *access.Rights) (err error) {
+// After the start it blocks until this node knows the model, for Options.Timeout at most.
+// Errors are Forbidden, Invalid, Unprocessable, TooLarge, UnknownCollection and Unavailable.
+func (w *Writer) Prepare(ctx context.Context, op *Operation, by *access.Rights) error {
 	if err := op.Judge(by); err != nil {
 		return err
 	}
+	if err := w.awaitModel(ctx); err != nil {
+		return err
+	}
+	return w.prepare(op)
+}
+
+// prepare makes and checks the event of an operation as Prepare does, whoever asks for it.
+func (ck *checker) prepare(op *Operation) (err error) {
 	op.event = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}
 	if op.Kind != Check {
 		if err := ck.takes(op.Key.Collection); err != nil {

@@ -39,7 +39,7 @@ func TestNobodyWrites(t *testing.T) {
 	for name, by := range map[string]*access.Rights{"nobody": nil, "a reader": reader} {
 		w, key := untouched(), fanfold.Key{Collection: "books", ID: "b"}
 		for what, try := range map[string]func() error{
-			"Prepare": func() error { return w.Prepare(&Operation{Kind: Put, Key: key, Content: []byte("{")}, by) },
+			"Prepare": func() error { return w.Prepare(t.Context(), &Operation{Kind: Put, Key: key, Content: []byte("{")}, by) },
 			"Write": func() error {
 				_, err := w.Write(t.Context(), &Operation{Kind: Put, Key: key}, Request{Intent: Intent{By: by}, Key: fanfold.IdempotencyKey{Hash: "h"}})
 				return err

@@ -13,6 +13,7 @@ import (
 // Intent says how writes are meant. The zero value makes them within the model's fan-out limit.
 type Intent struct {
 	DryRun      bool // the writes are computed and not stored
+	Examples    int  // how many of the derived changes a dry run shows, of collections that By may read
 	AllowFanout bool // the writes may cause more derived changes than the model's fan-out limit
 	// By are the rights of who asks for the writes. The events carry that principal's name, and an Idempotency-Key is its alone.
 	// nil may do nothing.

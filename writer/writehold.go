@@ -20,7 +20,7 @@ type Members interface {
 // writeHold holds writes before they begin.
 type writeHold struct {
 	held     atomic.Pointer[chan struct{}] // closed when the hold ends; nil while no write is held
-	mustFold atomic.Uint64                 // a model's event that this node must have folded before writes go on
+	mustFold atomic.Uint64                 // the event with which this node knows the model that applies: see Options.ModelAt
 }
 
 // start holds writes from now on.
@@ -51,19 +51,37 @@ func (w *Writer) Release() { w.hold.end() }
 // ctx's, or Unavailable.
 func (w *Writer) CatchUp(ctx context.Context) error { return w.idempotency.catchUp(ctx) }
 
-// begin lets a write begin, and returns what ends it. While writes are held back, or a model with new guards is not folded
+// knowsModel tells whether this node knows the model by which writes are decided.
+func (w *Writer) knowsModel() bool {
+	need := w.hold.mustFold.Load()
+	return need == 0 || need <= w.ReadModel.Applied()
+}
+
+// awaitModel waits until this node knows the model by which writes are decided, for Options.Timeout at most. The error is Unavailable.
+func (w *Writer) awaitModel(ctx context.Context) error {
+	if w.knowsModel() {
+		return nil
+	}
+	need := w.hold.mustFold.Load()
+	if err := w.wait(ctx, need, w.opt.Timeout); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "this node has not folded event %d yet, with which it knows the model that applies: nothing was written; try again, or ask another node%s", need, reasonOf(err))
+	}
+	return nil
+}
+
+// begin lets a write begin, and returns what ends it. While writes are held back, or the model that applies is not folded
 // here yet, it waits for Options.Timeout at most; the error is Unavailable then, and nothing is written.
 func (w *Writer) begin(ctx context.Context) (end func(), err error) {
 	for limit := (<-chan time.Time)(nil); ; {
 		w.modelMu.RLock()
-		held, need := w.hold.held.Load(), w.hold.mustFold.Load()
-		if held == nil && (need == 0 || need <= w.ReadModel.Applied()) {
+		held := w.hold.held.Load()
+		if held == nil && w.knowsModel() {
 			return w.modelMu.RUnlock, nil
 		}
 		w.modelMu.RUnlock()
 		if held == nil {
-			if err := w.wait(ctx, need, w.opt.Timeout); err != nil {
-				return nil, fanfold.Wrap(err, fanfold.Unavailable, "the model of event %d has new strict relations or unique members, and this node has not folded it yet: nothing was written; try again, or ask another node%s", need, reasonOf(err))
+			if err := w.awaitModel(ctx); err != nil {
+				return nil, err
 			}
 			continue
 		}

@@ -106,9 +106,9 @@ type Inspector interface {
 	Preview(ctx context.Context, m *model.Model, opt model.PreviewOptions) (*model.Preview, error)
 	// Guards returns which documents break a strict relation or unique member that is new in a checked model.
 	Guards(ctx context.Context, m *model.Model) ([]fanfold.Problem, error)
-	// DryRun counts what events would cause if they were the next ones of the log. The error is Conflict or NotFound where
-	// they do not fit the documents as they are.
-	DryRun(ctx context.Context, events []*fanfold.Event) (*model.Fanout, error)
+	// DryRun counts what events would cause if they were the next ones of the log, and shows a sample of it. The error is
+	// Conflict or NotFound where they do not fit the documents as they are.
+	DryRun(ctx context.Context, events []*fanfold.Event, sample model.Sample) (*model.Fanout, error)
 	// MayExceed estimates whether events cause more than limit derived changes. It is never false of events that do, and
 	// may be true of events that do not.
 	MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (bool, error)
@@ -148,6 +148,8 @@ type Options struct {
 	// Reachable returns why the log is out of reach, nil where it is not or may soon be there again. It does not block. nil for a
 	// log that always is in reach.
 	Reachable func() error
+	// ModelAt is the event with which this node knows the model that applies; 0 for none. No write is looked at before it is folded.
+	ModelAt uint64
 	// BeforeActivate is called before a prepared model is applied. It is for tests; default nil.
 	BeforeActivate func(ctx context.Context) error
 	Logger         *slog.Logger // default slog.Default()
@@ -209,6 +211,7 @@ func New(parts Dependencies, opt Options) *Writer {
 	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(),
 		checkedDeletes: checkedDeletes{known: map[fanfold.Key]checkedDelete{}, room: make(chan struct{}, 1)}}
 	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
+	w.hold.mustFold.Store(opt.ModelAt)
 	if parts.Members != nil {
 		w.hold.start()
 	}

@@ -44,6 +44,7 @@ const DefaultMaxAge = 15 * time.Minute
 const (
 	readEvery = 400 * time.Millisecond
 	readTime  = 5 * time.Second
+	warnAfter = 10 * time.Second // of failed reads: a planned restart of the log's server is shorter
 )
 
 // Store keeps keys, and knows principals by what it has last read. Its methods may be called from many goroutines.
@@ -101,7 +102,8 @@ func (s *Store) Run(ctx context.Context) error {
 	}
 	tick := time.NewTicker(readEvery)
 	defer tick.Stop()
-	failing := false
+	var failing time.Time // since when; zero for no
+	warned := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -113,10 +115,15 @@ func (s *Store) Run(ctx context.Context) error {
 			s.reread()
 		}
 		err := s.read(ctx)
-		if err != nil && ctx.Err() == nil && !failing {
+		switch {
+		case err == nil:
+			failing, warned = time.Time{}, false
+		case failing.IsZero():
+			failing = time.Now()
+		case !warned && time.Since(failing) > warnAfter && ctx.Err() == nil:
 			s.opt.Logger.Warn("the keys cannot be read; those read last hold for now", "err", err, "maxAge", s.opt.MaxAge)
+			warned = true
 		}
-		failing = err != nil
 	}
 }
 

@@ -27,13 +27,13 @@ func eraseBooks(ctx context.Context, n *node.Node, from, count int) (took time.D
 	}
 	began := time.Now()
 	state, err := n.Erase(ctx, asked, "")
-	for err == nil && state.Phase != "done" {
-		select {
-		case <-time.After(20 * time.Millisecond):
-			state, err = n.Erasure(ctx, state.Number)
-		case <-ctx.Done():
-			err = ctx.Err()
-		}
+	if err == nil {
+		err = await(ctx, func() (over bool, err error) {
+			if state.Phase != "done" {
+				state, err = n.Erasure(ctx, state.Number)
+			}
+			return err == nil && state.Phase == "done", err
+		})
 	}
 	if err != nil {
 		return 0, 0, err
@@ -43,16 +43,7 @@ func eraseBooks(ctx context.Context, n *node.Node, from, count int) (took time.D
 
 // benchErase measures erasures beside a replay of the same events, and requests beside them. Book 0 stays.
 func benchErase(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	s := benchStore{model: historyModel, authors: 1000, books: documents, text: func(i int) string { return historyBook(i, 1) }}
-	err = runRetention(ctx, s, dir, func(ctx context.Context, n *node.Node) error {
-		last, err := n.Log.LastSeq(ctx)
-		if err != nil {
-			return err
-		}
-		replay, err := replaySeconds(ctx, n)
-		if err != nil {
-			return err
-		}
+	err = runReplayed(ctx, dir, documents, func(ctx context.Context, n *node.Node, last uint64, replay float64) error {
 		for _, erased := range []struct{ from, count int }{{1, 1}, {documents - eraseMany, eraseMany}} {
 			took, gone, err := eraseBooks(ctx, n, erased.from, erased.count)
 			if err != nil {
@@ -71,23 +62,12 @@ func benchErase(ctx context.Context, dir string, documents int) (results []bench
 
 // besideErasure measures PUTs beside erasures, one document each, and counts GETs that are refused.
 func besideErasure(ctx context.Context, n *node.Node) (bench.Result, error) {
-	var gets getCount
 	var next atomic.Int64
 	next.Store(1)
-	r, err := bench.PutsBeside(ctx, "p99 of PUT beside an erasure", n.Addr(), 16, "an erasure of a document", func(ctx context.Context) (wait func() error) {
-		ended := make(chan error, 1)
-		go func() {
-			_, _, err := eraseBooks(ctx, n, int(next.Add(1)), 1)
-			if ctx.Err() != nil { // the PUTs have ended first
-				err = nil
-			}
-			ended <- err
-		}()
-		go gets.run(ctx, n)
-		return func() error { return <-ended }
+	return putsBeside(ctx, n, "p99 of PUT beside an erasure", "an erasure of a document", func(ctx context.Context) error {
+		_, _, err := eraseBooks(ctx, n, int(next.Add(1)), 1)
+		return err
 	})
-	r.Notes = append(r.Notes, gets.note())
-	return r, err
 }
 
 // getCount counts GETs of a document, and those that are refused.

@@ -50,25 +50,19 @@ func compactTo(ctx context.Context, n *node.Node, seq uint64) (time.Duration, er
 		return 0, err
 	}
 	took := time.Duration(0)
-	for {
+	err := await(ctx, func() (bool, error) {
 		state := n.Compaction()
 		switch {
 		case state == nil:
-			return 0, errors.New("no compaction runs")
+			return false, errors.New("no compaction runs")
 		case state.Error != "":
-			return 0, errors.New(state.Error)
+			return false, errors.New(state.Error)
 		case !state.Running && took == 0:
 			took = time.Since(began)
 		}
-		if state.Phase == "done" && !state.Running {
-			return took, nil
-		}
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-	}
+		return state.Phase == "done" && !state.Running, nil
+	})
+	return took, err
 }
 
 // diskOf returns the bytes of the files below a directory. Files that go meanwhile do not count.
@@ -165,18 +159,25 @@ func benchVersions(ctx context.Context, dir string, documents int) (results []be
 	return results, err
 }
 
-// benchCompact measures a compaction beside a replay of the same events, requests beside it, and a replay from its base.
-func benchCompact(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+// runReplayed runs fn on a node over books in one version each. fn has the log's last event and the seconds of a replay up to it.
+func runReplayed(ctx context.Context, dir string, documents int, fn func(ctx context.Context, n *node.Node, last uint64, replay float64) error) error {
 	s := benchStore{model: historyModel, authors: 1000, books: documents, text: func(i int) string { return historyBook(i, 1) }}
-	err = runRetention(ctx, s, dir, func(ctx context.Context, n *node.Node) error {
+	return runRetention(ctx, s, dir, func(ctx context.Context, n *node.Node) error {
 		last, err := n.Log.LastSeq(ctx)
 		if err != nil {
 			return err
 		}
-		full, err := replaySeconds(ctx, n)
+		replay, err := replaySeconds(ctx, n)
 		if err != nil {
 			return err
 		}
+		return fn(ctx, n, last, replay)
+	})
+}
+
+// benchCompact measures a compaction beside a replay of the same events, requests beside it, and a replay from its base.
+func benchCompact(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	err = runReplayed(ctx, dir, documents, func(ctx context.Context, n *node.Node, last uint64, full float64) error {
 		took, err := compactTo(ctx, n, last-last/suffixShare)
 		if err != nil {
 			return err
@@ -207,15 +208,26 @@ func replaySeconds(ctx context.Context, n *node.Node) (float64, error) {
 
 // besideCompact measures PUTs beside compactions, and counts GETs that are refused.
 func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
+	return putsBeside(ctx, n, "p99 of PUT beside a compaction", "a compaction of what was written", func(ctx context.Context) error {
+		last, err := n.Log.LastSeq(ctx)
+		if err == nil {
+			_, err = compactTo(ctx, n, last)
+		}
+		if fanfold.CodeOf(err) == fanfold.Conflict { // that of the round before has not ended
+			err = nil
+		}
+		return err
+	})
+}
+
+// putsBeside measures PUTs beside work, and counts GETs that are refused. Work that the end of the PUTs ends has not failed.
+func putsBeside(ctx context.Context, n *node.Node, name, what string, work func(ctx context.Context) error) (bench.Result, error) {
 	var gets getCount
-	r, err := bench.PutsBeside(ctx, "p99 of PUT beside a compaction", n.Addr(), 16, "a compaction of what was written", func(ctx context.Context) (wait func() error) {
+	r, err := bench.PutsBeside(ctx, name, n.Addr(), 16, what, func(ctx context.Context) (wait func() error) {
 		ended := make(chan error, 1)
 		go func() {
-			last, err := n.Log.LastSeq(ctx)
-			if err == nil {
-				_, err = compactTo(ctx, n, last)
-			}
-			if ctx.Err() != nil || fanfold.CodeOf(err) == fanfold.Conflict { // the PUTs have ended first, and those of the round before
+			err := work(ctx)
+			if ctx.Err() != nil {
 				err = nil
 			}
 			ended <- err
@@ -225,4 +237,18 @@ func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
 	})
 	r.Notes = append(r.Notes, gets.note())
 	return r, err
+}
+
+// await calls over again and again until it says so, or fails.
+func await(ctx context.Context, over func() (bool, error)) error {
+	for {
+		if ok, err := over(); ok || err != nil {
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }

@@ -186,9 +186,9 @@ func problemOf(err error) error {
 	}
 	problems := make([]fanfold.Problem, len(e.Problems))
 	for i, p := range e.Problems {
-		problems[i] = fanfold.Problem{Path: p.Path, Detail: p.Detail}
+		problems[i] = fanfold.Problem{Path: p.Path, Detail: p.Detail, Line: p.Line, Column: p.Column}
 	}
-	return &fanfold.Error{Code: fanfold.Code(e.Code), Message: message, Problems: problems, Err: err}
+	return &fanfold.Error{Code: fanfold.Code(e.Code), Message: message, Problems: problems, Line: e.Line, Column: e.Column, Err: err}
 }
 
 // report decodes a report of the server into out.

@@ -182,13 +182,13 @@ func showErasePlan(out io.Writer, p *client.ErasePlan, opt client.EraseOptions, 
 	if len(opt.Members) > 0 {
 		what = strings.Join(opt.Members, ", ")
 	}
-	fmt.Fprintf(out, "%d documents, of which %d are there: %s, in %d versions and %d events, %s\n", p.Documents, p.Living, shown(what), p.Versions, p.Events, goes)
+	fmt.Fprintf(out, "%s, of which %d still there: %s, in %s and %s, %s\n", counted(p.Documents, "document"), p.Living, shown(what), counted(p.Versions, "version"), counted(p.Events, "event"), goes)
 	for _, kind := range []struct {
 		copies map[string]int64
 		what   string
-	}{{p.Copies, "documents show copies"}, {p.Frozen, "documents show frozen copies"}, {p.Kept, "documents keep values of deleted ones"}} {
+	}{{p.Copies, "with copies"}, {p.Frozen, "with frozen copies"}, {p.Kept, "with values of deleted ones"}} {
 		for _, rule := range slices.Sorted(maps.Keys(kind.copies)) {
-			fmt.Fprintf(out, "%s: %d %s\n", shown(rule), kind.copies[rule], kind.what)
+			fmt.Fprintf(out, "%s: %s %s\n", shown(rule), counted(kind.copies[rule], "document"), kind.what)
 		}
 	}
 	if dryRun {
@@ -227,7 +227,7 @@ func erasureLine(e *client.Erasure, began time.Time) string {
 
 // showErased prints what an erasure has done, which nodes have yet to do it, and what a NATS server may still have.
 func showErased(out io.Writer, e *client.Erasure) {
-	fmt.Fprintf(out, "%d documents are erased, with the contents of %d events: the store has nothing of them since %s\n", e.Documents, e.Events, e.Position)
+	fmt.Fprintf(out, "erased %s, with the contents of %s: the store has nothing of them since %s\n", counted(e.Documents, "document"), counted(e.Events, "event"), e.Position)
 	for _, node := range e.Nodes {
 		fmt.Fprintf(out, "the node %s was away: it erases them before it serves again\n", shown(node))
 	}

@@ -1,13 +1,20 @@
 package main
 
 import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -63,16 +70,16 @@ func TestEraseCommand(t *testing.T) {
 	erase("--find", "Marker").want(t, exitDone, "authors/a1: 2 versions")
 	erase("--find", "Marker", "--json").want(t, exitDone, `{"collection":"authors","id":"a1","versions":2}`)
 	erase("--find", "nobody").want(t, exitDone, "no version of any document has this text")
-	erase("authors", "a1", "--dry-run").want(t, exitDone, "1 documents, of which 1 are there", "2 versions", "would go", "books.by: 1 documents show copies", "nothing is erased")
+	erase("authors", "a1", "--dry-run").want(t, exitDone, "1 document, of which 1 still there", "2 versions", "would go", "books.by: 1 document with copies", "nothing is erased")
 	erase("authors", "a1", "--dry-run", "--json").want(t, exitDone, `"Versions": 2`)
 	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "nothing was erased")
-	erase("authors", "a1", "--members", "/name", "--yes").want(t, exitDone, "/name, in 2 versions", "1 documents are erased")
+	erase("authors", "a1", "--members", "/name", "--yes").want(t, exitDone, "/name, in 2 versions", "erased 1 document,")
 	runCommand(t, "", "get", "authors", "a1", "--json", "--server", s.URL).want(t, exitDone, `{"id":"a1","born":1}`)
-	erase("--file", "-", "--yes").want(t, exitDone, "1 documents are erased, with the contents of")
+	erase("--file", "-", "--yes").want(t, exitDone, "erased 1 document, with the contents of")
 	erase("--file", "-", "--yes").want(t, exitDone, "nothing is left to erase")
 	runCommand(t, "", "history", "authors", "a1", "--server", s.URL).want(t, exitDone, "erase    all that it was is erased", "create")
 	runCommand(t, "", "changes", "--mode", "all", "--since", "0", "--once", "--server", s.URL).want(t, exitDone, "erase", "authors/a1")
-	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 documents")
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 document,")
 	runCommand(t, "", "erasures", "--json", "--server", s.URL).want(t, exitDone, `"Phase": "done"`)
 	runCommand(t, "", "erasures", "--export", "--server", s.URL).want(t, exitDone, `"collection":"authors","id":"a1","members":["/name"]}`, `"collection":"authors","id":"a1"}`)
 	if text := runCommand(t, "", "export", "--server", s.URL).out; strings.Contains(text, "Marker") {
@@ -95,9 +102,79 @@ func TestErasureLines(t *testing.T) {
 	}
 	var out strings.Builder
 	showErased(&out, &e)
-	for _, want := range []string{"2 documents are erased, with the contents of 9 events: the store has nothing of them since 9-0", "the node n1 was away", "server s may still have something of them: make its replica anew"} {
+	for _, want := range []string{"erased 2 documents, with the contents of 9 events: the store has nothing of them since 9-0", "the node n1 was away", "server s may still have something of them: make its replica anew"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("no %q in %s", want, out.String())
 		}
 	}
+}
+
+// TestEraseCommandInterrupted: a command that is interrupted while it waits says that the server goes on, and that does.
+func TestEraseCommandInterrupted(t *testing.T) {
+	held, release := make(chan struct{}), make(chan struct{})
+	var once, end sync.Once
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
+		cfg.EraseStep = func(step string) error {
+			if step == node.StepCompared {
+				once.Do(func() { close(held) })
+				<-release
+			}
+			return nil
+		}
+	}})
+	t.Cleanup(func() { end.Do(func() { close(release) }); s.Close() })
+	s.Put("books", "b1", `{"n":1}`)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	var out bytes.Buffer
+	root := command()
+	root.SetOut(&out)
+	root.SetErr(&out)
+	ended := make(chan int, 1)
+	go func() { ended <- run(ctx, root, []string{"erase", "books", "b1", "--yes", "--server", s.URL}) }()
+	select {
+	case <-held:
+	case code := <-ended:
+		t.Fatalf("exit code %d before the erasure is in force: %s", code, out.String())
+	}
+	s.CatchUp()
+	number, _ := s.Node.Log.Erasures()
+	interrupt()
+	if code := <-ended; code != exitFailed || !strings.Contains(out.String(), "the server goes on by itself: fanfold erasures") || !strings.Contains(out.String(), "interrupted") {
+		t.Errorf("exit code %d: %s", code, out.String())
+	}
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "switching", "1 documents")
+	end.Do(func() { close(release) })
+	s.Erased(fmt.Sprint("/v1/_erasures/", number))
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 documents")
+}
+
+// TestEraseMany: a file may name 10,000 documents, and a request no more. The lines of --find are such a file.
+func TestEraseMany(t *testing.T) {
+	if testing.Short() {
+		t.Skip("ten thousand documents")
+	}
+	s := harness.OpenTemp(t, "")
+	var documents, named strings.Builder
+	for i := range fanfold.MaxErasedDocuments {
+		fmt.Fprintf(&documents, `{"id":"%d","name":"Marker"}`+"\n", i)
+		fmt.Fprintf(&named, `{"collection":"people","id":"%d"}`+"\n", i)
+	}
+	s.Put("people", "stays", `{"name":"another"}`)
+	harness.ImportText(t, s.Client, "collection=people", documents.String())
+	request := `{"documents":[` + strings.ReplaceAll(strings.TrimSpace(named.String()), "\n", ",") + `,{"collection":"people","id":"stays"}]}`
+	s.Want(http.StatusBadRequest, http.MethodPost, "/v1/_erase", request, "Content-Type", "application/json")
+	found := runCommand(t, "", "erase", "--find", "Marker", "--json", "--server", s.URL)
+	found.want(t, exitDone, `{"collection":"people","id":"0","versions":1}`)
+	if n := strings.Count(found.out, "\n"); n < 1000 || n > 1001 {
+		t.Errorf("%d documents are found", n)
+	}
+	runCommand(t, found.out, "erase", "--file", "-", "--dry-run", "--server", s.URL).want(t, exitDone, "1000 documents, of which 1000 are there")
+	path := filepath.Join(t.TempDir(), "ids.ndjson")
+	if err := os.WriteFile(path, []byte(named.String()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	runCommand(t, "", "erase", "--file", path, "--yes", "--server", s.URL).want(t, exitDone, "10000 documents are erased")
+	runCommand(t, "", "erase", "--find", "Marker", "--server", s.URL).want(t, exitDone, "no version of any document has this text")
+	s.WantDoc("people", "stays", `{"id":"stays","name":"another"}`)
 }

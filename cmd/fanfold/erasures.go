@@ -80,7 +80,7 @@ func listErasures(cmd *cobra.Command, c *client.Client, asJSON bool) error {
 
 // erasureRow returns an erasure as one line for people.
 func erasureRow(e *client.Erasure) string {
-	line := fmt.Sprintf("%-9d  %s  %-9s  %d documents, %d events", e.Number, e.Time.UTC().Format(time.RFC3339), shown(e.Phase), e.Documents, e.Events)
+	line := fmt.Sprintf("%-9d  %s  %-9s  %s, %s", e.Number, e.Time.UTC().Format(time.RFC3339), shown(e.Phase), counted(e.Documents, "document"), counted(e.Events, "event"))
 	if e.By != "" {
 		line += "  by " + shown(e.By)
 	}
@@ -117,7 +117,7 @@ func (o *eraseOptions) printFound(cmd *cobra.Command, c *client.Client) error {
 		if d.Deleted {
 			deleted = ", deleted"
 		}
-		fmt.Fprintf(out, "%s: %d versions%s\n", shown(d.Collection+"/"+d.ID), d.Versions, deleted)
+		fmt.Fprintf(out, "%s: %s%s\n", shown(d.Collection+"/"+d.ID), counted(int64(d.Versions), "version"), deleted)
 	}
 	switch {
 	case more:

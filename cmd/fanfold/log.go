@@ -110,8 +110,10 @@ func rescueCommand() *cobra.Command {
 		Short: "Write what is left of a store whose log is damaged, as import reads it",
 		Long: `Write the model and every document of a store whose log has lost events, where no server runs
 on it, and say what is not in it. The documents are those of the read model, which has what the
-log has lost, and of the events behind it up to the first that is missing. What a rescue does
-not take is the history: earlier revisions, the change feed, Idempotency-Keys.
+log has lost, and of the events behind it up to the first that is missing. A read model that has
+what was erased since is not used: the documents are then those of the log up to the first event
+that is missing. What a rescue does not take is the history: earlier revisions, the change feed,
+Idempotency-Keys.
 
 Nothing in the directory changes: it is copied beside the file that is written, and removed
 again, so that as much space is needed there. To go on, start a server with a new, empty
@@ -134,6 +136,9 @@ directory, and load the file with fanfold import.`,
 func rescue(cmd *cobra.Command, data, out string) (err error) {
 	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server with an embedded log: %v", data, err)
+	}
+	if err := node.CheckErasedFirst(data); err != nil {
+		return err
 	}
 	lock, err := node.LockDir(data)
 	if err != nil {
@@ -165,6 +170,9 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 
 // printRescued says what a rescue has taken, and what it has not.
 func printRescued(out io.Writer, r *node.Remains, last uint64, file string) {
+	if r.Forgot() {
+		fmt.Fprintln(out, "the read model has what was erased since: it was not used, and the documents are those of the log")
+	}
 	fmt.Fprintf(out, "%s has every document as of event %d\n", file, last)
 	if lost := r.Log.Last - min(last, r.Log.Last); lost > 0 {
 		fmt.Fprintf(out, "dropped: what events %d to %d said\n", last+1, r.Log.Last)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -79,7 +78,7 @@ func message(err error) string {
 	}
 	out := e.Message
 	for _, p := range e.Problems {
-		out += "\n  " + strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
+		out += "\n  " + p.String()
 	}
 	if e.Code == fanfold.Unauthenticated {
 		out += "\ncommands take a key by --key-file FILE, or from the environment by " + keyVariable

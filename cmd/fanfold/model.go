@@ -47,7 +47,7 @@ func modelCheckCommand() *cobra.Command {
 			}
 			m, err := modelfile.Parse(src)
 			if err != nil {
-				return err
+				return modelfile.Locate(err, src, "")
 			}
 			out := cmd.OutOrStdout()
 			for _, w := range m.Warnings() {

@@ -19,6 +19,7 @@ type writeFlags struct {
 	ifMatch             string
 	ifAbsent, strict    bool // of put alone
 	dryRun, allowFanout bool
+	examples            int
 }
 
 // add adds the flags that all writes have.
@@ -26,6 +27,7 @@ func (w *writeFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&w.ifMatch, "if-match", "", `only where the document has this revision or ETag, or, with "*", is there`)
 	f.BoolVar(&w.dryRun, "dry-run", false, "write nothing, and print what would be stored and how much it would change")
+	f.IntVar(&w.examples, "examples", 0, "with --dry-run: print so many of the changes of other documents, at most 20")
 	f.BoolVar(&w.allowFanout, "allow-fanout", false, "also where it changes more documents than the model's fanout.limit")
 }
 
@@ -45,6 +47,9 @@ func (w *writeFlags) options() (opts []client.WriteOption) {
 		if o.given {
 			opts = append(opts, o.option)
 		}
+	}
+	if w.examples != 0 {
+		opts = append(opts, client.Examples(w.examples))
 	}
 	return opts
 }

@@ -88,6 +88,8 @@ func (o *revertOptions) check(args []string) error {
 		return fanfold.Errorf(fanfold.Invalid, "--until, --collections and --resume go with all documents, and not with COLLECTION and ID")
 	case !one && o.ifMatch != "":
 		return fanfold.Errorf(fanfold.Invalid, "--if-match goes with COLLECTION and ID: of all documents each is written only as the difference showed it")
+	case !one && o.examples != 0:
+		return fanfold.Errorf(fanfold.Invalid, "--examples goes with COLLECTION and ID")
 	case o.resume && o.until == "":
 		return fanfold.Errorf(fanfold.Invalid, "--resume needs --until: the position that the run which was cut short has printed")
 	case one:

@@ -102,6 +102,7 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 		var err error
 		if model, err = readModelFile(path); err == nil {
 			_, err = modelfile.Parse(model)
+			err = modelfile.Locate(err, model, "")
 		}
 		if err != nil {
 			return err

@@ -120,7 +120,10 @@ func (r *rewriting) write(b block, stream string, drop events.Drop, fsync func(*
 		if err == nil {
 			err = fsync(f)
 		}
-		return errors.Join(err, f.Close())
+		if err = errors.Join(err, f.Close()); err != nil { // on a full disk nothing of it is to stay
+			err = errors.Join(err, os.Remove(path))
+		}
+		return err
 	})
 }
 

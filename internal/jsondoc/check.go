@@ -7,6 +7,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -135,4 +136,20 @@ func Elements(src []byte, member string) (elements [][]byte, ok bool) {
 		elements = append(elements, src[end-int64(len(v)):end])
 	}
 	return elements, expect(']') && expect('}')
+}
+
+// PlaceOf returns the place of an error of Check in the text, as Place does.
+func PlaceOf(src []byte, err error) (line, column int) {
+	var syntax *SyntaxError
+	if !errors.As(err, &syntax) {
+		return 0, 0
+	}
+	return Place(src, syntax.Offset)
+}
+
+// Place returns the line and the column of a byte of a text, both from 1. Lines end with a line feed, and columns count code points.
+func Place(src []byte, offset int64) (line, column int) {
+	before := src[:min(max(offset, 0), int64(len(src)))]
+	begin := bytes.LastIndexByte(before, '\n') + 1
+	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[begin:])
 }

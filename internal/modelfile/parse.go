@@ -29,7 +29,7 @@ func ToJSON(src []byte) ([]byte, error) {
 	case inBraces && beginsAsJSON(src):
 		return compactJSON(src) // says what is wrong with the JSON
 	default:
-		return nil, fanfold.Errorf(fanfold.Invalid, "the model is not YAML that is taken: %v", err)
+		return nil, invalidAt(err, "the model is not YAML that is taken")
 	}
 	return compactJSON(text)
 }
@@ -45,7 +45,9 @@ func beginsAsJSON(src []byte) bool {
 // compactJSON returns JSON text without whitespace. The error is Invalid.
 func compactJSON(text []byte) ([]byte, error) {
 	if err := jsondoc.Check(text, fanfold.DefaultMaxDepth); err != nil {
-		return nil, fanfold.Errorf(fanfold.Invalid, "the model is not JSON: %v", err)
+		e := fanfold.Errorf(fanfold.Invalid, "the model is not JSON: %v", err)
+		e.Line, e.Column = jsondoc.PlaceOf(text, err)
+		return nil, e
 	}
 	return jsondoc.Compact(nil, text), nil
 }

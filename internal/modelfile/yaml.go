@@ -36,13 +36,13 @@ func toJSON(src []byte) ([]byte, error) {
 	if err := dec.Decode(&doc); errors.Is(err, io.EOF) {
 		return []byte("null"), nil
 	} else if err != nil {
-		return nil, yamlError(err)
+		return nil, yamlError(src, err)
 	}
 	switch err := dec.Decode(&more); {
 	case err == nil:
-		return nil, fmt.Errorf("line %d: a second document begins; a model is one", more.Line)
+		return nil, errorAt(&more, "a second document begins; a model is one")
 	case !errors.Is(err, io.EOF):
-		return nil, yamlError(err)
+		return nil, yamlError(src, err)
 	}
 	c := &converter{}
 	if err := c.value(&doc, 0); err != nil {
@@ -63,11 +63,6 @@ func countValues(src []byte) (n int) {
 	return n
 }
 
-// yamlError returns the library's error without its name before it.
-func yamlError(err error) error {
-	return errors.New(strings.TrimPrefix(err.Error(), "yaml: "))
-}
-
 // converter writes a YAML node as JSON.
 type converter struct {
 	out     []byte
@@ -80,11 +75,11 @@ func (c *converter) value(n *yaml.Node, depth int) error {
 	c.values++
 	switch {
 	case c.values > maxValues || len(c.out) > maxOutput:
-		return fmt.Errorf("line %d: with what its aliases repeat the model is too large: at most %d values and %d bytes are taken", n.Line, maxValues, maxOutput)
+		return errorAt(n, "with what its aliases repeat the model is too large: at most %d values and %d bytes are taken", maxValues, maxOutput)
 	case depth > maxDepth:
-		return fmt.Errorf("line %d: it nests more than %d levels deep", n.Line, maxDepth)
+		return errorAt(n, "it nests more than %d levels deep", maxDepth)
 	case n.Style&yaml.TaggedStyle != 0:
-		return fmt.Errorf("line %d: the tag %s is not read here", n.Line, n.Tag)
+		return errorAt(n, "the tag %s is not read here", n.Tag)
 	}
 	switch n.Kind {
 	case yaml.DocumentNode:
@@ -102,10 +97,10 @@ func (c *converter) value(n *yaml.Node, depth int) error {
 // alias writes what an alias stands for.
 func (c *converter) alias(n *yaml.Node, depth int) error {
 	if c.aliases++; c.aliases > maxAliases {
-		return fmt.Errorf("line %d: it has more than %d aliases", n.Line, maxAliases)
+		return errorAt(n, "it has more than %d aliases", maxAliases)
 	}
 	if slices.Contains(c.inside, n.Alias) {
-		return fmt.Errorf("line %d: the alias *%s stands inside what it stands for", n.Line, n.Value)
+		return errorAt(n, "the alias *%s stands inside what it stands for", n.Value)
 	}
 	c.inside = append(c.inside, n.Alias)
 	defer func() { c.inside = c.inside[:len(c.inside)-1] }()
@@ -116,6 +111,7 @@ func (c *converter) mapping(n *yaml.Node, depth int) error {
 	c.open(n)
 	defer c.closeAnchor(n)
 	c.out = append(c.out, '{')
+	names := make(map[string]bool, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if i > 0 {
 			c.out = append(c.out, ',')
@@ -126,10 +122,13 @@ func (c *converter) mapping(n *yaml.Node, depth int) error {
 		}
 		switch {
 		case key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0:
-			return fmt.Errorf("line %d: a member's name must be text", key.Line)
+			return errorAt(n.Content[i], "a member's name must be text")
 		case key.ShortTag() == "!!merge":
-			return fmt.Errorf("line %d: the merge key << is not read here: write the members out", key.Line)
+			return errorAt(n.Content[i], "the merge key << is not read here: write the members out")
+		case names[key.Value]:
+			return errorAt(n.Content[i], "the member %q is there already", key.Value)
 		}
+		names[key.Value] = true
 		c.out = append(jsondoc.AppendQuote(c.out, key.Value), ':')
 		if err := c.value(n.Content[i+1], depth+1); err != nil {
 			return err
@@ -176,7 +175,7 @@ func (c *converter) scalar(n *yaml.Node) error {
 	case "!!bool":
 		var b bool
 		if err := n.Decode(&b); err != nil {
-			return yamlError(err)
+			return errorAt(n, "%s is neither true nor false", n.Value)
 		}
 		c.out = strconv.AppendBool(c.out, b)
 	case "!!int", "!!float":
@@ -200,14 +199,14 @@ func (c *converter) number(n *yaml.Node) error {
 	if n.ShortTag() == "!!int" {
 		var i int64
 		if err := n.Decode(&i); err != nil {
-			return fmt.Errorf("line %d: the number %s is beyond 64 bits", n.Line, n.Value)
+			return errorAt(n, "the number %s is beyond 64 bits", n.Value)
 		}
 		c.out = strconv.AppendInt(c.out, i, 10)
 		return nil
 	}
 	var f float64
 	if err := n.Decode(&f); err != nil || f-f != 0 { // infinite, or none
-		return fmt.Errorf("line %d: %s is no number that JSON has", n.Line, n.Value)
+		return errorAt(n, "%s is no number that JSON has", n.Value)
 	}
 	c.out = strconv.AppendFloat(c.out, f, 'g', -1, 64)
 	return nil

@@ -48,6 +48,12 @@ type ErasedDocument struct {
 	Members    []string `json:"members,omitempty"`
 }
 
+// Bounds of a search for a text.
+const (
+	MaxFound    = 1000 // documents that are found
+	MaxFindText = 1000 // bytes of the text
+)
+
 // Found names a document of which versions were written that have a text, and how many were. A version to which a patch left the text does not count.
 type Found struct {
 	Collection string `json:"collection"`

@@ -2,8 +2,10 @@ package reports
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 )
 
 // Lineage says where a document's derived values come from, and where its own go.
@@ -20,9 +22,11 @@ type Lineage struct {
 
 // DerivedValue says where one derived value of the document comes from.
 type DerivedValue struct {
-	Path  string `json:"path,omitempty"` // a JSON pointer; absent where the document has no place for the value
-	Rule  string `json:"rule"`
-	State string `json:"state,omitempty"` // frozen, kept after the target's delete, or no value
+	Path string `json:"path,omitempty"` // a JSON pointer; absent where the document has no place for the value
+	Rule string `json:"rule"`
+	// Kind says what the rule does, in the words of a model: copy, count, ids and so on. Whoever may not read the model is told too.
+	Kind  model.RuleKind `json:"kind"`
+	State string         `json:"state,omitempty"` // frozen, kept after the target's delete, or no value
 	// Reason says why there is no value, or, of a list, why there is none of one of the documents.
 	Reason string `json:"reason,omitempty"`
 	// Sources names the documents it is made of, the first 100: a copy's targets, in order, this document for a computed
@@ -46,6 +50,7 @@ type ValueSource struct {
 // Origin names a change and the document whose write caused it; none where a model did.
 type Origin struct {
 	Seq        fanfold.Bookmark `json:"seq,omitzero"`
+	Time       time.Time        `json:"time,omitzero"`
 	Op         fanfold.Op       `json:"op,omitempty"`
 	Collection string           `json:"collection,omitempty"`
 	ID         string           `json:"id,omitempty"`

@@ -75,6 +75,7 @@ type Options struct {
 	SetOrientedFrom int
 	Reporter        Reporter      // nil for none
 	Fanout          *model.Fanout // derived changes are counted in it; nil for none
+	Examples        *Examples     // gathers examples of derived changes; nil for none
 	// Estimate is for one event that is rehearsed for the number of its derived changes. Changes that lead to no others are
 	// counted instead of made, and some of them twice, so that the number is never too low.
 	Estimate bool

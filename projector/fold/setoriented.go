@@ -1,6 +1,7 @@
 package fold
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -55,7 +56,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		return false, err
 	}
 	f.countDerived(c.Name, d.Rules, int64(holders))
-	if err := f.reindexHolders(c, l, rules, id); err != nil {
+	if err := errors.Join(f.showHolders(c, relation.FullName(), id, &d), f.reindexHolders(c, l, rules, id)); err != nil {
 		return false, err
 	}
 	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, holders,

@@ -13,27 +13,27 @@ import (
 // maxDryRunBytes is the memory that the documents of a dry run take. One that needs more works on a copy of the read model.
 const maxDryRunBytes = 64 << 20
 
-// DryRun folds events as if they were the log's next ones, returns what they cause, and keeps nothing. It works on a
+// DryRun folds events as if they were the log's next ones, returns what they cause, with a sample of it, and keeps nothing. It works on a
 // snapshot with what it writes in memory, or on a copy of the read model where that is much, which takes its size on the
 // disk for that long; folding never waits for it. One dry run is made at a time; the others wait. Patches go by the
 // documents as they are. The error is NotFound where a patch's document is not there, Conflict where a patch does not fit,
 // FanoutLimit where an event causes more changes than one may have, or ctx's.
-func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event) (*model.Fanout, error) {
+func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event, sample model.Sample) (*model.Fanout, error) {
 	select {
 	case i.dryRuns <- struct{}{}:
 		defer func() { <-i.dryRuns }()
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	out, err := i.dryRunInMemory(ctx, events)
+	out, err := i.dryRunInMemory(ctx, events, sample)
 	if errors.Is(err, sqlite.ErrRehearsalEnds) {
-		return i.dryRunOnCopy(ctx, events)
+		return i.dryRunOnCopy(ctx, events, sample)
 	}
 	return out, err
 }
 
 // dryRunInMemory folds events on a snapshot. The error is ErrRehearsalEnds where they change much, or that of rehearse.
-func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event) (out *model.Fanout, err error) {
+func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event, sample model.Sample) (out *model.Fanout, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err
@@ -44,7 +44,11 @@ func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event)
 		return nil, err
 	}
 	out = newFanout()
-	return out, rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), newRehearsal(ctx, plan, len(events), false, out), events, out)
+	opt := rehearsal(ctx, len(events), out)
+	opt.Examples = fold.NewExamples(sample)
+	err = rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), fold.New(plan, opt), events, out)
+	out.Examples = opt.Examples.List()
+	return out, err
 }
 
 // planOf returns the plan of the model that a snapshot has: the one that applies, unless another came meanwhile.
@@ -56,20 +60,27 @@ func (i *Inspector) planOf(s *sqlite.Snapshot) (*fold.Plan, error) {
 	return fold.PlanOf(s)
 }
 
-// newRehearsal returns a fold of so many events that are not kept, which counts the derived changes in out: with estimate
-// at least as many as there are. Only an event that is alone may be estimated, or folded by set-oriented SQL, because
-// others might read what that leaves out.
-func newRehearsal(ctx context.Context, pl *fold.Plan, events int, estimate bool, out *model.Fanout) *fold.Fold {
-	opt := fold.Options{Fanout: out, Ended: ctx.Err, Estimate: estimate && events == 1}
+// rehearsal returns how so many events are folded that are not kept, whose derived changes are counted in out. Only an event
+// that is alone may be folded by set-oriented SQL, because others might read what that leaves out.
+func rehearsal(ctx context.Context, events int, out *model.Fanout) fold.Options {
+	opt := fold.Options{Fanout: out, Ended: ctx.Err}
 	if events > 1 {
 		opt.SetOrientedFrom = -1
 	}
+	return opt
+}
+
+// newEstimate returns a fold of so many events that are not kept, which counts in out at least as many derived changes as there
+// are. Only an event that is alone may be estimated.
+func newEstimate(ctx context.Context, pl *fold.Plan, events int, out *model.Fanout) *fold.Fold {
+	opt := rehearsal(ctx, events, out)
+	opt.Estimate = events == 1
 	return fold.New(pl, opt)
 }
 
 // dryRunOnCopy folds events on a copy of the read model, and removes the copy. Errors are those of rehearse and of the
 // files.
-func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event) (out *model.Fanout, err error) {
+func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event, sample model.Sample) (out *model.Fanout, err error) {
 	db, err := i.store.Copy(ctx, func(int64, int64) {})
 	if err != nil {
 		return nil, err
@@ -80,11 +91,14 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event) (
 		return nil, err
 	}
 	out = newFanout()
-	f := fold.New(plan, fold.Options{Fanout: out, Ended: ctx.Err})
-	return out, db.Update(func(tx *sqlite.Tx) error {
+	opt := fold.Options{Fanout: out, Ended: ctx.Err, Examples: fold.NewExamples(sample)}
+	f := fold.New(plan, opt)
+	err = db.Update(func(tx *sqlite.Tx) error {
 		defer tx.EndWith(ctx)()
 		return rehearse(ctx, tx, f, events, out)
 	})
+	out.Examples = opt.Examples.List()
+	return out, err
 }
 
 // newFanout returns a count of no changes.

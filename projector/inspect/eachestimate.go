@@ -81,7 +81,7 @@ func (e *eachEstimate) of(ev *fanfold.Event) (derived int64, err error) {
 	if e.tx == nil {
 		e.out = newFanout()
 		e.tx = e.snapshot.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed, MaxBytes: maxRehearsedBytes})
-		e.fold = newRehearsal(e.ctx, e.plan, 1, true, e.out)
+		e.fold = newEstimate(e.ctx, e.plan, 1, e.out)
 	}
 	e.out.Derived = 0
 	if err := rehearse(e.ctx, e.tx, e.fold, []*fanfold.Event{ev}, e.out); err != nil {

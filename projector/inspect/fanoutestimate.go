@@ -56,7 +56,7 @@ const (
 func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (out *model.Fanout, err error) {
 	out = newFanout()
 	return out, rehearse(ctx, s.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes}),
-		newRehearsal(ctx, pl, len(events), true, out), events, out)
+		newEstimate(ctx, pl, len(events), out), events, out)
 }
 
 // estimate returns errLimitReached where events can reach more than limit derived changes by the links. It assumes that

@@ -173,7 +173,7 @@ func (p *place) below() int {
 
 // origin returns a change with the document whose write caused it, which is the first of its event.
 func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
-	out := &Origin{Seq: l.issuer.Mark(ch.Position), Op: ch.Op, Collection: ch.Key.Collection, ID: ch.Key.ID}
+	out := &Origin{Seq: l.issuer.Mark(ch.Position), Time: ch.Time, Op: ch.Op, Collection: ch.Key.Collection, ID: ch.Key.ID}
 	if ch.Op != fanfold.OpDerive {
 		return out, nil
 	}

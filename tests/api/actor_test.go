@@ -36,7 +36,7 @@ func TestActorOfWrites(t *testing.T) {
 	w := s.Node.Writer()
 	put := func(id string, by *access.Rights) *writer.Operation {
 		op := &writer.Operation{Kind: writer.Put, Key: fanfold.Key{Collection: "books", ID: id}, Content: []byte(`{}`)}
-		if err := w.Prepare(op, by); err != nil {
+		if err := w.Prepare(t.Context(), op, by); err != nil {
 			t.Fatal(err)
 		}
 		return op

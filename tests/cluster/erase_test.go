@@ -8,9 +8,11 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -110,4 +112,58 @@ func TestErasureOnTwoNodes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestErasureSaysResidue: a server may have the bytes of what a purge took away before an erasure, and the erasure says where, also once it is over and after a
+// start. A later purge that ends in the same file changes nothing.
+func TestErasureSaysResidue(t *testing.T) {
+	suite.Parallel(t)
+	cluster := natsserver.StartCluster(t, 1, false)
+	dir := t.TempDir()
+	a := openKeeper(t, dir, cluster.URLs()[0])
+	defer func() { a.Close() }()
+	a.Model(snapshotModel)
+	writeSecrets(a)
+	writeBooks(a, "x", 30)
+	compact := func() {
+		t.Helper()
+		a.CatchUp()
+		horizon := a.Node.Store.Applied.Seq()
+		a.Compact(horizon)
+		awaitPurged(t, a, horizon)
+	}
+	compact()
+	writeBooks(a, "y", 10)
+	location := askErasure(t, a)
+	a.Erased(location)
+	residue := func() (where string) {
+		e, ok := erasureAt(a, location)
+		if !ok || e.Phase != reports.PhaseDone || len(e.Residue) > 1 {
+			t.Fatalf("the erasure is %+v", e)
+		}
+		for _, r := range e.Residue {
+			where = r.Where + " " + r.Do
+		}
+		return where
+	}
+	for range 2 {
+		if where := residue(); !strings.Contains(where, "stream fanfold") || !strings.Contains(where, "peer-remove") {
+			t.Errorf("the residue is %q, and %v have it", where, holdsSecret(t, cluster.Dirs()...))
+		}
+		a = a.Reopen()
+		harness.AwaitReady(t, a, http.StatusOK)
+		harness.Await(t, "the erasure to be over after the start", time.Minute, func() bool {
+			e, ok := erasureAt(a, location)
+			return ok && e.Phase == reports.PhaseDone && len(e.Residue) > 0
+		})
+	}
+	for range 2 { // purges that end in the same file
+		writeBooks(a, "z", 30)
+		compact()
+		harness.Await(t, "the erasure to be looked at again", time.Minute, func() bool { return a.Node.Compaction().Phase == "done" })
+		if found := holdsSecret(t, cluster.Dirs()...); len(found) > 0 && residue() == "" {
+			t.Fatalf("the erasure has no residue, and the secret is in %v", found)
+		}
+	}
+	a.Verify()
 }

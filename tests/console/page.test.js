@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { readFile, readdir } from 'node:fs/promises';
+import { get } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { scenario } from './lib/scenario.js';
 import { figure } from './lib/store.js';
@@ -30,8 +31,7 @@ scenario('The page has its headers, and is not sent twice', {}, async ({ store }
     assert.equal(asset.status, 200, name);
     assert.equal(asset.headers.get('Cache-Control'), fromDir ? 'no-store' : 'public, max-age=31536000, immutable', name);
   }
-  const foreign = await fetch(store.direct + '/_console/', { headers: { Origin: 'https://evil.example' } });
-  assert.equal(foreign.status, 403);
+  assert.equal(await statusBy(store.url + '/_console/', 'evil.example'), 403);
 });
 
 scenario('The first page loads by few requests, and few bytes', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
@@ -54,6 +54,16 @@ scenario('The first page loads by few requests, and few bytes', { data: 'booksho
 scenario('The console works below a path of a proxy', { data: 'bookshop', prefix: '/shop/fanfold' }, async ({ tab, page }) => {
   await tab.open('#/', 'Collections');
   await page.getByRole('table', { name: 'Collections' }).getByRole('link', { name: 'authors' }).waitFor();
+});
+
+/**
+ * The status of an answer to a request by a name of the server.
+ * @param {string} url
+ * @param {string} host
+ * @returns {Promise<number | undefined>}
+ */
+const statusBy = (url, host) => new Promise((resolve, reject) => {
+  get(url, { headers: { Host: host } }, (answer) => { answer.resume(); resolve(answer.statusCode); }).on('error', reject);
 });
 
 /** @param {number} bytes */

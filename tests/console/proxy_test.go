@@ -62,7 +62,8 @@ func (p *proxy) forwardTo(target string) error {
 	return err
 }
 
-// keepingBody reads the body of a request, and keeps it for what examines the answer.
+// keepingBody reads the body of a request, and keeps it for what examines the answer. An import answers before its body was read,
+// and Go's server takes no body from there on.
 func keepingBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sent, err := io.ReadAll(r.Body)

@@ -279,7 +279,7 @@ func (h *house) direct(w http.ResponseWriter, r *http.Request) {
 			p.Out.Header.Set("Authorization", "Bearer "+s.key)
 		}
 	}}
-	http.StripPrefix("/stores/"+s.name+"/direct", reverse).ServeHTTP(w, r)
+	http.StripPrefix("/stores/"+s.name+"/direct", keepingBody(reverse)).ServeHTTP(w, r)
 }
 
 // figure keeps what a scenario measured.

@@ -2,6 +2,10 @@ package faults_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -138,6 +142,7 @@ func TestErasedIsNowhere(t *testing.T) {
 			s.Model(forgetModel)
 			writeCustomer(s, "ann")
 			writeCustomer(s, "bob")
+			digests := annsDigests(t, s)
 			if tc.deleted {
 				s.Delete("customers", "ann")
 			}
@@ -152,10 +157,25 @@ func TestErasedIsNowhere(t *testing.T) {
 					t.Fatalf("%s is nowhere before the erasure", text)
 				}
 			}
+			found := map[string]bool{} // before
+			for name, digest := range digests {
+				found[name] = len(filesWithDigest(t, dir, digest)) > 0
+			}
+			if !tc.compact && (!found["key"] || !found["claim"]) {
+				t.Error("the digests of a request and of a claim are nowhere before the erasure")
+			}
 			r := s.Want(http.StatusAccepted, http.MethodPost, "/v1/customers/ann/_erase", "{}", "Content-Type", "application/json")
 			s.Erased(r.Header.Get("Location"))
 			s = wantForgotten(t, s, dir)
 			awaitPurged(t, s)
+			for name, digest := range digests {
+				if tc.compact && (name == "event" || name == "chain") { // the compact event has those of the horizon
+					continue
+				}
+				if files := filesWithDigest(t, dir, digest); len(files) > 0 {
+					t.Errorf("the digest of %s is in %s", name, strings.Join(files, ", "))
+				}
+			}
 			harness.Await(t, "nothing to be left", time.Minute, func() bool {
 				r, err := s.Do(http.MethodPost, "/v1/customers/ann/_erase", []byte("{}"), "Content-Type", "application/json")
 				return err == nil && r.Status == http.StatusOK
@@ -164,6 +184,34 @@ func TestErasedIsNowhere(t *testing.T) {
 			s.Verify()
 		})
 	}
+}
+
+// annsDigests writes once more to ann, and returns digests that the program makes of what ann says.
+func annsDigests(t *testing.T, s *harness.Store) map[string][]byte {
+	t.Helper()
+	const path, contentType = "/v1/customers/ann", "application/merge-patch+json"
+	body := fmt.Sprintf(`{"city":%q}`, marker("ann", "city"))
+	s.Want(http.StatusNoContent, http.MethodPatch, path, body, "Content-Type", contentType, "Idempotency-Key", "ann's key")
+	s.CatchUp()
+	cp, err := s.Node.Store.Checkpoint()
+	must(t, err)
+	request := sha256.New()
+	for _, part := range []string{http.MethodPatch, path, contentType, "", "", body} {
+		request.Write(binary.LittleEndian.AppendUint64(nil, uint64(len(part))))
+		request.Write([]byte(part))
+	}
+	plain := sha256.Sum256([]byte(body))
+	claim := sha256.Sum256([]byte("email\x00s" + marker("ann", "other-email")))
+	return map[string][]byte{"body": plain[:], "key": request.Sum(nil), "claim": claim[:], "event": cp.Event[:], "chain": cp.Digest[:]}
+}
+
+// filesWithDigest returns the files under a directory that have a digest, as bytes or text.
+func filesWithDigest(t *testing.T, dir string, digest []byte) (found []string) {
+	t.Helper()
+	for _, text := range []string{string(digest), hex.EncodeToString(digest), base64.RawURLEncoding.EncodeToString(digest), base64.RawStdEncoding.EncodeToString(digest)} {
+		found = append(found, filesWith(t, dir, text)...)
+	}
+	return found
 }
 
 // wantForgotten wants no file to have anything of ann, and everything of bob to be there, also after a start.

@@ -3,11 +3,16 @@ package history_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 
+	"pgregory.net/rapid"
+
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -61,17 +66,22 @@ func (h *history) write(status int, method, path, body string, headers ...string
 	if method != http.MethodPost && chance(h.t, 30) {
 		headers = append(headers, h.condition(path)...)
 	}
-	dry := path + "?dryRun=true"
+	most := rapid.SampledFrom([]int{0, 1, 3, model.MaxExamples}).Draw(h.t, "examples")
+	dry := fmt.Sprintf("%s?dryRun=true&examples=%d", path, most)
 	if strings.Contains(path, "?") {
-		dry = path + "&dryRun=true"
+		dry = fmt.Sprintf("%s&dryRun=true&examples=%d", path, most)
 	}
 	told := h.s.Want(http.StatusOK, method, dry, body, headers...)
-	sender := h.s.Client
+	sender, half := h.s.Client, told
 	if h.sender != nil {
 		sender = h.sender
-		h.wantHalf(told, sender.Want(http.StatusOK, method, dry, body, headers...))
+		half = sender.Want(http.StatusOK, method, dry, body, headers...)
+		h.wantHalf(told, half)
 	}
-	var out struct{ Derived int }
+	var out struct {
+		Derived  int
+		Position string
+	}
 	if err := json.Unmarshal(told.Body, &out); err != nil {
 		h.t.Fatalf("%s: %v", told.Body, err)
 	}
@@ -85,5 +95,60 @@ func (h *history) write(status int, method, path, body string, headers ...string
 	if got := r.Header.Get("Fanfold-Derived-Changes"); got != strconv.Itoa(out.Derived) && (h.sender == nil || got != "") {
 		h.t.Fatalf("%s %s %s caused %s derived changes; the dry run said %s", method, path, body, got, told.Body)
 	}
+	h.wantExamples(h.s.Client, told, out.Position, most)
+	if h.sender != nil {
+		h.wantExamples(sender, half, out.Position, most)
+	}
 	return r
+}
+
+// example is a derived change as a dry run shows it.
+type example struct {
+	Collection, ID, Rule string
+	Rules                []string
+	Patch                json.RawMessage
+}
+
+// wantExamples fails the test unless a dry run has shown its reader what the feed then has of the write, which is all that is
+// later than a position: the first change of each rule, then the others in order.
+func (h *history) wantExamples(reader *harness.Client, told *harness.Response, since string, most int) {
+	h.t.Helper()
+	var feed struct {
+		Results []struct {
+			example
+			Op    string
+			Cause struct {
+				Rule  string
+				Rules []string
+			}
+		}
+	}
+	var got struct{ Examples []example }
+	for text, to := range map[string]any{string(told.Body): &got, string(reader.Want(http.StatusOK, http.MethodGet, "/v1/_changes?mode=all&limit=100000&since="+since, "").Body): &feed} {
+		if err := json.Unmarshal([]byte(text), to); err != nil {
+			h.t.Fatalf("%s: %v", text, err)
+		}
+	}
+	var first, others []example
+	seen := map[string]bool{}
+	for _, row := range feed.Results {
+		if row.Op != string(fanfold.OpDerive) {
+			continue
+		}
+		row.Rule, row.Rules = row.Cause.Rule, row.Cause.Rules
+		known := true
+		for _, rule := range append([]string{row.Rule}, row.Rules...) {
+			known, seen[rule] = known && seen[rule], true
+		}
+		if known {
+			others = append(others, row.example)
+		} else {
+			first = append(first, row.example)
+		}
+	}
+	want := append(first, others...)
+	want = want[:min(len(want), most)]
+	if got.Examples == nil || len(got.Examples)+len(want) > 0 && !reflect.DeepEqual(got.Examples, want) {
+		h.t.Fatalf("the dry run showed %s; the feed has %+v", told.Body, want)
+	}
 }

@@ -303,6 +303,18 @@ func TestReadModelsAfterCompaction(t *testing.T) {
 // requireReadModel serves the read model in a directory, and compares its authors.
 func requireReadModel(t *testing.T, dir, want string, b *backup.Backup) {
 	t.Helper()
+	withReadModel(t, dir, func(c *harness.Client, store fanfold.StoreID) {
+		got := c.Want(http.StatusOK, "GET", "/v1/authors?limit=1000", "").Body
+		c.Want(http.StatusGone, "GET", fmt.Sprintf("/v1/authors?at=%d", b.Base.Seq-1), "")
+		if got := strings.ReplaceAll(string(got), string(store), string(b.Store)); got != want {
+			t.Fatalf("the authors are\n%s\nwant\n%s", got, want)
+		}
+	})
+}
+
+// withReadModel serves the read model in a directory, and calls fn with a client of it and the store's id in its positions.
+func withReadModel(t *testing.T, dir string, fn func(c *harness.Client, store fanfold.StoreID)) {
+	t.Helper()
 	r, err := node.OpenReadOnly(t.Context(), node.Config{Data: dir, Listen: "127.0.0.1:0", Insecure: true, Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		t.Fatal(err)
@@ -310,15 +322,13 @@ func requireReadModel(t *testing.T, dir, want string, b *backup.Backup) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- r.Run(ctx) }()
+	defer func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Errorf("the end of a read-only server: %v", err)
+		}
+	}()
 	c := harness.NewClient(t, r.URL())
-	got := c.Want(http.StatusOK, "GET", "/v1/authors?limit=1000", "").Body
-	c.Want(http.StatusGone, "GET", fmt.Sprintf("/v1/authors?at=%d", b.Base.Seq-1), "")
-	c.HTTP.CloseIdleConnections()
-	cancel()
-	if err := <-done; err != nil {
-		t.Errorf("the end of a read-only server: %v", err)
-	}
-	if got := strings.ReplaceAll(string(got), string(r.Info.Store), string(b.Store)); got != want {
-		t.Fatalf("the authors are\n%s\nwant\n%s", got, want)
-	}
+	defer c.HTTP.CloseIdleConnections()
+	fn(c, r.Info.Store)
 }

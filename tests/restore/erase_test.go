@@ -22,6 +22,7 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 const customerModel = `collections:
@@ -189,6 +190,38 @@ func TestBackupAfterErasure(t *testing.T) {
 			}
 			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data"), To: fmt.Sprint(b.Erasure)}); fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Errorf("up to a place before the erasure: %v", err)
+			}
+		})
+	}
+}
+
+// TestReplayOfErasedBackup: a read model that is built of a backup from after an erasure has nothing of what was erased, also at a position from
+// before it.
+func TestReplayOfErasedBackup(t *testing.T) {
+	suite.PlainOnly(t, suite.OtherProcess)
+	s := withCustomers(t, false)
+	s.CatchUp()
+	before, dir := s.Node.Store.Applied.Seq(), filepath.Join(t.TempDir(), "backup")
+	addBackup(t, s, dir)
+	erase(t, s, "/v1/customers/ann")
+	addBackup(t, s, dir)
+	b, err := backup.Open(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, to := range []string{fmt.Sprint(before), fmt.Sprint(b.Position)} {
+		out := filepath.Join(t.TempDir(), "model")
+		if text, err := harness.RunProgram(t, "replay", "--to", to, "--out", out, "--backup", dir); err != nil {
+			t.Fatalf("--to %s: %v %s", to, err, text)
+		}
+		requireForgotten(t, out)
+		withReadModel(t, out, func(c *harness.Client, store fanfold.StoreID) {
+			for _, collection := range []string{"customers", "orders"} {
+				want := s.Want(http.StatusOK, "GET", "/v1/"+collection+"?limit=10&at="+to, "").Body
+				got := c.Want(http.StatusOK, "GET", "/v1/"+collection+"?limit=10", "").Body
+				if got := strings.ReplaceAll(string(got), string(store), string(b.Store)); got != string(want) {
+					t.Errorf("%s at %s are\n%s\nwant\n%s", collection, to, got, want)
+				}
 			}
 		})
 	}

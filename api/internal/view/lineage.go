@@ -26,7 +26,7 @@ func (v View) lineage(key fanfold.Key, all *reports.Lineage) *reports.Lineage {
 // trim takes from the report about one value of a collection's document what may not be read.
 func (v View) trim(collection string, value *reports.DerivedValue) {
 	if e := value.Event; e != nil && e.Collection != "" && !v.rights.Reads(e.Collection) {
-		value.Event = &reports.Origin{Seq: e.Seq, Op: e.Op}
+		value.Event = &reports.Origin{Seq: e.Seq, Time: e.Time, Op: e.Op}
 	}
 	if from, known := sourceOf(v.rights.Model(), collection, value.Rule); !known || !v.rights.Reads(from) {
 		value.Hidden, value.Sources, value.Documents, value.Reason = true, []reports.ValueSource{}, 0, ""

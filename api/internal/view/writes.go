@@ -1,6 +1,7 @@
 package view
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -87,6 +88,7 @@ func (v View) Fanout(f *model.Fanout) *model.Fanout {
 		return f
 	}
 	shown := &model.Fanout{Position: f.Position, Rules: map[string]int64{}, Collections: map[string]int64{}}
+	shown.Examples = slices.DeleteFunc(slices.Clone(f.Examples), func(e model.Example) bool { return !v.rights.Reads(e.Key.Collection) })
 	for rule, n := range f.Rules {
 		if v.rights.Reads(collectionOf(rule)) {
 			shown.Rules[rule] = n

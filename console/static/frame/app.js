@@ -1,5 +1,6 @@
 import { html, useEffect, useRef } from '../lib/html.js';
 import { place, placeHref } from '../lib/place.js';
+import { saved } from '../lib/saved.js';
 import { visible } from '../lib/visible.js';
 import { Visible } from '../ui/text.js';
 import { KeyDialog } from '../ui/keydialog.js';
@@ -13,6 +14,9 @@ const LINKS = [
   { name: 'Changes', parts: ['_changes'] },
 ];
 
+/** @returns {Promise<any>} */
+const savedHere = async () => (await import('../pages/edit/saved.js')).SavedHere;
+
 /** The frame around each page: a banner, the navigation, the page with its heading, and how the node stands. */
 export function App() {
   const at = place.value;
@@ -24,7 +28,7 @@ export function App() {
     document.title = visible(title) + ' – Fanfold';
     if (!first.current) heading.current?.focus();
     first.current = false;
-  }, [path, title]);
+  }, [path, title, Page ?? load]);
   const skip = (/** @type {Event} */ event) => {
     event.preventDefault();
     heading.current?.focus();
@@ -35,7 +39,7 @@ export function App() {
       <nav aria-label="Console">${LINKS.map((link) => html`<a href=${placeHref(link.parts)} aria-current=${link.parts.join('/') === (path === '' ? '' : path) ? 'page' : undefined}>${link.name}</a>`)}</nav>
       <${Who} />
     </header>
-    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1>${Page ? html`<${Page} key=${path} place=${at} />` : html`<${LatePage} key=${path} load=${load} place=${at} />`}</main>
+    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1>${saved.value && html`<${LatePage} load=${savedHere} place=${at} />`}${Page ? html`<${Page} key=${path} place=${at} />` : html`<${LatePage} key=${path} load=${load} place=${at} />`}</main>
     <footer><${NodeLine} /></footer>
     <${KeyDialog} />`;
 }

@@ -9,8 +9,12 @@ import { ProblemAlert } from '../ui/problem.js';
 export function LatePage({ load, place }) {
   const [loaded, setLoaded] = useState(/** @type {{ page?: any, failed?: boolean }} */ ({}));
   useEffect(() => {
-    load().then((page) => setLoaded({ page }), () => setLoaded({ failed: true }));
-  }, []);
+    let ended = false;
+    const take = (/** @type {{ page?: any, failed?: boolean }} */ of) => { if (!ended) setLoaded(of); };
+    take({});
+    load().then((page) => take({ page }), () => take({ failed: true }));
+    return () => { ended = true; };
+  }, [load]);
   const { page: Page, failed } = loaded;
   if (failed) return html`<${ProblemAlert} problem=${new Problem(0, { title: 'The page cannot be loaded', detail: 'The server does not answer, or has another version by now.' })} again=${() => location.reload()} />`;
   return Page ? html`<${Page} place=${place} />` : null;

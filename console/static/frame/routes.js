@@ -12,14 +12,30 @@ import { NotFoundPage } from './notfound.js';
 
 /** @returns {Promise<any>} */
 const changes = async () => (await import('../pages/changes/page.js')).ChangesPage;
+/** @returns {Promise<any>} */
+const collection = async () => (await import('../pages/collection/page.js')).CollectionPage;
+/** @returns {Promise<any>} */
+const document = async () => (await import('../pages/document/page.js')).DocumentPage;
+/** @returns {Promise<any>} */
+const edit = async () => (await import('../pages/edit/page.js')).EditPage;
+/** @returns {Promise<any>} */
+const fresh = async () => (await import('../pages/edit/new.js')).NewPage;
+/** @returns {Promise<any>} */
+const history = async () => (await import('../pages/history/page.js')).HistoryPage;
 
 /**
  * Returns the page of a place.
  * @param {import('../lib/place.js').Place} place
  * @returns {Route}
  */
-export function routeOf({ parts }) {
+export function routeOf({ parts, params }) {
   if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
   if (parts.length === 1 && parts[0] === '_changes') return { load: changes, title: 'Changes' };
+  if (parts[0].startsWith('_')) return { page: NotFoundPage, title: 'Nothing here' };
+  if (parts.length === 1 && params.has('new')) return { load: fresh, title: 'New document' };
+  if (parts.length === 1) return { load: collection, title: parts[0] };
+  if (parts.length === 2 && params.has('edit')) return { load: edit, title: parts.join('/') };
+  if (parts.length === 2) return { load: document, title: parts.join('/') };
+  if (parts.length === 3 && parts[2] === '_history') return { load: history, title: `History of ${parts[0]}/${parts[1]}` };
   return { page: NotFoundPage, title: 'Nothing here' };
 }

@@ -1,0 +1,71 @@
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { useLoad } from '../../lib/load.js';
+import { placeHref } from '../../lib/place.js';
+import { CopyAsCurl } from '../../ui/curl.js';
+import { ProblemAlert } from '../../ui/problem.js';
+import { ChangesSeen, useSeen } from '../../ui/seen.js';
+import { Visible } from '../../ui/text.js';
+import { Time } from '../../ui/time.js';
+import { Absent } from './absent.js';
+import { Carried } from './carried.js';
+import { DocumentRegion } from './document.js';
+import { textOf, member } from '../../json/value.js';
+import { askedOf, load, loadLineage, loadModel } from './load.js';
+import { Referred } from './referred.js';
+import { Refers } from './refers.js';
+
+/** How many places are marked as changed. */
+const MAX_MARKED = 200;
+
+/**
+ * A document: its embedded view, where its values come from, and what it is tied to.
+ * @param {{ place: import('../../lib/place.js').Place }} props
+ */
+export function DocumentPage({ place }) {
+  const { parts } = place;
+  const at = place.params.get('at');
+  const asked = askedOf(place);
+  const { value: doc, problem, busy, again } = useLoad((signal) => load({ ...asked, signal }), [at]);
+  // The document is shown before anything else is asked for.
+  const model = useLoad(async (signal) => (doc ? loadModel(signal) : undefined), [doc]);
+  const lineage = useLoad(async (signal) => (doc && at === null ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
+  const { rows, changed } = useFollowed(parts, at === null ? doc?.position ?? '' : '', busy, again);
+  return html`<${ProblemAlert} problem=${problem} again=${again} />
+    ${doc && html`<p class="facts quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />, seen at <${Visible} text=${doc.position} />.
+      ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
+    <div class="beside"><div>
+      <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${at === null ? lineage.value : undefined} model=${model.value} changed=${changed} />
+      ${at === null && html`<${ChangesSeen} rows=${rows} />`}
+      <${CopyAsCurl} asked=${asked} />
+    </div><div>
+      <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
+      ${at === null && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
+      <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
+      ${at === null && html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />
+        <${Carried} lineage=${lineage.value} />`}
+    </div></div>`}`;
+}
+
+/**
+ * Follows the changes of a document: it is asked for anew, one request at a time. It returns them, and where they were.
+ * @param {string[]} parts
+ * @param {string} position of the document, empty where it is not to be followed
+ * @param {boolean} busy whether it is being asked for
+ * @param {() => void} again asks for it
+ */
+function useFollowed([collection, id], position, busy, again) {
+  const first = useRef('');
+  if (first.current === '' || position === '') first.current = position;
+  const [stale, setStale] = useState(false);
+  const [changed, setChanged] = useState(new Set());
+  const rows = useSeen([collection], first.current, (row) => row.id === id, (come) => {
+    setChanged(new Set(come.flatMap((row) => (row.patch?.elements ?? []).map((op) => textOf(member(op, 'path')) ?? '')).slice(0, MAX_MARKED)));
+    setStale(true);
+  });
+  useEffect(() => {
+    if (!stale || busy) return;
+    setStale(false);
+    again();
+  }, [stale, busy]);
+  return { rows, changed };
+}

@@ -1,0 +1,31 @@
+import { html, useEffect } from '../../lib/html.js';
+
+/**
+ * The text box of a document. It takes the focus, and Tab leaves it. What is typed stays in it, whatever else the page shows.
+ * @param {{ box: { current: HTMLTextAreaElement | null }, initial: string, wrong: boolean, focus: boolean, onInput?: () => void }} props wrong says that a message below is about it
+ */
+export function TextBox({ box, initial, wrong, focus, onInput }) {
+  useEffect(() => {
+    if (!focus) return;
+    box.current?.focus();
+    box.current?.setSelectionRange(0, 0);
+  }, []);
+  const rows = Math.min(36, Math.max(12, initial.split('\n', 40).length + 1));
+  return html`<textarea class="document" aria-label="Document" ref=${box} defaultValue=${initial} rows=${rows} onInput=${onInput} spellcheck=${false} autocomplete="off" autocapitalize="off"
+    aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${wrong ? 'mistakes' : undefined}></textarea>`;
+}
+
+/**
+ * Shows a run of the text as selected, and in sight.
+ * @param {HTMLTextAreaElement} box
+ * @param {number} from
+ * @param {number} to
+ */
+export function select(box, from, to) {
+  box.focus();
+  box.setSelectionRange(from, to);
+  // A browser scrolls to where somebody types, not to a selection: the lines before it are counted.
+  const lines = box.value.slice(0, from).split('\n').length;
+  const height = parseFloat(getComputedStyle(box).lineHeight) || 20;
+  box.scrollTop = Math.max(0, (lines - box.rows / 2) * height);
+}

@@ -1,0 +1,94 @@
+package modelfile
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+)
+
+// TestPlacesOfYAML: the error of a text that is no YAML, or none that is taken, has the line and the column of the mistake.
+func TestPlacesOfYAML(t *testing.T) {
+	for src, want := range map[string][2]int{
+		"a: b: c":                        {1, 1},
+		"x: 1\n  a: b: c":                {2, 3},
+		"a:\n  b: [1, 2\n  c: 3":         {2, 3},
+		"a:\n  - 1\n  b: 2\n":            {2, 3},
+		"a: 1\n\tb: 2":                   {2, 2},
+		"a: *none":                       {1, 4},
+		"ä: &x 1\nb: *none":              {2, 4},
+		"a: 1\nb: \"x\x01\"":             {2, 6},
+		"a: 1\nb: \xff":                  {2, 4},
+		"a: 1\n---\nb: 2":                {2, 1},
+		"a: 1\nä: !tag 2":                {2, 4},
+		"a: 1\nb:\n  {c: 1, d: 2, c: 3}": {3, 16},
+		"a:\n  <<: {b: 1}":               {2, 3},
+		"a:\n  ? [x]\n  : 1":             {2, 5},
+		"a: &x\n  b: *x":                 {2, 6},
+		"é: .inf":                        {1, 4},
+		"{\"a\": 1,\n  \"b\": }x":        {2, 8},
+	} {
+		_, err := ToJSON([]byte(src))
+		var e *fanfold.Error
+		if !errors.As(err, &e) {
+			t.Errorf("%q: %v", src, err)
+			continue
+		}
+		if e.Line != want[0] || e.Column != want[1] {
+			t.Errorf("%q is at line %d, column %d, want %v: %v", src, e.Line, e.Column, want, err)
+		}
+	}
+}
+
+// TestLocate: each problem has the place of the innermost member that the text has of its path.
+func TestLocate(t *testing.T) {
+	src := "open: 1\ncollections:\n  b: &b\n    relations: { \"ä\": { path: x, too: y } }\n    indexes:\n      i: [x,\n          \"doc.(\"]\n  c:\n    derive:\n      'a.b': { count: none }\n      a: { b: 1 }\n  d: *b\n"
+	_, err := Parse([]byte(src))
+	places := map[string][2]int{}
+	var e *fanfold.Error
+	if !errors.As(Locate(err, []byte(src), ""), &e) || len(e.Problems) < 6 {
+		t.Fatal(err)
+	}
+	for _, p := range e.Problems {
+		if _, twice := places[p.Path]; !twice {
+			places[p.Path] = [2]int{p.Line, p.Column}
+		}
+	}
+	for path, want := range map[string][2]int{"open": {1, 1}, "collections.b.relations.ä.too": {4, 34}, "collections.b.relations.ä": {4, 18}, "collections.b.indexes.i[1]": {7, 11},
+		`collections.c.derive["a.b"].count`: {10, 16}, `collections.c.derive["a"].b`: {11, 12}, "collections.d.relations.ä.too": {4, 34}} {
+		if places[path] != want {
+			t.Errorf("%s is at %v, want %v; there are %v", path, places[path], want, places)
+		}
+	}
+	about := func(key fanfold.Key, paths ...string) error {
+		e := &fanfold.Error{Code: fanfold.Invalid}
+		for _, path := range paths {
+			e.Problems = append(e.Problems, fanfold.Problem{Path: path, Key: key})
+		}
+		return e
+	}
+	for _, c := range []struct {
+		err          error
+		src, within  string
+		line, column int
+	}{
+		{about(fanfold.Key{}, ""), "\n [x]", "", 2, 2},
+		{about(fanfold.Key{}, "nodes/1"), src, "", 0, 0},
+		{about(fanfold.Key{}, "collections.b.relations.x.to"), src, "", 4, 5},
+		{about(fanfold.Key{}, "collections.b.derive"), "derive: {}", "collections.b", 1, 1},
+		{about(fanfold.Key{}, "collections.b"), "derive: {}", "collections.b", 1, 1},
+		{about(fanfold.Key{}, "collections.c.derive"), "derive: {}", "collections.b", 0, 0},
+		{about(fanfold.Key{}, "open"), "open: [", "", 0, 0},
+		{about(fanfold.Key{}, "open[", "open[\"", "open[0", "open[-1]", "open..", "[", ".", "open[9999999999999999999]"), "open: [1]", "", 1, 1},
+		{about(fanfold.Key{Collection: "open", ID: "1"}, "open"), "open: 1", "", 0, 0},
+		{about(fanfold.Key{}, "open"), "open: 1" + strings.Repeat("\n", maxValues), "", 0, 0},
+	} {
+		if !errors.As(Locate(c.err, []byte(c.src), c.within), &e) || e.Problems[0].Line != c.line || e.Problems[0].Column != c.column {
+			t.Errorf("%v in %.20q is at %+v, want %d, %d", c.err, c.src, e.Problems, c.line, c.column)
+		}
+	}
+	if plain := errors.New("x"); !errors.Is(Locate(plain, nil, ""), plain) {
+		t.Error("another error is not as it was")
+	}
+}
