@@ -1,6 +1,6 @@
 import { html } from '../lib/html.js';
 import { curlOf } from '../lib/http.js';
-import { isAdmin, useMe } from '../lib/me.js';
+import { hasRole, me } from '../lib/me.js';
 import { Visible } from './text.js';
 
 /**
@@ -8,13 +8,12 @@ import { Visible } from './text.js';
  * @param {{ suggest: any }} props a merge patch of the model, undefined where no index helps
  */
 export function Suggestion({ suggest }) {
-  const me = useMe();
   if (!suggest) return null;
   const add = { method: 'PATCH', path: ['_model'], headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify(suggest) };
   return html`<div class="suggestion"><p>This part of the model has an index that serves it:</p>
     <pre aria-label="Index in YAML"><${Visible} text=${yamlOf(suggest)} max=${4000} /></pre>
-    ${isAdmin(me) ? html`<p>This command adds it:</p><pre aria-label="Command"><${Visible} text=${curlOf(add)} max=${8000} /></pre>`
-      : me && html`<p>Whoever has the role <code>admin</code> can add it.</p>`}</div>`;
+    ${hasRole('admin') ? html`<p>This command adds it:</p><pre aria-label="Command"><${Visible} text=${curlOf(add)} max=${8000} /></pre>`
+        : me.value && html`<p>Whoever has the role <code>admin</code> can add it.</p>`}</div>`;
 }
 
 /** Words that YAML takes for other values than texts, and what needs no quotation marks. */

@@ -1,6 +1,6 @@
 import { html, useRef } from '../../lib/html.js';
 import { key } from '../../lib/key.js';
-import { isAdmin, useMe } from '../../lib/me.js';
+import { hasRole } from '../../lib/me.js';
 import { placeHref } from '../../lib/place.js';
 import { usePolled } from '../../lib/poll.js';
 import { CopyAsCurl } from '../../ui/curl.js';
@@ -22,7 +22,7 @@ const EVERY = 10_000;
  */
 export function GroupPage({ place }) {
   const name = place.parts[1];
-  const admin = isAdmin(useMe());
+  const admin = hasRole('admin');
   const { value, problem, again } = usePolled((signal) => loadGroup(name, signal), [name, key.value], () => EVERY);
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const deeds = useDeeds(again, heading);

@@ -1,7 +1,7 @@
 import { html, useState } from '../../lib/html.js';
 import { ask } from '../../lib/http.js';
 import { key } from '../../lib/key.js';
-import { isAdmin, useMe } from '../../lib/me.js';
+import { hasRole } from '../../lib/me.js';
 import { usePolled } from '../../lib/poll.js';
 import { CopyAsCurl } from '../../ui/curl.js';
 import { ProblemAlert } from '../../ui/problem.js';
@@ -23,7 +23,7 @@ const asked = { path: ['_status'] };
 
 /** How the store runs, and the commands of its administrators. */
 export function StatusPage() {
-  const admin = isAdmin(useMe());
+  const admin = hasRole('admin');
   const [all, setAll] = useState(false);
   const { value: status, problem, again } = usePolled((signal) => ask({ ...asked, signal }), [key.value], (of) => (isRunning(of) ? RUNNING : RESTING));
   return html`<${ProblemAlert} problem=${problem} again=${again} />
