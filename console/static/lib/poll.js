@@ -1,11 +1,10 @@
 import { useEffect, useRef, useState } from './html.js';
 import { asProblem } from './load.js';
-import { mayRepeat } from './write.js';
 
 /** @typedef {import('./http.js').Problem} Problem */
 
-/** How long until something is asked again after a problem that may end by itself, in milliseconds. */
-const AFTER_PROBLEM = 10_000;
+/** How long until something is asked again after a problem that passes, in milliseconds. */
+const AFTER_PROBLEM = 5000;
 
 /**
  * What is asked for again and again: the newest value, and the problem of the last try.
@@ -50,7 +49,7 @@ export function usePolled(fn, deps, pauseOf) {
         if (ending.signal.aborted) return;
         const problem = asProblem(error);
         setState((before) => ({ value: before.value, problem }));
-        if (mayRepeat(problem)) pause = AFTER_PROBLEM;
+        if (problem.passing) pause = AFTER_PROBLEM;
       }
       busy = false;
       plan(Math.min(pause, Math.max(0, due - performance.now())));
