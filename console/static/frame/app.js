@@ -12,6 +12,7 @@ import { routeOf } from './routes.js';
 const LINKS = [
   { name: 'Collections', parts: [] },
   { name: 'Changes', parts: ['_changes'] },
+  { name: 'Operations', parts: ['_status'] },
 ];
 
 /** @returns {Promise<any>} */
