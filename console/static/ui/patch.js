@@ -11,7 +11,7 @@ const MAX = 120;
  * A value that differs, in a line: where it is, what was and what is.
  * @param {{ path: string, old?: Node, value?: Node }} props a value that came has no old one, and one that went has no new one
  */
-export const Difference = ({ path, old, value }) => html`<div class="difference"><code><${Visible} text=${path || '/'} max=${MAX} /></code>: ${
+export const Difference = ({ path, old, value }) => html`<div class="difference"><code><${Visible} text=${path || 'the document'} max=${MAX} /></code>: ${
   old ? html`<del><${Visible} text=${tokens(old)} max=${MAX} /></del>` : html`<span class="quiet">nothing</span>`} → ${
   value ? html`<ins><${Visible} text=${tokens(value)} max=${MAX} /></ins>` : html`<span class="quiet">nothing</span>`}</div>`;
 

@@ -24,17 +24,17 @@ export function CollectionPage({ place }) {
   const { value: page, problem, busy, again } = useLoad((signal) => loadPage({ ...asked, signal }), [JSON.stringify(asked)]);
   const { rows, changed, others } = useFollowed(collection, page, at === null && !busy && !problem);
   const shown = problem ? undefined : page;
+  const explained = at === null && params.get('explain') === 'true';
   return html`<${PastBanner} place=${place} position=${shown?.position ?? ''} />
-    ${at === null && html`<p class="actions"><a class="button" href=${placeHref([collection], { new: '' })}>New document</a></p>`}
     <${Query} place=${place} columns=${page?.columns ?? []} />
-    ${at === null && params.get('explain') === 'true' && html`<${Plan} place=${place} />`}
-    <${PastProblem} place=${place} problem=${problem} again=${again}>${problem?.kind === 'needs-index' && html`<${Suggestion} suggest=${problem.of.suggest} />`}<//>
-    ${shown && html`<div aria-busy=${busy ? 'true' : undefined}>
-      <div class="facts"><span role="status" class="quiet">${said(shown, params)}</span>${at === null && html` <${Count} key=${JSON.stringify(asked.query)} place=${place} />`}
-        ${others > 0 && html` <span class="quiet">${others.toLocaleString('en')} change${others === 1 ? '' : 's'} of other documents since. <button type="button" class="small" onClick=${again}>Load anew</button></span>`}</div>
-      ${shown.documents.length > 0 && html`<${DocumentsTable} collection=${collection} at=${at} page=${shown} changed=${changed} />`}
-      <${Pages} place=${place} page=${shown} />
-    </div>`}
+    ${explained && html`<${Plan} place=${place} />`}
+    <${PastProblem} place=${place} problem=${problem} again=${again}>${problem?.kind === 'needs-index' && !explained && html`<${Suggestion} suggest=${problem.of.suggest} />`}<//>
+    <div class="above">${shown && html`<span role="status" class="quiet">${said(shown, params)}</span>`}
+      ${shown && at === null && html`<${Count} key=${JSON.stringify(asked.query)} place=${place} />`}
+      ${others > 0 && html`<span class="quiet">${others.toLocaleString('en')} change${others === 1 ? '' : 's'} of other documents since. <button type="button" class="small" onClick=${again}>Load anew</button></span>`}
+      ${at === null && html`<a class="button" href=${placeHref([collection], { new: '' })}>New document</a>`}</div>
+    ${shown && html`${shown.documents.length > 0 && html`<${DocumentsTable} collection=${collection} at=${at} page=${shown} changed=${changed} />`}
+      <${Pages} place=${place} page=${shown} />`}
     ${at === null && html`<${ChangesSeen} rows=${rows} />`}
     <${CopyAsCurl} asked=${asked} />`;
 }

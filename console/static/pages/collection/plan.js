@@ -37,7 +37,7 @@ function Words({ plan }) {
       ${plan.residual && fact('Asked each document', code(plan.residual))}
       ${plan.noValue > 0 && fact('Without a value', documents(plan.noValue))}
       ${fact('Order', ORDERS[plan.order] ?? plan.order)}
-      ${plan.rejected?.length > 0 && fact('Not taken', html`<ul class="plain">${plan.rejected.map((/** @type {any} */ r) => html`<li>${code(r.index)}: <${Visible} text=${r.why} max=${1000} /></li>`)}</ul>`)}
+      ${plan.rejected?.length > 0 && fact('Not taken', html`<ul class="rejected">${plan.rejected.map((/** @type {any} */ r) => html`<li>${code(r.index)}: <${Visible} text=${r.why} max=${1000} /></li>`)}</ul>`)}
     </dl>
     <${Suggestion} suggest=${plan.suggest} />`;
 }
