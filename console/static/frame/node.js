@@ -1,5 +1,6 @@
 import { html, useEffect, useState } from '../lib/html.js';
-import { key, keyHeaders } from '../lib/key.js';
+import { key } from '../lib/key.js';
+import { askReady } from '../lib/ready.js';
 
 /** How long until the node is asked again, in milliseconds. A hidden tab does not ask. */
 const EVERY = 10_000;
@@ -30,9 +31,8 @@ export function NodeLine() {
 /** Asks the node how it stands, in words. */
 async function stateOf() {
   try {
-    const response = await fetch(new URL('../readyz', document.baseURI), { headers: keyHeaders(), cache: 'no-store' });
-    const of = await response.json();
-    return response.ok ? 'ready' + more(of) : 'not ready: ' + String(of.detail ?? of.title ?? response.status);
+    const { ok, status, of } = await askReady();
+    return ok ? 'ready' + more(of) : 'not ready: ' + String(of.detail ?? of.title ?? status);
   } catch {
     return 'the server cannot be reached';
   }
