@@ -12,9 +12,13 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/console"
 	"github.com/fanfold/fanfold/node"
@@ -205,13 +209,31 @@ func (h *house) do(w http.ResponseWriter, r *http.Request) {
 		}
 	case "cut":
 		s.CloseClientConnections()
-	case "wrong":
-		answer(w, s.noted())
-	case "verify":
-		s.verify(h.t)
+	case "cpu":
+		answer(w, computed(h.t, s.process.Cmd.Process.Pid).Milliseconds())
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// computed returns the time that a process has computed.
+func computed(t *testing.T, pid int) time.Duration {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := strings.Cut(string(text), ") ") // the name of the program may have blanks
+	fields := strings.Fields(rest)
+	user, err := strconv.Atoi(fields[11])
+	if err != nil {
+		t.Fatal(err)
+	}
+	system, err := strconv.Atoi(fields[12])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(user+system) * time.Second / 100 // the ticks of Linux
 }
 
 // noted returns what the document does not have, never null.

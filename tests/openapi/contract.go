@@ -153,8 +153,10 @@ func wholeProblem(resp *http.Response, body []byte) error {
 
 // CheckRow returns what of a line of an endless feed is not in the document: a change, a heartbeat or the end.
 func (c *Contract) CheckRow(line []byte) error {
+	in := json.NewDecoder(bytes.NewReader(line))
+	in.UseNumber() // documents have numbers of any size
 	var row map[string]any
-	if err := json.Unmarshal(line, &row); err != nil {
+	if err := in.Decode(&row); err != nil {
 		return err
 	}
 	name := "Change"

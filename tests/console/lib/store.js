@@ -118,6 +118,9 @@ export class Store {
   /** Starts the server again, with the data that it has. */
   start() { return ask('POST', `/stores/${this.name}/start`); }
 
+  /** The time that the process has computed, in milliseconds. @returns {Promise<number>} */
+  cpu() { return ask('POST', `/stores/${this.name}/cpu`); }
+
   /** Cuts every connection to the proxy. */
   cut() { return ask('POST', `/stores/${this.name}/cut`); }
 

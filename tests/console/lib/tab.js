@@ -33,6 +33,13 @@ export class Tab {
     });
   }
 
+  /** Watches for what only an attack could do: dialogs of the browser, frames, downloads. */
+  watch() {
+    this.page.on('dialog', (dialog) => { this.errors.push('a dialog of the browser: ' + dialog.message()); dialog.dismiss(); });
+    this.page.on('frameattached', () => this.errors.push('a frame'));
+    this.page.on('popup', () => this.errors.push('a window'));
+  }
+
   /**
    * Opens a place, as `#/books/b1`, and waits for its heading.
    * @param {string} place

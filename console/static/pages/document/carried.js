@@ -24,6 +24,6 @@ function Carriers({ of }) {
       ${documents > 0 && html`<button type="button" class="small" aria-expanded=${open} aria-label=${`Show carriers by ${of.rule}`} onClick=${() => setOpen(!open)}>Show</button>`}</header>
     ${of.reason && html`<p class="quiet"><${Visible} text=${of.reason} max=${1000} /></p>`}
     ${of.more > 0 && html`<p class="quiet">${Number(of.more).toLocaleString('en')} more ids were not looked for.</p>`}
-    ${open && html`<${MoreList} label=${`Carriers by ${of.rule}`} items=${of.first} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${collection} id=${id} short />`} />
+    ${open && html`<${MoreList} ids label=${`Carriers by ${of.rule}`} items=${of.first} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${collection} id=${id} short />`} />
       ${documents > of.first.length && html`<p class="quiet">The first ${of.first.length} of ${documents.toLocaleString('en')} are listed.</p>`}`}</div>`;
 }

@@ -45,7 +45,7 @@ function Sources({ value }) {
   if (value.hidden) return 'You may not read the collection that it comes from.';
   const list = value.sources ?? [];
   if (list.length === 0) return Number(value.documents) > 0 ? `${count(value.documents)} documents` : 'no document';
-  return html`<${MoreList} label="Sources" items=${list} item=${(/** @type {any} */ s) => html`<${DocumentLink} collection=${s.collection} id=${s.id} />${s.rev === undefined && html` <span class="quiet">is gone</span>`}`} />
+  return html`<${MoreList} ids label="Sources" items=${list} item=${(/** @type {any} */ s) => html`<${DocumentLink} collection=${s.collection} id=${s.id} />${s.rev === undefined && html` <span class="quiet">is gone</span>`}`} />
     ${Number(value.documents) > list.length && html`<p class="quiet">The first ${list.length} of ${count(value.documents)} documents.</p>`}`;
 }
 

@@ -1,15 +1,17 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { member, textOf } from '../../json/value.js';
 import { useLoad } from '../../lib/load.js';
 import { placeHref } from '../../lib/place.js';
 import { CopyAsCurl } from '../../ui/curl.js';
 import { ProblemAlert } from '../../ui/problem.js';
+import { EditActions } from '../../ui/editactions.js';
+import { PastBanner, PastProblem } from '../../ui/past.js';
 import { ChangesSeen, useSeen } from '../../ui/seen.js';
 import { Visible } from '../../ui/text.js';
 import { Time } from '../../ui/time.js';
 import { Absent } from './absent.js';
 import { Carried } from './carried.js';
 import { DocumentRegion } from './document.js';
-import { textOf, member } from '../../json/value.js';
 import { askedOf, load, loadLineage, loadModel } from './load.js';
 import { Referred } from './referred.js';
 import { Refers } from './refers.js';
@@ -25,23 +27,27 @@ export function DocumentPage({ place }) {
   const { parts } = place;
   const at = place.params.get('at');
   const asked = askedOf(place);
-  const { value: doc, problem, busy, again } = useLoad((signal) => load({ ...asked, signal }), [at]);
+  const { value, problem, busy, again } = useLoad(async (signal) => ({ ...await load({ ...asked, signal }), at }), [at]);
+  const doc = value?.at === at ? value : undefined; // not one of another time
+  const now = at === null;
   // The document is shown before anything else is asked for.
   const model = useLoad(async (signal) => (doc ? loadModel(signal) : undefined), [doc]);
-  const lineage = useLoad(async (signal) => (doc && at === null ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
-  const { rows, changed } = useFollowed(parts, at === null ? doc?.position ?? '' : '', busy, again);
-  return html`<${ProblemAlert} problem=${problem} again=${again} />
-    ${doc && html`<p class="facts quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />, seen at <${Visible} text=${doc.position} />.
+  const lineage = useLoad(async (signal) => (doc && now ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
+  const { rows, changed } = useFollowed(parts, now ? doc?.position ?? '' : '', busy, again);
+  return html`<${PastBanner} place=${place} position=${doc?.position ?? ''} />
+    <${PastProblem} place=${place} problem=${problem} again=${again} />
+    ${doc && html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />${now && html`, seen at <code>${doc.position}</code>`}.
       ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
+      ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} />`}</div>
     <div class="beside"><div>
-      <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${at === null ? lineage.value : undefined} model=${model.value} changed=${changed} />
-      ${at === null && html`<${ChangesSeen} rows=${rows} />`}
+      <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${now ? lineage.value : undefined} model=${model.value} changed=${changed} />
+      ${now && html`<${ChangesSeen} rows=${rows} />`}
       <${CopyAsCurl} asked=${asked} />
     </div><div>
       <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
-      ${at === null && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
+      ${now && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
       <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
-      ${at === null && html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />
+      ${now && html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />
         <${Carried} lineage=${lineage.value} />`}
     </div></div>`}`;
 }

@@ -45,6 +45,6 @@ function Holders({ parts, position, relation }) {
   return html`<div class="tie"><header><h3><${Visible} text=${relation.collection} max=${200} /> <span class="quiet">by <${Visible} text=${relation.name} max=${200} />${counted.value !== undefined && ': ' + Number(counted.value).toLocaleString('en')}</span></h3>
       ${counted.value > 0 && html`<button type="button" class="small" aria-expanded=${shown !== null} aria-label=${`Show ${label}`} onClick=${() => (shown === null ? more() : setShown(null))}>Show</button>`}</header>
     ${forbidden ? html`<p class="quiet">You may not read them.</p>` : html`<${ProblemAlert} problem=${counted.problem} again=${counted.again} />`}
-    ${shown && html`<${MoreList} label=${label} items=${shown.ids} busy=${shown.busy} more=${shown.next && more} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${relation.collection} id=${id} short />`} />
+    ${shown && html`<${MoreList} ids label=${label} items=${shown.ids} busy=${shown.busy} more=${shown.next && more} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${relation.collection} id=${id} short />`} />
       <${ProblemAlert} problem=${shown.problem} again=${more} />`}</div>`;
 }

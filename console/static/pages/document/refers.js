@@ -14,6 +14,6 @@ export function Refers({ doc, collection, at, model }) {
   if (relations.length === 0) return null;
   return html`<section aria-label="Refers to"><h2>Refers to</h2>${relations.map((r) => html`<div key=${r.name} class="tie">
     <h3><${Visible} text=${r.name} max=${200} /> <span class="quiet">in <${Visible} text=${r.to} max=${200} />: ${r.ids.length.toLocaleString('en')}</span></h3>
-    ${r.ids.length > 0 && html`<${MoreList} label=${`To ${r.to} by ${r.name}`} items=${r.ids} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${r.to} id=${id} at=${at} short />`} />`}
+    ${r.ids.length > 0 && html`<${MoreList} ids label=${`To ${r.to} by ${r.name}`} items=${r.ids} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${r.to} id=${id} at=${at} short />`} />`}
   </div>`)}</section>`;
 }

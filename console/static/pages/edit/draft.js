@@ -30,11 +30,12 @@ export function Draft({ collection, id, read, onSaved, children }) {
   const [told, setTold] = useState(NOTHING);
   const text = () => box.current?.value ?? '';
   const isSaved = useUnsaved(text, initial, !read && id !== '');
+  const done = useRef(false); // the next change on the feed is the save itself
   const writing = useWriting({
-    onDone: (written) => { isSaved(text()); onSaved(written); },
+    onDone: (written) => { done.current = true; isSaved(text()); onSaved(written); },
     onStale: () => { meet(); },
   });
-  const { met, meet, retype, forget } = useMeanwhile({ collection, id, base, text, writing });
+  const { met, meet, retype, forget } = useMeanwhile({ collection, id, base, text, writing, done });
 
   /** @param {Read | undefined} over the document that is replaced */
   const save = (over) => {
