@@ -89,7 +89,7 @@ func (c *Console) send(w http.ResponseWriter, r *http.Request, f file, caching s
 	h.Set("ETag", `W/"`+hex.EncodeToString(sum[:16])+`"`) // the same for both codings
 	text := f.plain
 	if takesGzip(r) {
-		text = f.small
+		text = f.small()
 		h.Set("Content-Encoding", "gzip")
 	}
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(text))

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"path"
+	"sync"
 
 	"github.com/fanfold/fanfold"
 )
@@ -22,8 +23,9 @@ var types = map[string]string{
 
 // file is one file as it is sent.
 type file struct {
-	kind         string // its media type
-	plain, small []byte // as it stands, and by gzip
+	kind  string // its media type
+	plain []byte
+	small func() []byte // by gzip, made at the first call
 }
 
 // tree holds the files of the console and the page that loads them.
@@ -52,8 +54,8 @@ func newTree(static fs.FS) (*tree, error) {
 		}
 		of := sha256.Sum256(text)
 		_, _ = sum.Write(append([]byte(name+"\x00"), of[:]...)) // a hash takes all
-		t.files[name], err = newFile(kind, text)
-		return err
+		t.files[name] = newFile(kind, text)
+		return nil
 	})
 	if err != nil {
 		return nil, err
@@ -64,19 +66,24 @@ func newTree(static fs.FS) (*tree, error) {
 		return nil, err
 	}
 	t.csp = csp
-	t.page, err = newFile("text/html; charset=utf-8", text)
+	t.page = newFile("text/html; charset=utf-8", text)
 	return t, err
 }
 
-// newFile compresses a file.
-func newFile(kind string, text []byte) (file, error) {
-	var small bytes.Buffer
-	w, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
-	if err == nil {
-		_, err = w.Write(text)
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	return file{kind: kind, plain: text, small: small.Bytes()}, err
+// newFile returns a file of a kind.
+func newFile(kind string, text []byte) file {
+	return file{kind: kind, plain: text, small: sync.OnceValue(func() []byte {
+		var small bytes.Buffer
+		w, err := gzip.NewWriterLevel(&small, gzip.BestCompression)
+		if err == nil {
+			_, err = w.Write(text)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			panic(err) // the level is one, and a buffer takes all
+		}
+		return small.Bytes()
+	})}
 }

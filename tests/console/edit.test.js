@@ -1,59 +1,8 @@
-// Editing (points 15 to 17 of the console): the editor, the preview of a save, conflicts, new documents, and deletes.
+// The editor of a document (point 15 of the console).
 import assert from 'node:assert/strict';
-import { accessible, golden } from './lib/checks.js';
+import { accessible } from './lib/checks.js';
+import { box, library, press, replace, told } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
-import { pathOf } from './lib/store.js';
-
-/** @typedef {import('playwright-core').Page} Page */
-/** @typedef {import('./lib/store.js').Store} Store */
-
-/** @param {Page} page */
-const box = (page) => page.getByRole('textbox', { name: 'Document', exact: true });
-
-/** @param {Page} page @param {string} name */
-const press = (page, name) => page.getByRole('button', { name, exact: true }).click();
-
-/** @param {Page} page */
-const preview = (page) => page.getByRole('dialog', { name: 'What this save changes' });
-
-/** @param {Page} page */
-const conflict = (page) => page.getByRole('alert', { name: 'Changed meanwhile' });
-
-/** Types another text in the place of one that the text box has. @param {Page} page @param {string} was @param {string} is */
-async function replace(page, was, is) {
-  const text = await box(page).inputValue();
-  assert.ok(text.includes(was), `${was} is not in ${text}`);
-  await box(page).fill(text.replace(was, is));
-}
-
-/** Waits until a save is told. @param {Page} page @param {string} what */
-const told = (page, what) => page.getByRole('status').filter({ hasText: what }).waitFor();
-
-/** How many versions a document has. @param {Store} store @param {string} collection @param {string} id */
-const versions = async (store, collection, id) => (await store.get(pathOf(collection, id) + '/_history?derived=exclude')).json.items.length;
-
-const model = `
-collections:
-  authors: { derive: { countOfBooks: { count: books.author } } }
-  books:
-    relations: { author: { path: author, to: authors } }
-    derive: { authorName: { copy: author, value: doc.name } }
-  posts:
-    relations: { book: { path: book, to: books } }
-    derive: { by: { copy: book, value: doc.authorName } }
-  forms:
-    schema: { type: object, properties: { name: { type: string }, lines: { type: array, items: { type: object, properties: { n: { type: integer } } } } } }
-`;
-
-/** @param {number} books @param {number} posts */
-const library = (books, posts) => ({
-  model,
-  documents: {
-    authors: { a1: '{"id":"a1","name":"Mary Ann Evans","born":1819}' },
-    books: Object.fromEntries(Array.from({ length: books }, (_, i) => ['b' + i, { author: 'a1' }])),
-    posts: Object.fromEntries(Array.from({ length: posts }, (_, i) => ['p' + i, { book: 'b' + i }])),
-  },
-});
 
 const written = [
   ['a number that JavaScript rounds', '{"id":"d","n":9007199254740993,"t":"x"}', '"x"', '"y"'],
@@ -75,7 +24,7 @@ scenario('All that is not changed keeps its bytes', {}, async ({ store, tab, pag
     await replace(page, was, is);
     await press(page, 'Save');
     await told(page, 'notes/d is saved');
-    const [compactWas, compactIs] = [was, is].map((text) => text.replace(': ', ':'));
+    const [compactWas, compactIs] = [was, is].map((text) => text.replace(': ', ':')); // as the original has it
     const at = original.lastIndexOf(compactWas);
     assert.ok(at > 0, name);
     assert.equal((await store.bytes('notes', 'd')).toString(), original.slice(0, at) + compactIs + original.slice(at + compactWas.length), name);
@@ -113,5 +62,49 @@ scenario('What the server refuses is told at its member', { data: library(1, 0) 
   await alert.getByRole('listitem').filter({ hasText: 'line 9, column 12: /lines/1/n' }).waitFor();
   await press(page, 'line 9, column 12');
   assert.equal(await page.evaluate(() => String(getSelection())), '"two"');
-  await tab.open('#/books/b0?edit', 'books/b0').catch(() => {});
+  assert.equal((await store.bytes('forms', 'f1')).toString(), '{"id":"f1","name":"x","lines":[{"n":1},{"n":2}]}');
+  await replace(page, '"two"', '3');
+  await press(page, 'Save');
+  await told(page, 'forms/f1 is saved');
+  assert.equal((await store.bytes('forms', 'f1')).toString(), '{"id":"f1","name":"x","lines":[{"n":1},{"n":3}]}');
+});
+
+scenario('A derived member that is typed is refused, not dropped', { data: library(1, 0) }, async ({ store, tab, page }) => {
+  const before = await store.bytes('books', 'b0');
+  await tab.open('#/books/b0?edit', 'books/b0');
+  assert.ok(!(await box(page).inputValue()).includes('authorName'), 'the view is the referenced one');
+  await replace(page, '"author"', '"authorName": "me",\n  "author"');
+  await press(page, 'Save');
+  await page.getByRole('alert').getByRole('listitem').filter({ hasText: 'line 3, column 17: /authorName is derived' }).waitFor();
+  assert.deepEqual(await store.bytes('books', 'b0'), before);
+  await box(page).fill(await box(page).evaluate((element) => /** @type {HTMLTextAreaElement} */ (element).defaultValue));
+});
+
+scenario('Leaving a text that is not saved asks', { data: { documents: { notes: { d: '{"id":"d","a":1}' } } } }, async ({ tab, page }) => {
+  await tab.open('#/notes/d?edit', 'notes/d');
+  await replace(page, '1', '2');
+  page.once('dialog', (dialog) => dialog.dismiss());
+  await page.getByRole('link', { name: 'Collections', exact: true }).click();
+  await page.waitForFunction(() => location.hash === '#/notes/d?edit');
+  assert.ok((await box(page).inputValue()).includes('2'));
+  page.once('dialog', (dialog) => dialog.accept());
+  await page.getByRole('link', { name: 'Collections', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Collections' }).waitFor();
+});
+
+scenario('A key that ends in mid-work is asked for, and nothing typed is lost', { data: { documents: { notes: { d: '{"id":"d","a":1}' } } }, closed: true }, async ({ store, tab, page }) => {
+  const use = async (/** @type {string} */ key) => {
+    const dialog = page.getByRole('dialog', { name: 'Key needed' });
+    await dialog.getByLabel('Key', { exact: true }).fill(key);
+    await dialog.getByRole('button', { name: 'Use key', exact: true }).click();
+  };
+  const mine = await store.newKey('admin');
+  await tab.open('#/notes/d?edit', 'notes/d');
+  await use(mine);
+  await replace(page, '1', '2');
+  await store.want('DELETE', '/v1/_keys/' + mine.split('_')[1]);
+  await press(page, 'Save');
+  await use(store.key);
+  await told(page, 'notes/d is saved');
+  assert.equal((await store.bytes('notes', 'd')).toString(), '{"id":"d","a":2}');
 });

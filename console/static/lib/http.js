@@ -119,6 +119,9 @@ export function curlOf(asked) {
   if (asked.method && asked.method !== 'GET') words.push('-X', asked.method);
   if (key.value !== '') words.push('-H', '"Authorization: Bearer $FANFOLD_KEY"');
   for (const [name, value] of Object.entries(asked.headers ?? {})) words.push('-H', quoted(name + ': ' + value));
-  if (typeof asked.body === 'string') words.push('-H', quoted('Content-Type: application/json'), '--data-binary', quoted(asked.body));
+  if (typeof asked.body === 'string') {
+    if (!asked.headers?.['Content-Type']) words.push('-H', quoted('Content-Type: application/json'));
+    words.push('--data-binary', quoted(asked.body));
+  }
   return [...words, quoted(addressOf(asked))].join(' ');
 }

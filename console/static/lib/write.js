@@ -5,6 +5,9 @@ import { scan } from '../json/scan.js';
 
 /** @typedef {import('./http.js').Asked} Asked */
 
+/** How many examples of derived changes are asked for. */
+const EXAMPLES = 5;
+
 /**
  * What a write would change.
  * @typedef {object} Effects
@@ -34,7 +37,7 @@ import { scan } from '../json/scan.js';
  * @throws {Problem}
  */
 export async function effectsOf(asked, signal) {
-  const root = scan((await request({ ...asked, query: { ...asked.query, dryRun: true }, signal })).text);
+  const root = scan((await request({ ...asked, query: { ...asked.query, dryRun: true, examples: EXAMPLES }, signal })).text);
   const of = plain(root);
   const counted = (/** @type {any} */ counts) => /** @type {[string, number][]} */ (Object.entries(counts ?? {})).sort(([, a], [, b]) => b - a);
   const examples = (member(root, 'examples')?.elements ?? []).map((one) => ({

@@ -1,0 +1,42 @@
+import { html } from '../../lib/html.js';
+import { ask, curlOf } from '../../lib/http.js';
+import { useLoad } from '../../lib/load.js';
+import { Visible } from '../../ui/text.js';
+
+/**
+ * An index that would serve a query: as YAML of the model and, for who may write the model, the command that adds it.
+ * @param {{ suggest: any }} props a merge patch of the model, undefined where no index helps
+ */
+export function Suggestion({ suggest }) {
+  const { value: me } = useLoad((signal) => (suggest ? ask({ path: ['_me'], signal }) : Promise.resolve(null)), [suggest]);
+  if (!suggest) return null;
+  const add = { method: 'PATCH', path: ['_model'], headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify(suggest) };
+  return html`<div class="suggestion"><p>This part of the model has an index that serves it:</p>
+    <pre aria-label="Index in YAML"><${Visible} text=${yamlOf(suggest)} max=${4000} /></pre>
+    ${me?.roles?.includes('admin') ? html`<p>This command adds it:</p><pre aria-label="Command"><${Visible} text=${curlOf(add)} max=${8000} /></pre>`
+      : me && html`<p>Whoever has the role <code>admin</code> can add it.</p>`}</div>`;
+}
+
+/** Words that YAML takes for other values than texts, and what needs no quotation marks. */
+const words = /^(?:true|false|null|yes|no|on|off|y|n)$/i;
+const bare = /^-?[A-Za-z_][\w.-]*$/;
+
+/** @param {string} text */
+const quoted = (text) => (bare.test(text) && !words.test(text) ? text : JSON.stringify(text));
+
+/**
+ * Returns objects, lists and texts as YAML.
+ * @param {any} value
+ * @param {string} indent
+ * @returns {string}
+ */
+export function yamlOf(value, indent = '') {
+  return Object.entries(value).map(([name, inner]) => indent + quoted(name) + ':'
+    + (inner === null || typeof inner !== 'object' || Array.isArray(inner) ? ' ' + flow(inner) + '\n' : '\n' + yamlOf(inner, indent + '  '))).join('');
+}
+
+/** @param {any} value @returns {string} */
+function flow(value) {
+  if (Array.isArray(value)) return '[' + value.map(flow).join(', ') + ']';
+  return typeof value === 'string' ? quoted(value) : JSON.stringify(value);
+}
