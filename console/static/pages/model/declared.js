@@ -23,6 +23,8 @@
  * @property {string} says its expressions and paths, in the model's words
  */
 
+/** @typedef {{ relations: Relation[], rules: Rule[] }} Declared */
+
 /** What goes with a relation to a target's own value. */
 const AGGREGATES = ['count', 'sum', 'min', 'avg', 'ids'];
 
@@ -32,7 +34,7 @@ const entries = (object) => Object.entries(object ?? {});
 /**
  * Returns the relations and the rules of a model, in its order.
  * @param {any} model as the API gives it
- * @returns {{ relations: Relation[], rules: Rule[] }}
+ * @returns {Declared}
  */
 export function declaredIn(model) {
   const collections = entries(model?.collections);

@@ -24,6 +24,8 @@ export const HOT = 1000;
  * @property {number} load documents that refer to one of the target on average, 0 where that is not hot
  */
 
+/** @typedef {{ nodes: DrawnNode[], edges: DrawnEdge[] }} Drawn */
+
 /**
  * Returns the names of the collections that are drawn: all, or the chosen one with those that most documents tie to it.
  * @param {string[]} all
@@ -55,10 +57,10 @@ export function busiest(all, relations) {
 /**
  * Returns what is drawn of some collections.
  * @param {string[]} names
- * @param {{ relations: import('./declared.js').Relation[], rules: import('./declared.js').Rule[] }} declared
+ * @param {import('./declared.js').Declared} declared
  * @param {Map<string, number>} counts
  * @param {((rule: string) => import('./declared.js').Found) | undefined} found
- * @returns {{ nodes: DrawnNode[], edges: DrawnEdge[] }}
+ * @returns {Drawn}
  */
 export function drawing(names, { relations, rules }, counts, found) {
   const isThere = new Set(names);

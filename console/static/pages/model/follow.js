@@ -6,6 +6,9 @@ import { isPending, loadCounts, loadModel, loadRights, loadStatus } from './load
 /** How long until the model is asked for again, in milliseconds: a change of it need not change a document. */
 const EVERY = 5_000;
 
+/** The same while a model is being prepared. */
+const OFTEN = 1_000;
+
 /** How long nothing is asked after rows of the feed have come. */
 const REST = 1_000;
 
@@ -57,10 +60,13 @@ export function useModel() {
   };
   useEffect(() => {
     const lookIfSeen = () => { if (!document.hidden && !looking.current) look(); };
-    look();
-    const timer = setInterval(lookIfSeen, EVERY);
+    const timer = setInterval(lookIfSeen, shown.pending ? OFTEN : EVERY);
     document.addEventListener('visibilitychange', lookIfSeen);
-    return () => { clearInterval(timer); document.removeEventListener('visibilitychange', lookIfSeen); looking.current?.abort(); };
+    return () => { clearInterval(timer); document.removeEventListener('visibilitychange', lookIfSeen); };
+  }, [shown.pending]);
+  useEffect(() => {
+    look();
+    return () => looking.current?.abort();
   }, []);
 
   const soon = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));

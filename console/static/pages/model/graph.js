@@ -10,7 +10,7 @@ import { placed } from './layout.js';
 
 /**
  * The graph of the model. It comes after the tables, which have the same in words.
- * @param {{ place: import('../../lib/place.js').Place, model: any, declared: ReturnType<import('./declared.js').declaredIn>, counts: Map<string, number>,
+ * @param {{ place: import('../../lib/place.js').Place, model: any, declared: import('./declared.js').Declared, counts: Map<string, number>,
  *   found?: (rule: string) => import('./declared.js').Found }} props
  */
 export function Graph({ place, model, declared, counts, found }) {
@@ -36,7 +36,7 @@ export function Graph({ place, model, declared, counts, found }) {
 
 /**
  * Places what is drawn, once the browser has shown the tables. Where only numbers change it stays as it is.
- * @param {ReturnType<drawing>} drawn
+ * @param {import('./drawn.js').Drawn} drawn
  * @param {boolean} ready whether sizes are known
  * @returns {{ layout?: import('./layout.js').Placed, failed?: boolean }}
  */
