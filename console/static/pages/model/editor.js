@@ -73,7 +73,8 @@ const SAYS = { previewing: 'Looking at what it changes', applying: 'Applying it'
  */
 function told({ phase, work, applied, previewed }, typed, pending) {
   if (phase !== 'idle') return SAYS[phase] + (work && work.total > 0 ? `: ${work.phase}, ${number(work.done)} of ${number(work.total)}` : '');
-  if (applied) return applied.applied ? `It applies since ${applied.position}: ${number(applied.values ?? 0)} values on ${number(applied.documents ?? 0)} documents changed.` : 'It is being prepared, and applies then.';
+  if (applied?.applied) return `It applies since ${applied.position}: ${number(applied.values)} values on ${number(applied.documents)} documents changed.`;
+  if (applied && pending) return 'It is being prepared, and applies then.';
   if (previewed && previewed.text !== typed) return 'The text is another one than was previewed.';
   return pending && previewed ? 'Another model is being prepared. Withdraw it, or wait for it.' : '';
 }

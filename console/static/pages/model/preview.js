@@ -14,17 +14,17 @@ import { PreviewedRules } from './previewedrules.js';
  */
 export function ModelPreview({ preview, isSame, sure, onSure }) {
   const { differences, rules, unique = [], indexes = [], changes, problems = [], misfits = [], kept = [], warnings = [] } = preview;
-  return html`<section aria-label="What this model changes" class=${'model-preview' + (isSame ? '' : ' stale')}>
+  return html`<section aria-label="What this model changes" class="model-preview">
     <h3>What this model changes</h3>
     <p class="sentence">${differences.length === 0 ? 'Nothing: the model that applies says the same.' : `${counted(differences.length, 'difference')}; ${counted(changes, 'document')} of other values`}</p>
     ${problems.length > 0 && html`<div role="alert" class="problem"><strong>It cannot be applied</strong><ul aria-label="What stands in its way">${problems.map((/** @type {any} */ one) => html`<${Item} of=${one} />`)}</ul></div>`}
+    <${Removals} differences=${differences} sure=${sure} onSure=${onSure} />
     <${Misfits} misfits=${misfits} />
     ${warnings.length > 0 && html`<h4>Warnings</h4><ul aria-label="Warnings" class="documents">${warnings.slice(0, 100).map((/** @type {any} */ one) => html`<${Item} of=${one} />`)}</ul>`}
     <${Differences} differences=${differences} />
     <${PreviewedRules} rules=${rules ?? []} unique=${unique} />
     <${PreviewedIndexes} indexes=${indexes} />
     <${Kept} kept=${kept} />
-    <${Removals} differences=${differences} sure=${sure} onSure=${onSure} />
   </section>`;
 }
 

@@ -1,7 +1,7 @@
 import { html } from '../../lib/html.js';
 import { number } from '../../ui/effects.js';
 import { Visible } from '../../ui/text.js';
-import { Named } from './rules.js';
+import { Apart } from './apart.js';
 
 /** How many rows are shown. */
 const SHOWN = 200;
@@ -22,7 +22,7 @@ export function PreviewedRules({ rules, unique }) {
   return html`<h4>By rule</h4><div class="scroll"><table aria-label="By rule" class="dense">
     <thead><tr><th scope="col">Rule</th><th scope="col">Change</th><th scope="col" class="number">Documents</th><th scope="col">Without a value</th></tr></thead>
     <tbody>${rows.slice(0, SHOWN).map((row) => html`<tr key=${row.name}>
-      <td><code><${Visible} text=${row.name} max=${200} /></code>${row.hides && row.hides.length > 0 && html`<div class="quiet">hides a member of <${Named} document=${row.hides[0]} /></div>`}</td>
+      <td><code><${Visible} text=${row.name} max=${200} /></code>${row.hides && row.hides.length > 0 && html`<div class="quiet">hides a member of <${Apart} document=${row.hides[0]} /></div>`}</td>
       <td>${row.change}</td>
       <td class="number">${row.documents !== undefined && number(row.documents)}</td>
       <td>${(row.evaluations ?? []).map((one) => html`<${Found} key=${one.part} of=${one} />`)}</td></tr>`)}</tbody>
@@ -34,5 +34,5 @@ export function PreviewedRules({ rules, unique }) {
  * @param {{ of: Evaluation }} props
  */
 const Found = ({ of: { part, evaluated, noValue, document, reason } }) => html`<div><${Visible} text=${part} max=${60} />: ${noValue === 0 ? html`<span class="quiet">none of ${number(evaluated)}</span>`
-  : html`<strong class=${noValue === evaluated ? 'wrong' : undefined}>${noValue === evaluated ? `all ${number(evaluated)}` : `${number(noValue)} of ${number(evaluated)}`}</strong>${document && html`, as <${Named} document=${document} />`}
+  : html`<strong class=${noValue === evaluated ? 'wrong' : undefined}>${noValue === evaluated ? `all ${number(evaluated)}` : `${number(noValue)} of ${number(evaluated)}`}</strong>${document && html`, as <${Apart} document=${document} />`}
     ${reason && html` <span class="quiet"><${Visible} text=${reason} max=${300} /></span>`}`}</div>`;

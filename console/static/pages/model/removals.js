@@ -1,6 +1,6 @@
 import { html } from '../../lib/html.js';
 import { Visible } from '../../ui/text.js';
-import { removalsOf, subjectOf } from './words.js';
+import { detailOf, removalsOf, subjectOf } from './words.js';
 
 /**
  * Names what a model takes away, with the box that says that it is meant. The header If-Match says it to the server.
@@ -10,5 +10,5 @@ export function Removals({ differences, sure, onSure }) {
   const { removals, count } = removalsOf(differences);
   if (removals.length === 0) return null;
   return html`<div class="removals"><label class="box"><input type="checkbox" checked=${sure} onChange=${(/** @type {any} */ event) => onSure(event.target.checked)} /> Remove ${count === '1' ? '1 rule or guard' : `${count} rules and guards`}</label>
-    <ul aria-label="What goes" class="documents">${removals.map((one) => html`<li><${Visible} text=${subjectOf(one)} max=${200} />${one.change === 'changed' && html` <span class="quiet">is another one</span>`}</li>`)}</ul></div>`;
+    <ul aria-label="What goes" class="documents">${removals.map((one) => html`<li><${Visible} text=${subjectOf(one)} max=${200} />${one.change === 'changed' && html` <span class="quiet"><${Visible} text=${detailOf(one)} max=${200} /></span>`}</li>`)}</ul></div>`;
 }

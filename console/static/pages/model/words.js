@@ -27,6 +27,15 @@ export function subjectOf({ path }) {
 }
 
 /**
+ * Returns what is declared now, and what was before. A rule that differs in nothing of its own loses values.
+ * @param {Difference} difference
+ */
+export function detailOf({ path, change, detail = '' }) {
+  const [now, was] = detail.split(', was ', 2);
+  return change === 'changed' && path.includes('.derive.') && now === was ? 'it keeps no values any more that nobody can compute again' : detail;
+}
+
+/**
  * Returns what access opens and closes.
  * @param {Difference[]} differences
  * @returns {{ opens: boolean, collection: string, text: string }[]}
