@@ -57,8 +57,8 @@ type Error struct {
 	Current Revision
 	// Operation holds the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
-	// Line and Column say where in a body that is not JSON, or a model that is not YAML, the mistake is: from 1, columns in code
-	// points; 0 for any other error.
+	// Line and Column say where a body is not JSON, or a model not YAML. They count from 1, columns in code points, and are 0 for
+	// any other error.
 	Line, Column int
 	// Oldest holds the oldest position from which the feed can be read, on StoreChanged and PositionGone.
 	Oldest *Bookmark

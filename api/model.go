@@ -107,7 +107,7 @@ func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...s
 	if err != nil {
 		return err
 	}
-	change := &modelChange{models: ms, seen: ms.views.Open(rightsOf(c)), req: req, prefer: prefer(c), limit: limit, leave: sync.OnceFunc(leave)}
+	change := &modelChange{models: ms, seen: ms.views.Open(rightsOf(c)), req: req, prefer: prefer(c), yaml: strings.Contains(strings.ToLower(c.Request().Header.Get("Content-Type")), "yaml"), limit: limit, leave: sync.OnceFunc(leave)}
 	if !change.prefer.async {
 		change.req.PreviewTime = ms.previewTime
 	}
@@ -125,6 +125,7 @@ type modelChange struct {
 	seen   view.View
 	req    writer.ModelRequest
 	prefer preferences
+	yaml   bool // the body is YAML
 	limit  time.Duration
 	leave  func() // is called when the documents were looked at
 }
@@ -136,7 +137,10 @@ func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*repl
 	result, err := m.models.writer.PutModel(ctx, req)
 	m.leave()
 	if err != nil {
-		return nil, modelfile.Locate(err, req.Source, m.within())
+		if m.yaml {
+			err = modelfile.Locate(err, req.Source, m.within())
+		}
+		return nil, err
 	}
 	result.Preview = m.seen.Preview(result.Preview)
 	result.Preview.Position = m.models.positions.mark(result.Preview.Position.Position)

@@ -84,8 +84,8 @@ func unreadable(src []byte) int {
 	return -1
 }
 
-// Locate returns an error about the model that a text declares, with the lines and columns of the members that its problems are
-// about: the innermost that the text has of a problem's path. within is the path of what the text declares, "" for a whole
+// Locate returns an error about the model that a text declares. Each of its problems gets the line and the column of the innermost
+// member that the text has of the problem's path. within is the path of what the text declares, "" for a whole
 // model. Problems about something else have no line, nor has any of a text that is no model.
 func Locate(err error, src []byte, within string) error {
 	var e *fanfold.Error
@@ -114,8 +114,8 @@ func Locate(err error, src []byte, within string) error {
 	return &located
 }
 
-// innermost returns the name of the innermost member that a value has of a path, or the element; the value itself of no path, and nil
-// where it has nothing of it.
+// innermost returns the name of the innermost member that a value has of a path, or the element. It returns the value itself of no
+// path, and nil where the value has nothing of it.
 func innermost(value *yaml.Node, path string) (n *yaml.Node) {
 	if path == "" {
 		return value

@@ -66,8 +66,8 @@ func derivedRows(s *harness.Store, since string) (list []exampleRow) {
 	return list
 }
 
-// TestExamplesOfDryRuns: a dry run shows as many of the derived changes as it is asked for, the first of each rule before others, by
-// every way to write. They are what the feed has once the write is made.
+// TestExamplesOfDryRuns: a dry run shows so many of the derived changes, the first of each rule before others, by every way to
+// write. They are what the feed has once the write is made.
 func TestExamplesOfDryRuns(t *testing.T) {
 	s := harness.OpenClosed(t, exampleModel)
 	s.Put("authors", "a1", `{"name":"A"}`)
@@ -179,8 +179,8 @@ func TestBoundsOfExamples(t *testing.T) {
 	}
 }
 
-// TestLineagesHaveKindsAndTimes: each derived value has its rule's kind, also where there is none and where the reader may not read the model, and
-// the event that gave it has a time.
+// TestLineagesHaveKindsAndTimes: each derived value has its rule's kind, also for a reader who may not read the model. The event that gave
+// it has a time.
 func TestLineagesHaveKindsAndTimes(t *testing.T) {
 	s := harness.OpenClosed(t, exampleModel)
 	s.Put("authors", "a1", `{"name":"A"}`)

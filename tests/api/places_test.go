@@ -36,7 +36,7 @@ func TestPlacesOfBadJSON(t *testing.T) {
 		"{\n\"a\":1,\n\n\"a\":2}":   {4, 1},
 		"{\n \"a\": 1\n}\n\n x":     {5, 2},
 		"{\"a\":\"\x01\"}":          {1, 7},
-		"{\"a\": 1,}":               {1, 9},
+		"{\"a\": 1,}":               {1, 8},
 		"{\"n\":\n[1,\n  2,\n 03]}": {4, 3},
 	} {
 		for _, st := range []step{{400, "PUT", "/v1/books/b1", body, nil}, {400, "PATCH", "/v1/books/b1", body, []string{"Content-Type", harness.MergeType}}, {400, "POST", "/v1/books", body, nil},

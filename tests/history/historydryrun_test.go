@@ -109,8 +109,8 @@ type example struct {
 	Patch                json.RawMessage
 }
 
-// wantExamples fails the test unless a dry run has shown its reader what the feed then has of the write, which is all that is
-// later than a position: the first change of each rule, then the others in order.
+// wantExamples fails the test unless a dry run has shown its reader what the feed then has later than a position. The first change
+// of each rule comes before the others, which are in order.
 func (h *history) wantExamples(reader *harness.Client, told *harness.Response, since string, most int) {
 	h.t.Helper()
 	var feed struct {

@@ -1,6 +1,8 @@
 import { html, useEffect, useState } from '../lib/html.js';
+import { addressOf } from '../lib/http.js';
 import { key, keyHeaders } from '../lib/key.js';
 import { hasRole, me } from '../lib/me.js';
+import { askReady } from '../lib/ready.js';
 import { Visible } from '../ui/text.js';
 
 /** How long until the node is asked again, in milliseconds. A hidden tab does not ask. */
@@ -42,31 +44,23 @@ export function NodeLine() {
 
 /**
  * Asks the node how it stands. A key that is refused here is not asked for: the page does that.
- * @param {AbortSignal} signal
+ * @param {AbortSignal} ending
  * @returns {Promise<Standing>}
  */
-async function standing(signal) {
+async function standing(ending) {
+  const signal = AbortSignal.any([ending, AbortSignal.timeout(EVERY)]);
   try {
     if (hasRole('monitor')) {
-      const { ok, of } = await get('../v1/_status', signal);
-      const self = ok && of.nodes.find((/** @type {any} */ n) => n.self);
-      if (self?.ready) return { word: 'ready', position: of.position, lag: lagOf(of) };
+      const response = await fetch(addressOf({ path: ['_status'] }), { headers: keyHeaders(), cache: 'no-store', signal });
+      const of = await response.json();
+      if (response.ok && of.nodes.find((/** @type {any} */ n) => n.self)?.ready) return { word: 'ready', position: of.position, lag: lagOf(of) };
     }
-    const { ok, of, status } = await get('../readyz', signal);
+    const { ok, of, status } = await askReady(signal);
     const why = Array.isArray(of.problems) ? of.problems.map((/** @type {any} */ p) => p.detail ?? p).join('; ') : '';
     return { word: ok ? 'ready' : 'not ready: ' + (why || of.detail || of.title || status) };
   } catch {
     return { word: 'the server cannot be reached' };
   }
-}
-
-/**
- * @param {string} address relative to the page
- * @param {AbortSignal} signal
- */
-async function get(address, signal) {
-  const response = await fetch(new URL(address, document.baseURI), { headers: keyHeaders(), cache: 'no-store', signal: AbortSignal.any([signal, AbortSignal.timeout(EVERY)]) });
-  return { ok: response.ok, status: response.status, of: await response.json() };
 }
 
 /** Says how much of the log is yet to be read. @param {any} of */

@@ -21,6 +21,8 @@ const edit = async () => (await import('../pages/edit/page.js')).EditPage;
 /** @returns {Promise<any>} */
 const fresh = async () => (await import('../pages/edit/new.js')).NewPage;
 /** @returns {Promise<any>} */
+const model = async () => (await import('../pages/model/page.js')).ModelPage;
+/** @returns {Promise<any>} */
 const history = async () => (await import('../pages/history/page.js')).HistoryPage;
 
 /** @returns {Promise<any>} */
@@ -38,6 +40,7 @@ export function routeOf({ parts, params }) {
   if (parts.length === 1 && parts[0] === '_changes') return { load: changes, title: 'Changes' };
   if (parts.length === 1 && parts[0] === '_status') return { load: status, title: 'Operations' };
   if (parts.length === 2 && parts[0] === '_groups') return { load: group, title: parts[1] };
+  if (parts.length === 1 && parts[0] === '_model') return { load: model, title: 'Model' };
   if (parts[0].startsWith('_')) return { page: NotFoundPage, title: 'Nothing here' };
   if (parts.length === 1 && params.has('new')) return { load: fresh, title: 'New document' };
   if (parts.length === 1) return { load: collection, title: parts[0] };
