@@ -18,10 +18,18 @@ async function confirm(page, name) {
 /** The status, from the server itself. @param {Store} store */
 const statusOf = async (store) => (await store.get('/v1/_status')).json;
 
-/** Waits until the server has counted what the rules find, which the page shows. @param {Store} store */
-async function counted(store) {
-  while ((await statusOf(store)).ruleValues?.position === undefined);
+/** Waits until the server itself says something of how it stands. @param {Store} store @param {(status: any) => boolean} says */
+async function until(store, says) {
+  const end = Date.now() + 30_000;
+  for (;;) {
+    const status = await statusOf(store);
+    if (says(status)) return;
+    assert.ok(Date.now() < end, `${says}: ${JSON.stringify(status)}`);
+  }
 }
+
+/** Waits until the server has counted what the rules find, which the page shows. @param {Store} store */
+const counted = (store) => until(store, (status) => status.ruleValues?.position !== undefined);
 
 scenario('Operations says how the node stands', { data: 'bookshop' }, async ({ store, tab, page }) => {
   await counted(store);
@@ -62,7 +70,7 @@ scenario('A verification lists each wrong value, and a replay mends them', { dat
   await page.goBack();
   await confirm(page, 'Replay');
   await page.getByText('Replay: has begun').waitFor();
-  while ((await statusOf(store)).replay.running);
+  await until(store, ({ replay }) => !replay.running);
   await confirm(page, 'Verify');
   await page.getByText('231 documents looked at, every value is right').waitFor();
   assert.equal(await page.getByRole('table', { name: 'Wrong values' }).count(), 0);
@@ -83,7 +91,7 @@ scenario('The log is verified, and a replay compares without mending', { data: '
   await page.getByText('The first is changed: document').waitFor({ timeout: 60_000 });
   assert.equal((await statusOf(store)).replay.check.different, 1);
   await confirm(page, 'Replay');
-  while (await statusOf(store).then(({ replay }) => replay.running || replay.check));
+  await until(store, ({ replay }) => !replay.running && !replay.check);
 });
 
 scenario('A command is confirmed by its name, and by nothing else', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
@@ -117,14 +125,14 @@ scenario('A snapshot is taken, and the lag is unknown without the log', { nats: 
   await page.getByRole('region', { name: 'History' }).getByText('Last snapshot').waitFor();
 
   await store.loseLog();
-  while ((await statusOf(store)).logError === undefined);
+  await until(store, ({ logError }) => logError !== undefined);
   await page.reload();
   await page.getByRole('alert').getByText('The log cannot be used').waitFor();
   await page.getByRole('region', { name: 'This node' }).getByText('unknown').waitFor();
   await page.getByRole('table', { name: 'Nodes' }).getByText('unknown').first().waitFor();
   await accessible(page);
   await store.findLog();
-  while ((await statusOf(store)).logError !== undefined);
+  await until(store, ({ logError }) => logError === undefined);
   await page.reload();
   await page.getByRole('region', { name: 'This node' }).getByText('0 events').waitFor();
   assert.equal(await page.getByRole('alert').count(), 0);
@@ -146,7 +154,7 @@ collections:
   await error.getByRole('link', { name: 'lines/a' }).waitFor();
   const query = page.getByRole('table', { name: 'Slow queries' }).getByRole('row').nth(1);
   await query.getByText('doc.price.amount > ?').waitFor();
-  await query.getByText('An index that serves it').click();
+  await query.getByText('An index that serves it', { exact: true }).click();
   await query.getByText('price.amount').last().waitFor();
   const { queries } = await statusOf(store);
   const link = await query.getByRole('link', { name: 'Add it to the model' }).getAttribute('href');
@@ -185,7 +193,7 @@ scenario('What is under way tells how far it is, and a hidden tab asks for nothi
   await tab.hide(false);
   await page.clock.runFor(1000);
   await again;
-  await page.unroute('**/v1/_status');
+  await page.unrouteAll({ behavior: 'ignoreErrors' });
 });
 
 scenario('What a reader may not do is absent, and a refusal names the right', { data: 'bookshop', closed: true }, async ({ store, tab, page, newTab }) => {
