@@ -55,6 +55,7 @@ scenario('A group has a page', { data: 'bookshop' }, async ({ store, tab, page }
   const parked = page.getByRole('list', { name: 'Parked batches' }).getByRole('listitem');
   await parked.nth(1).getByText(ERROR).waitFor();
   await accessible(page);
+  await golden(page, 'group');
   await page.setViewportSize({ width: 360, height: 700 });
   await tab.noSidewaysScrolling();
   await parked.first().getByRole('button', { name: 'Drop' }).click();
@@ -66,11 +67,11 @@ scenario('A group has a page', { data: 'bookshop' }, async ({ store, tab, page }
 });
 
 scenario('Whoever has the role of a group sees it, and drops nothing', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
-  await makeGroup(store, 'search', { partitions: 1, maxAttempts: 1, role: 'worker' });
+  await makeGroup(store, 'search', { partitions: 1, maxAttempts: 1, role: 'read' });
   await park(store, 'search', ERROR);
   await tab.open('#/_groups/search', 'search');
   const dialog = page.getByRole('dialog', { name: 'Key needed' });
-  await dialog.getByLabel('Key', { exact: true }).fill(await store.newKey('worker'));
+  await dialog.getByLabel('Key', { exact: true }).fill(await store.newKey('read'));
   await dialog.getByRole('button', { name: 'Use key' }).click();
   await page.getByRole('list', { name: 'Parked batches' }).getByText(ERROR).waitFor();
   for (const name of ['Retry', 'Drop']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);

@@ -20,7 +20,7 @@ const statusOf = async (store) => (await store.get('/v1/_status')).json;
 
 /** Waits until the server itself says something of how it stands. @param {Store} store @param {(status: any) => boolean} says */
 async function until(store, says) {
-  const end = Date.now() + 30_000;
+  const end = Date.now() + 60_000;
   for (;;) {
     const status = await statusOf(store);
     if (says(status)) return;
