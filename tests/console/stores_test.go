@@ -63,15 +63,15 @@ type wanted struct {
 type store struct {
 	wanted
 	*proxy
-	name, dir   string
-	keyFile     string
-	key         string // of an admin; "" where the house is open
-	atHand      sync.Mutex
-	node        *harness.Store   // in this process
-	process     *harness.Process // or another one
-	outside     *natsserver.Cluster
-	opened      bool
-	filled      chan struct{} // is closed once the first who shares it has filled it
+	name, dir string
+	keyFile   string
+	key       string // of an admin; "" where the house is open
+	atHand    sync.Mutex
+	node      *harness.Store   // in this process
+	process   *harness.Process // or another one
+	outside   *natsserver.Cluster
+	opened    bool
+	filled    chan struct{} // is closed once the first who shares it has filled it
 }
 
 // figure is something that a scenario measured.
