@@ -67,14 +67,14 @@ scenario('What needs attention is listed, and leads to where it shows', {
   await store.want('POST', '/v1/_groups/mail/_nack', JSON.stringify({ partition: 0, token, position: batch.last_seq, error: 'the post office is closed' }));
 
   await tab.open('#/', 'Collections');
-  await need(page, 'Rule books.ratio: failed').getByRole('link', { name: 'books/b1', exact: true }).waitFor();
+  await need(page, 'Rule books.ratio: failed 1 time: division by zero').getByRole('link', { name: 'authors/a1', exact: true }).waitFor();
   await need(page, 'Rule books.nothing: its value finds no value in any of 1 document').waitFor();
   const query = need(page, 'Queries of books need an index: filter=doc.year == ?: 1 looked at 3 documents and gave 1. An index that serves them: byYear: [year]');
   await query.getByRole('link', { name: 'books', exact: true }).waitFor();
   await need(page, '1 parked batch of mail').getByText('fanfold group parked mail').waitFor();
   await accessible(page);
-  await need(page, 'Rule books.ratio').getByRole('link').click();
-  await page.getByRole('heading', { level: 1, name: 'books/b1', exact: true }).waitFor();
+  await need(page, 'Rule books.ratio: failed').getByRole('link').click();
+  await page.getByRole('heading', { level: 1, name: 'authors/a1', exact: true }).waitFor();
 });
 
 // A projector stops only at an event that cannot be folded, and a model waits only for moments: the answer says so here in their stead.
