@@ -70,8 +70,8 @@ scenario('What needs attention is listed, and leads to where it shows', {
   await need(page, 'Rule books.ratio: failed 1 time: division by zero').getByRole('link', { name: 'authors/a1', exact: true }).waitFor();
   await need(page, 'Rule books.nothing: its value finds no value in any of 1 document').waitFor();
   const query = need(page, 'Queries of books need an index: filter=doc.year == ?: 1 looked at 3 documents and gave 1. An index that serves them: byYear: [year]');
-  await query.getByRole('link', { name: 'books', exact: true }).waitFor();
-  await need(page, '1 parked batch of mail').getByText('fanfold group parked mail').waitFor();
+  assert.equal(await query.getByRole('link', { name: 'Operations', exact: true }).getAttribute('href'), '#/_status');
+  assert.equal(await need(page, '1 parked batch of mail').getByRole('link', { name: 'Group mail', exact: true }).getAttribute('href'), '#/_groups/mail');
   await accessible(page);
   await need(page, 'Rule books.ratio: failed').getByRole('link').click();
   await page.getByRole('heading', { level: 1, name: 'authors/a1', exact: true }).waitFor();
@@ -92,6 +92,8 @@ scenario('A stopped projector, a model in preparation and nodes that are not rea
   await need(page, 'The projector has stopped at event 12: the event cannot be read').waitFor();
   await need(page, 'A model is being prepared: that of event 14: computing, 25%').waitFor();
   await need(page, 'Node n2 at http://127.0.0.2:8080: is not ready').waitFor();
+  assert.equal(await need(page, 'A model is being prepared').getByRole('link').getAttribute('href'), '#/_model');
+  assert.equal(await need(page, 'The projector has stopped').getByRole('link').getAttribute('href'), '#/_status');
 });
 
 const closed = `
