@@ -11,6 +11,9 @@ import { askReady } from '../../lib/ready.js';
  * @property {string[]} [parts] that place
  */
 
+/** How many documents queries of a shape have looked at in vain before they are told of. */
+const IN_VAIN = 1000;
+
 /** The places of what is no document. */
 const OPERATIONS = { link: 'Operations', parts: ['_status'] };
 const MODEL = { link: 'Model', parts: ['_model'] };
@@ -90,7 +93,7 @@ export const needsOfStatus = (s) => [
   ...(s.ruleErrors ?? []).map((/** @type {any} */ e) => ({ what: `Rule ${e.rule}`, detail: `failed ${count(e.count, 'time', 'times')}: ${e.error}`, ...placeOf(e.document) })),
   ...(s.ruleValues?.rules ?? []).filter((/** @type {any} */ e) => e.evaluated > 0 && e.noValue === e.evaluated).map((/** @type {any} */ e) => (
     { what: `Rule ${e.rule}`, detail: `its ${e.part} finds no value in any of ${count(e.evaluated, 'document', 'documents')}${e.reason ? ': ' + e.reason : ''}`, ...placeOf(e.document) })),
-  ...(s.queries ?? []).filter((/** @type {any} */ q) => q.suggest).map((/** @type {any} */ q) => (
+  ...(s.queries ?? []).filter((/** @type {any} */ q) => q.suggest && q.documents - q.given >= IN_VAIN).map((/** @type {any} */ q) => (
     { what: `Queries of ${q.collection} need an index`, detail: `${shapeOf(q)}: ${q.queries.toLocaleString('en')} looked at ${count(q.documents, 'document', 'documents')} and gave ${q.given.toLocaleString('en')}. An index that serves them: ${indexOf(q)}`, ...OPERATIONS })),
 ];
 
