@@ -96,7 +96,7 @@ scenario('A stopped projector, a model in preparation and nodes that are not rea
   await need(page, 'A model is being prepared: that of event 14: computing, 25%').waitFor();
   await need(page, 'Node n2 at http://127.0.0.2:8080: is not ready').waitFor();
   assert.equal(await need(page, 'A model is being prepared').getByRole('link').getAttribute('href'), '#/_model');
-  assert.equal(await need(page, 'The projector has stopped').getByRole('link').getAttribute('href'), '#/_status');
+  assert.equal(await need(page, 'stopped at event 12').getByRole('link').getAttribute('href'), '#/_status');
 });
 
 const closed = `
