@@ -68,7 +68,7 @@ func runScenarios(t *testing.T, env []string, atATime int, names []string) {
 	if len(names) == 0 {
 		return
 	}
-	args := []string{"--test", "--test-reporter=spec", "--test-timeout=120000", fmt.Sprint("--test-concurrency=", atATime)}
+	args := []string{"--test", "--test-reporter=spec", fmt.Sprint("--test-concurrency=", atATime)}
 	if *scenario != "" {
 		args = append(args, "--test-name-pattern="+*scenario)
 	}

@@ -1,5 +1,6 @@
 // What stores hold at the beginning of a scenario.
 import { readFile, readdir } from 'node:fs/promises';
+import { fillHostile } from './hostile.js';
 
 /**
  * A model in YAML, and documents by collection and id: as text, or as values.
@@ -7,7 +8,7 @@ import { readFile, readdir } from 'node:fs/promises';
  */
 
 /** @type {Record<string, (store: import('./store.js').Store) => Promise<void>>} */
-const named = { empty: async () => {}, bookshop, origins, large };
+const named = { empty: async () => {}, bookshop, origins, large, hostile: fillHostile };
 
 /**
  * Fills a store with named data, or with data of the scenario's own.

@@ -11,6 +11,7 @@ import { Tab } from './tab.js';
  * @property {boolean} [closed] the house is closed: `store.key` is an admin's, and the tab has none
  * @property {boolean} [process] the server is a process, which stop kills
  * @property {string[]} [args] of that process
+ * @property {boolean} [nats] the log is on an outside server
  * @property {string} [prefix] the proxy has this path before all others
  * @property {boolean} [shared] the server is that of all scenarios with this data, and nothing is written to it
  * @property {boolean} [mayFail] requests may fail without an answer: the server is stopped, or connections are cut
@@ -42,7 +43,7 @@ after(async () => (await connected)?.close());
  * @param {(scene: Scene) => Promise<void>} run
  */
 export function scenario(name, wanted, run) {
-  test(name, async () => {
+  test(name, { timeout: 120_000 }, async () => {
     const store = await openStore(wanted);
     const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC', ...wanted.context });
     context.setDefaultTimeout(20_000);
@@ -58,20 +59,22 @@ export function scenario(name, wanted, run) {
       await run({ store, tab, page: tab.page, context, newTab });
       for (const tab of tabs) await tab.noErrors();
     } catch (error) {
-      await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
-      throw await told(error, tabs);
-    } finally {
+      const failure = await told(error, tabs);
       await context.close();
+      await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
+      throw failure;
     }
+    await context.close();
     await store.close();
   });
 }
 
-/** Adds to an error what the tabs show. @param {any} error @param {Tab[]} tabs */
+/** Returns an error with what the tabs show. @param {any} error @param {Tab[]} tabs */
 async function told(error, tabs) {
+  let text = error.message;
   for (const tab of tabs) {
     const shown = await tab.page.locator('body').ariaSnapshot({ timeout: 2000 }).catch(() => 'nothing');
-    error.message += `\n${tab.page.url()} shows\n${shown.slice(0, 4000)}\n${tab.errors.join('\n')}`;
+    text += `\n${tab.page.url()} shows\n${shown.slice(0, 4000)}\n${tab.errors.join('\n')}`;
   }
-  return error;
+  return new Error(text, { cause: error });
 }

@@ -33,6 +33,13 @@ export class Tab {
     });
   }
 
+  /** Watches for what only an attack could do: dialogs of the browser, frames, downloads. */
+  watch() {
+    this.page.on('dialog', (dialog) => { this.errors.push('a dialog of the browser: ' + dialog.message()); dialog.dismiss(); });
+    this.page.on('frameattached', () => this.errors.push('a frame'));
+    this.page.on('popup', () => this.errors.push('a window'));
+  }
+
   /**
    * Opens a place, as `#/books/b1`, and waits for its heading.
    * @param {string} place
@@ -41,6 +48,14 @@ export class Tab {
   async open(place, heading) {
     await this.page.goto(`${this.store.url}/_console/${place}`);
     await this.page.getByRole('heading', { level: 1, ...(heading === undefined ? {} : { name: heading, exact: true }) }).waitFor();
+  }
+
+  /** Hides the tab, or shows it, as another tab in front of it does. @param {boolean} hidden */
+  async hide(hidden) {
+    await this.page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
   }
 
   /** Fails where the browser has told of an error or a breach of the policy. */

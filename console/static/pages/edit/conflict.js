@@ -1,12 +1,10 @@
 import { html, useId, useMemo } from '../../lib/html.js';
 import { differences } from '../../json/differ.js';
 import { scan } from '../../json/scan.js';
-import { tokens } from '../../json/value.js';
-import { Visible } from '../../ui/text.js';
+import { Difference } from '../../ui/patch.js';
 
-/** How many differences are shown, and how much of a value. */
+/** How many differences are shown. */
 const SHOWN = 50;
-const MAX = 120;
 
 /**
  * Says that the document is another one than was read: what changed there, what was changed here, and what to do.
@@ -41,9 +39,7 @@ function told(base, theirs) {
 function Differences({ title, before, after }) {
   const found = useMemo(() => differencesOf(before, after), [before, after]);
   return html`<section aria-label=${title}><h3>${title}</h3>
-    ${typeof found === 'string' ? html`<p class="quiet">${found}</p>` : html`<ul class="differences">${found.slice(0, SHOWN).map(({ path, old, value }) => html`<li>
-      <code><${Visible} text=${path || 'the document'} max=${MAX} /></code>: ${old ? html`<del><${Visible} text=${tokens(old)} max=${MAX} /></del>` : html`<span class="quiet">nothing</span>`} → ${
-        value ? html`<ins><${Visible} text=${tokens(value)} max=${MAX} /></ins>` : html`<span class="quiet">nothing</span>`}</li>`)}
+    ${typeof found === 'string' ? html`<p class="quiet">${found}</p>` : html`<ul class="differences">${found.slice(0, SHOWN).map((one) => html`<li><${Difference} ...${one} /></li>`)}
       ${found.length > SHOWN && html`<li class="quiet">${found.length - SHOWN} more</li>`}</ul>`}</section>`;
 }
 

@@ -7,11 +7,12 @@ import { splice } from '../../json/splice.js';
 import { mustBeTaken } from '../../json/taken.js';
 import { Preview, without, WriteProblem } from '../../ui/preview.js';
 import { ProblemAlert } from '../../ui/problem.js';
+import { select } from '../../ui/select.js';
 import { Conflict } from './conflict.js';
 import { mistakeOf, Mistakes, mistakesOf } from './mistakes.js';
 import { useMeanwhile } from './meanwhile.js';
 import { saving } from './read.js';
-import { select, TextBox } from './textbox.js';
+import { TextBox } from './textbox.js';
 
 /** @typedef {import('./read.js').Read} Read */
 
@@ -30,11 +31,12 @@ export function Draft({ collection, id, read, onSaved, children }) {
   const [told, setTold] = useState(NOTHING);
   const text = () => box.current?.value ?? '';
   const isSaved = useUnsaved(text, initial, !read && id !== '');
+  const done = useRef(false); // the next change on the feed is the save itself
   const writing = useWriting({
-    onDone: (written) => { isSaved(text()); onSaved(written); },
+    onDone: (written) => { done.current = true; isSaved(text()); onSaved(written); },
     onStale: () => { meet(); },
   });
-  const { met, meet, retype, forget } = useMeanwhile({ collection, id, base, text, writing });
+  const { met, meet, retype, forget } = useMeanwhile({ collection, id, base, text, writing, done });
 
   /** @param {Read | undefined} over the document that is replaced */
   const save = (over) => {

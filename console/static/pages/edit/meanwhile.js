@@ -16,9 +16,10 @@ import { readIfThere } from './read.js';
 
 /**
  * Follows the document that is edited, and reads it anew where somebody else wrote it. Derived changes are no conflict.
- * @param {{ collection: string, id: string, base: Read | undefined, text: () => string, writing: import('../../lib/writing.js').Writing }} props base is what is edited
+ * @param {{ collection: string, id: string, base: Read | undefined, text: () => string, writing: import('../../lib/writing.js').Writing, done: { current: boolean } }} props
+ *   base is what is edited; done says that it is saved
  */
-export function useMeanwhile({ collection, id, base, text, writing }) {
+export function useMeanwhile({ collection, id, base, text, writing, done }) {
   const [met, setMet] = useState(/** @type {Met | null} */ (null));
   useEffect(() => setMet(null), [collection, id]); // of a new document another id may be typed
   const meet = async () => {
@@ -31,7 +32,7 @@ export function useMeanwhile({ collection, id, base, text, writing }) {
     }
   };
   useLive([collection], base ? (met?.theirs ?? base).position : '', (rows) => {
-    if (writing.state.phase === 'sending' || writing.state.unknown) return; // it may be the save itself
+    if (done.current || writing.state.phase === 'sending' || writing.state.unknown) return; // it may be the save itself
     const seen = Math.max(base?.revision ?? 0, met?.theirs?.revision ?? 0);
     if (!rows.some((row) => row.id === id && row.op !== 'derive' && row.rev > seen)) return;
     writing.stop();

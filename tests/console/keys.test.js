@@ -1,0 +1,106 @@
+// Keys: a closed house asks for one, and shows no more than its owner may read (point 7 of the console).
+import assert from 'node:assert/strict';
+import { accessible, golden } from './lib/checks.js';
+import { scenario } from './lib/scenario.js';
+
+/** A shop whose secrets only the role boss reads; a copy of one stands on each book that the role clerk reads. */
+const house = {
+  model: `
+collections:
+  books:
+    access: { read: [clerk], write: [clerk] }
+    relations: { author: { path: authorId, to: authors } }
+    derive:
+      authorName: { copy: author, value: doc.name }
+  authors:
+    access: { read: [boss], write: [boss] }
+    derive: { countOfBooks: { count: books.author } }
+`,
+  documents: {
+    authors: { a1: { name: 'Ada', salary: 9000 } },
+    books: { b1: { title: 'One', authorId: 'a1' } },
+  },
+};
+
+/** The dialog that asks for a key. @param {import('playwright-core').Page} page */
+const dialogOf = (page) => page.getByRole('dialog', { name: 'Key needed' });
+
+/** Types a key into the dialog. @param {import('playwright-core').Page} page @param {string} key @param {boolean} [keep] */
+async function useKey(page, key, keep = false) {
+  const dialog = dialogOf(page);
+  await dialog.getByLabel('Key', { exact: true }).fill(key);
+  if (keep) await dialog.getByRole('checkbox', { name: 'Keep in this tab' }).check();
+  await dialog.getByRole('button', { name: 'Use key' }).click();
+}
+
+scenario('A closed house asks for a key, and forgets it with the page', { data: house, closed: true }, async ({ store, tab, page, newTab }) => {
+  const key = await store.newKey('clerk');
+  await tab.open('#/');
+  const dialog = dialogOf(page);
+  await dialog.waitFor();
+  const input = dialog.getByLabel('Key', { exact: true });
+  assert.ok(await input.evaluate((element) => element === document.activeElement), 'the field has the focus');
+  assert.equal(await input.getAttribute('type'), 'password');
+  await accessible(page);
+  await golden(dialog, 'key-dialog');
+  await useKey(page, 'ffk_nobody_knows_this_key');
+  await dialog.getByText('does not take this key').waitFor();
+  await useKey(page, key);
+  await dialog.waitFor({ state: 'detached' });
+  await page.getByRole('link', { name: 'books', exact: true }).waitFor();
+  await page.getByRole('banner').getByText('of clerk').waitFor();
+  assert.equal(await page.evaluate(() => JSON.stringify([{ ...sessionStorage }, { ...localStorage }, document.cookie])), '[{},{},""]');
+  assert.ok(!page.url().includes(key));
+
+  await page.reload();
+  await dialog.waitFor();
+  await useKey(page, key, true);
+  await page.getByRole('link', { name: 'books', exact: true }).waitFor();
+  await page.reload();
+  await page.getByRole('link', { name: 'books', exact: true }).waitFor();
+  const other = await newTab();
+  await other.open('#/');
+  await dialogOf(other.page).waitFor(); // what one tab keeps, another does not have
+
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await dialog.waitFor();
+  await page.reload();
+  await dialog.waitFor();
+});
+
+scenario('Whoever reads one collection sees nothing of another', { data: house, closed: true }, async ({ store, tab, page }) => {
+  const key = await store.newKey('clerk');
+  await tab.open('#/');
+  await useKey(page, key, true);
+  const table = page.getByRole('table', { name: 'Collections' });
+  await table.getByRole('link', { name: 'books', exact: true }).waitFor();
+  assert.equal(await table.getByRole('link', { name: 'authors' }).count(), 0);
+
+  await tab.open('#/books/b1', 'books/b1');
+  await page.getByRole('region', { name: 'Document' }).getByText('Ada').waitFor();
+  await page.getByRole('button', { name: 'Origin of /authorName' }).click();
+  await page.getByRole('region', { name: 'Origin' }).waitFor();
+  assert.ok(!(await page.locator('body').innerText()).includes('9000'));
+
+  for (const place of ['#/authors', '#/authors/a1', '#/authors/a1?edit', '#/authors/a1/_history']) {
+    await tab.open(place);
+    const alert = page.getByRole('alert').first();
+    await alert.waitFor();
+    assert.match(await alert.innerText(), /authors/, place);
+    assert.ok(!(await page.locator('body').innerText()).includes('9000'), place);
+  }
+});
+
+scenario('A key that ends in mid-work is asked for again, and what was typed stays', { data: house, closed: true }, async ({ store, tab, page }) => {
+  const first = await store.want('POST', '/v1/_keys', JSON.stringify({ name: 'first', roles: ['clerk'] }));
+  await tab.open('#/books/b1?edit');
+  await useKey(page, first.json.key);
+  const text = page.getByRole('textbox', { name: 'Document', exact: true });
+  await text.fill('{"title":"Two","authorId":"a1"}');
+  await store.want('DELETE', '/v1/_keys/' + first.json.id);
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await dialogOf(page).waitFor();
+  await useKey(page, await store.newKey('clerk'));
+  await page.getByRole('region', { name: 'Document' }).getByText('Two').waitFor();
+  assert.equal((await store.bytes('books', 'b1')).toString(), '{"id":"b1","title":"Two","authorId":"a1"}');
+});
