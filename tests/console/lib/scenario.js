@@ -14,6 +14,7 @@ import { Tab } from './tab.js';
  * @property {boolean} [nats] the log is on an outside server
  * @property {string} [prefix] the proxy has this path before all others
  * @property {boolean} [shared] the server is that of all scenarios with this data, and nothing is written to it
+ * @property {boolean} [bare] the browser asks the server itself, and not the proxy: for what is measured
  * @property {boolean} [mayFail] requests may fail without an answer: the server is stopped, or connections are cut
  * @property {import('playwright-core').BrowserContextOptions} [context] options of the context
  */

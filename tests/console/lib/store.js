@@ -20,9 +20,12 @@ async function ask(method, path, body) {
  * Starts a server with data.
  * @param {import('./scenario.js').Wanted} wanted
  */
-export async function openStore({ data = 'empty', closed, process, prefix, shared, args, nats }) {
-  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, nats, shared: shared ? String(data) : '' }));
-  if (store.isNew) await fill(store, data);
+export async function openStore({ data = 'empty', closed, process, prefix, shared, args, nats, bare }) {
+  const name = typeof data === 'string' ? data : JSON.stringify(data);
+  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, nats, bare, shared: shared ? name : '' }));
+  if (!store.isNew) return store;
+  await fill(store, data);
+  await ask('POST', `/stores/${store.name}/filled`);
   return store;
 }
 
