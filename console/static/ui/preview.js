@@ -11,11 +11,16 @@ import { Visible } from './text.js';
  * @param {{ title: string, go: string, keep: string, writing: import('../lib/writing.js').Writing, careful?: boolean }} props
  *   title of the dialog; go and keep name the buttons; careful gives the focus to the one that does nothing
  */
-export function Preview({ title, go, keep, writing, careful = false }) {
+export const Preview = (props) => (props.writing.state.phase === 'asking' || props.writing.state.phase === 'sending' ? html`<${Asking} ...${props} />` : null);
+
+/**
+ * The dialog while it is open. What is typed goes with it.
+ * @param {{ title: string, go: string, keep: string, writing: import('../lib/writing.js').Writing, careful?: boolean }} props
+ */
+function Asking({ title, go, keep, writing, careful = false }) {
   const { state } = writing;
   const [typed, setTyped] = useState('');
   const { effects, past } = state;
-  if (state.phase !== 'asking' && state.phase !== 'sending') return null;
   const many = effects !== undefined && (past || effects.derived > MANY);
   const sure = effects !== undefined && (!many || typed.replace(/[\s,.]/g, '') === String(effects.derived));
   const busy = state.phase === 'sending';

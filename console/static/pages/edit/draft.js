@@ -63,6 +63,7 @@ export function Draft({ collection, id, read, onSaved, children }) {
     isSaved(text());
     setBase(theirs);
     setTold(NOTHING);
+    writing.stop();
     forget();
     box.current?.focus();
   };
@@ -86,7 +87,7 @@ const SAYS = { looking: 'Looking at what it changes', sending: 'Saving' };
 function Refusal({ writing: { state }, text, box }) {
   const { problem } = state;
   if (!problem) return null;
-  const mistakes = mistakesOf(text, problem);
+  const mistakes = text === '' ? [] : mistakesOf(text, problem);
   const shown = mistakes.length ? without(problem) : problem;
   return html`<${WriteProblem} state=${{ ...state, problem: shown }}>${mistakes.length > 0 && html`<${Mistakes} text=${text} mistakes=${mistakes} box=${box} />`}<//>`;
 }
