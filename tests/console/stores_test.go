@@ -23,6 +23,7 @@ import (
 	"github.com/fanfold/fanfold/console"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/openapi"
 )
 
@@ -54,6 +55,7 @@ type wanted struct {
 	Prefix  string   `json:"prefix"`  // the proxy has this path before all others
 	Shared  string   `json:"shared"`  // all who name the same get the same, until the end
 	Args    []string `json:"args"`    // of the process
+	NATS    bool     `json:"nats"`    // its log is on an outside server
 }
 
 // store is a server behind its proxy.
@@ -66,6 +68,7 @@ type store struct {
 	atHand      sync.Mutex
 	node        *harness.Store   // in this process
 	process     *harness.Process // or another one
+	outside     *natsserver.Cluster
 	opened, new bool
 }
 
@@ -164,7 +167,7 @@ func (s *store) start(h *house) {
 		s.process = harness.StartProcess(h.t, args...)
 		s.process.Client = s.process.With(s.key)
 	default:
-		s.node = harness.Open(h.t, harness.Options{Dir: s.dir, Key: s.key, AdminKeyFile: s.keyFile, Configure: func(cfg *node.Config) { cfg.API.Console = h.console }})
+		s.node = harness.Open(h.t, harness.Options{Dir: s.dir, NATS: s.outsideURL(h.t), Key: s.key, AdminKeyFile: s.keyFile, Configure: func(cfg *node.Config) { cfg.API.Console = h.console }})
 		harness.AwaitReady(h.t, s.node, http.StatusOK)
 	}
 	s.opened = true
@@ -211,9 +214,32 @@ func (h *house) do(w http.ResponseWriter, r *http.Request) {
 		s.CloseClientConnections()
 	case "cpu":
 		answer(w, computed(h.t, s.process.Cmd.Process.Pid).Milliseconds())
+	case "lose-log":
+		s.outside.Stop(0)
+	case "find-log":
+		s.outside.Restart(0)
+	case "damage":
+		var statement string
+		if err := json.NewDecoder(r.Body).Decode(&statement); err != nil {
+			http.Error(w, err.Error(), http.StatusBadRequest)
+			return
+		}
+		harness.RunOutside(h.t, harness.ReadModel(h.t, s.dir), statement)
 	default:
 		http.NotFound(w, r)
 	}
+}
+
+// outsideURL returns where the log's server is, "" for the embedded one.
+func (s *store) outsideURL(t *testing.T) string {
+	t.Helper()
+	if !s.NATS {
+		return ""
+	}
+	if s.outside == nil {
+		s.outside = natsserver.StartCluster(t, 1, false)
+	}
+	return s.outside.URLs()[0]
 }
 
 // computed returns the time that a process has computed.

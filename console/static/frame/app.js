@@ -11,7 +11,9 @@ import { routeOf } from './routes.js';
 
 const LINKS = [
   { name: 'Collections', parts: [] },
+  { name: 'Model', parts: ['_model'] },
   { name: 'Changes', parts: ['_changes'] },
+  { name: 'Operations', parts: ['_status'] },
 ];
 
 /** @returns {Promise<any>} */

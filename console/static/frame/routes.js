@@ -21,7 +21,14 @@ const edit = async () => (await import('../pages/edit/page.js')).EditPage;
 /** @returns {Promise<any>} */
 const fresh = async () => (await import('../pages/edit/new.js')).NewPage;
 /** @returns {Promise<any>} */
+const model = async () => (await import('../pages/model/page.js')).ModelPage;
+/** @returns {Promise<any>} */
 const history = async () => (await import('../pages/history/page.js')).HistoryPage;
+
+/** @returns {Promise<any>} */
+const status = async () => (await import('../pages/status/page.js')).StatusPage;
+/** @returns {Promise<any>} */
+const group = async () => (await import('../pages/status/group.js')).GroupPage;
 
 /**
  * Returns the page of a place.
@@ -31,6 +38,9 @@ const history = async () => (await import('../pages/history/page.js')).HistoryPa
 export function routeOf({ parts, params }) {
   if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
   if (parts.length === 1 && parts[0] === '_changes') return { load: changes, title: 'Changes' };
+  if (parts.length === 1 && parts[0] === '_status') return { load: status, title: 'Operations' };
+  if (parts.length === 2 && parts[0] === '_groups') return { load: group, title: parts[1] };
+  if (parts.length === 1 && parts[0] === '_model') return { load: model, title: 'Model' };
   if (parts[0].startsWith('_')) return { page: NotFoundPage, title: 'Nothing here' };
   if (parts.length === 1 && params.has('new')) return { load: fresh, title: 'New document' };
   if (parts.length === 1) return { load: collection, title: parts[0] };

@@ -1,39 +1,30 @@
 // The change feed, read by fetch, which can send the key. It goes on by position after whatever ends a connection.
 import { Problem, problemOf, send } from './http.js';
-import { scan } from '../json/scan.js';
-import { member, plain, textOf } from '../json/value.js';
+import { asProblem } from './load.js';
+import { readLine } from './row.js';
+import { Splitter } from './splitter.js';
 
-/**
- * A row of the feed.
- * @typedef {object} Row
- * @property {string} seq its position
- * @property {string} collection
- * @property {string} id
- * @property {string} op
- * @property {number} rev
- * @property {string} time
- * @property {string} tx the transaction, empty for none
- * @property {string} actor who wrote it, as far as the reader may know
- * @property {any} cause of a derived change: what it follows from
- * @property {import('../json/scan.js').Node | undefined} patch
- * @property {import('../json/scan.js').Node | undefined} doc
- */
+/** @typedef {import('./row.js').Row} Row */
 
 /**
  * @typedef {object} Following
  * @property {Record<string, string | number | boolean | undefined>} query of the feed, without since
  * @property {string} since a position, 0, now or a time
- * @property {(rows: Row[]) => void | Promise<void>} onRows is given rows in their order, and awaited
- * @property {(position: string) => void} [onPosition] is told how far the feed has been read
+ * @property {(rows: Row[]) => void} onRows is given rows in their order
+ * @property {(position: string, all: boolean) => void} [onPosition] is told how far the feed has been read, and whether nothing comes after it so far
  * @property {(state: 'open' | 'cut', problem?: Problem) => void} [onState] is told of each connection and its end
+ * @property {number} [heartbeat] how long the server may send nothing, in milliseconds
  * @property {AbortSignal} signal ends it
  */
 
 /** The first and the longest pause before another connection, in milliseconds. */
 const PAUSES = { first: 500, longest: 10_000 };
 
-/** A node that sends nothing for three heartbeats is given up. */
+/** How long the server may send nothing. One that sends nothing for three of these is given up. */
 const HEARTBEAT = 10_000;
+
+/** How long rows are read until others may work, in milliseconds. */
+const TURN = 25;
 
 /**
  * Follows the feed until its signal ends it. A problem that another try does not mend ends it, too.
@@ -43,100 +34,99 @@ const HEARTBEAT = 10_000;
 export async function follow(of) {
   let since = of.since;
   let pause = PAUSES.first;
-  const moved = (/** @type {string} */ position) => { since = position; pause = PAUSES.first; of.onPosition?.(position); };
+  const moved = (/** @type {string} */ position, all = false) => { since = position; pause = PAUSES.first; of.onPosition?.(position, all); };
   while (!of.signal.aborted) {
     const ending = new AbortController();
     const end = () => ending.abort();
     of.signal.addEventListener('abort', end);
+    let least = 0;
     try {
       await connect(of, since, moved, ending);
-      of.onState?.('cut');
+      if (!of.signal.aborted) of.onState?.('cut');
     } catch (error) {
       if (of.signal.aborted) return undefined;
-      const problem = error instanceof Problem ? error : new Problem(0, { title: 'The feed was cut', detail: 'It goes on by itself.' });
-      if (problem.status >= 400 && problem.status < 500 && problem.status !== 429) return problem;
+      const problem = /** @type {any} */ (error)?.name === 'AbortError' ? cut() : asProblem(error);
+      if (!problem.passing) return problem;
+      least = 1000 * Number(problem.headers.get('Retry-After') ?? 0) || 0;
       of.onState?.('cut', problem);
     } finally {
       of.signal.removeEventListener('abort', end);
       ending.abort();
     }
-    await sleep(pause * (0.5 + Math.random() / 2), of.signal);
+    await sleep(Math.max(Math.min(least, PAUSES.longest), pause * (0.5 + Math.random() / 2)), of.signal);
     pause = Math.min(pause * 2, PAUSES.longest);
   }
   return undefined;
 }
 
+/** A connection that has ended, or has brought nothing for too long. */
+const cut = () => new Problem(0, { title: 'The server sends nothing', passing: true });
+
 /**
  * Reads one connection to its end.
  * @param {Following} of
  * @param {string} since
- * @param {(position: string) => void} moved
+ * @param {(position: string, all?: boolean) => void} moved
  * @param {AbortController} ending
  */
 async function connect(of, since, moved, ending) {
-  const response = await send({ path: ['_changes'], query: { ...of.query, feed: 'continuous', heartbeat: HEARTBEAT, since }, signal: ending.signal });
+  const heartbeat = of.heartbeat ?? HEARTBEAT;
+  const patience = 3 * Math.max(heartbeat, HEARTBEAT);
+  const response = await send({ path: ['_changes'], query: { ...of.query, feed: 'continuous', heartbeat, since }, signal: ending.signal, patience });
   if (response.status >= 400) throw problemOf(response, await response.text());
   of.onState?.('open');
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
   const decoder = new TextDecoder();
-  let rest = '';
+  const lines = new Splitter();
   for (;;) {
-    const silence = setTimeout(() => ending.abort(), 3 * HEARTBEAT);
-    const { value, done } = await reader.read().finally(() => clearTimeout(silence));
-    if (done) return;
-    const lines = (rest + decoder.decode(value, { stream: true })).split('\n');
-    rest = /** @type {string} */ (lines.pop());
-    await take(of, lines, moved);
+    const silence = setTimeout(() => ending.abort(), patience);
+    const { value, done } = await reader.read().catch(broken).finally(() => clearTimeout(silence));
+    if (done || of.signal.aborted) return;
+    await take(of, lines.add(decoder.decode(value, { stream: true })), moved);
     if (of.signal.aborted) return;
   }
 }
 
-/** How many rows are read in one go. */
-const AT_ONCE = 100;
+/** @param {any} error @returns {never} */
+function broken(error) {
+  throw error?.name === 'AbortError' ? error : new Problem(0, { title: 'The connection has ended', passing: true });
+}
 
 /**
+ * Gives the rows of lines away, and lets others work now and then.
  * @param {Following} of
  * @param {string[]} lines
- * @param {(position: string) => void} moved
+ * @param {(position: string, all?: boolean) => void} moved
  */
 async function take(of, lines, moved) {
   /** @type {Row[]} */
   let rows = [];
-  const give = async () => {
+  let began = performance.now();
+  const give = () => {
     const given = rows;
     rows = [];
-    if (given.length) {
-      await of.onRows(given);
-      moved(given[given.length - 1].seq);
-    }
+    if (given.length === 0) return;
+    of.onRows(given);
+    moved(given[given.length - 1].seq);
   };
   for (const line of lines) {
     if (line.trim() === '') continue;
-    const node = scan(line);
-    const last = textOf(member(node, 'last_seq'));
-    if (last === undefined) rows.push(rowOf(node));
+    const read = readLine(line, of.signal);
+    const come = read instanceof Promise ? await read : read;
+    if (of.signal.aborted) return;
+    if ('seq' in come) rows.push(come);
     else {
-      await give();
-      moved(last);
+      give();
+      moved(come.last, true);
     }
-    if (rows.length >= AT_ONCE) {
-      await give();
+    if (performance.now() - began > TURN) {
+      give();
       await new Promise((resolve) => setTimeout(resolve));
+      if (of.signal.aborted) return;
+      began = performance.now();
     }
   }
-  await give();
-}
-
-/**
- * @param {import('../json/scan.js').Node} node
- * @returns {Row}
- */
-function rowOf(node) {
-  const text = (/** @type {string} */ name) => textOf(member(node, name)) ?? '';
-  const rev = member(node, 'rev');
-  const cause = member(node, 'cause');
-  return { seq: text('seq'), collection: text('collection'), id: text('id'), op: text('op'), time: text('time'), tx: text('tx'), actor: text('actor'),
-    rev: rev ? Number(rev.raw) : 0, cause: cause && plain(cause), patch: member(node, 'patch'), doc: member(node, 'doc') };
+  give();
 }
 
 /**

@@ -13,6 +13,7 @@ import { scan } from '../json/scan.js';
  * @property {Record<string, string>} [headers]
  * @property {string | Uint8Array} [body] JSON, unless headers say otherwise
  * @property {AbortSignal} [signal]
+ * @property {number} [patience] how long the beginning of the answer may take, in milliseconds
  */
 
 /**
@@ -36,6 +37,8 @@ export class Problem extends Error {
     this.detail = String(of.detail ?? '');
     this.kind = String(of.type ?? '').replace('urn:fanfold:problem:', '');
     this.of = of;
+    /** Whether the same request may be answered a little later. */
+    this.passing = of.passing === true || [429, 502, 503, 504].includes(status);
     this.headers = headers;
   }
 }
@@ -72,8 +75,12 @@ export async function send(asked) {
     const used = key.value;
     const headers = { ...(asked.body === undefined ? {} : { 'Content-Type': 'application/json' }), ...keyHeaders(), ...asked.headers };
     const body = typeof asked.body === 'string' ? new TextEncoder().encode(asked.body) : asked.body;
-    const response = await fetch(addressOf(asked), { method: asked.method ?? 'GET', headers, body: /** @type {BodyInit | undefined} */ (body), signal: asked.signal, cache: 'no-store' })
-      .catch((error) => { throw broken(error); });
+    const late = new AbortController();
+    const timer = asked.patience && setTimeout(() => late.abort(), asked.patience);
+    const signal = asked.signal ? AbortSignal.any([asked.signal, late.signal]) : late.signal;
+    const response = await fetch(addressOf(asked), { method: asked.method ?? 'GET', headers, body: /** @type {BodyInit | undefined} */ (body), signal, cache: 'no-store' })
+      .catch((error) => { throw broken(error); })
+      .finally(() => clearTimeout(timer));
     if (response.status !== 401) return response;
     if (used === key.value && !await askForKey()) return response;
     if (asked.signal?.aborted) return response;
@@ -83,7 +90,7 @@ export async function send(asked) {
 /** @param {any} error */
 function broken(error) {
   if (error?.name === 'AbortError') return error;
-  return new Problem(0, { title: 'The server cannot be reached', detail: 'No answer came. It is not known whether the request did anything.' });
+  return new Problem(0, { title: 'The server cannot be reached', detail: 'No answer came. It is not known whether the request did anything.', passing: true });
 }
 
 /**

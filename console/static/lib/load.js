@@ -1,4 +1,4 @@
-import { useEffect, useState } from './html.js';
+import { useEffect, useRef, useState } from './html.js';
 import { Problem } from './http.js';
 
 /**
@@ -7,8 +7,12 @@ import { Problem } from './http.js';
  * @typedef {{ value?: T, problem?: Problem, busy: boolean, again: () => void }} Loaded
  */
 
+/** The first and the longest pause before what has failed for now is asked for again, in milliseconds. */
+const PAUSES = { first: 1000, longest: 10_000 };
+
 /**
- * Asks for something whenever deps change, and gives up what was asked before.
+ * Asks for something whenever deps change, and gives up what was asked before. A problem that passes is tried again by itself,
+ * while the tab is seen.
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} fn
  * @param {any[]} deps
@@ -17,16 +21,43 @@ import { Problem } from './http.js';
 export function useLoad(fn, deps) {
   const [tries, setTries] = useState(0);
   const [state, setState] = useState(/** @type {{ value?: T, problem?: Problem, busy: boolean }} */ ({ busy: true }));
+  const pause = useRef(PAUSES.first);
   useEffect(() => {
     const ending = new AbortController();
-    setState((now) => ({ value: now.value, busy: true }));
+    // A problem that passes stays until something else is known, or a screen reader would tell it with each try.
+    setState((now) => ({ value: now.value, problem: now.problem?.passing ? now.problem : undefined, busy: true }));
     fn(ending.signal).then(
-      (value) => { if (!ending.signal.aborted) setState({ value, busy: false }); },
-      (error) => { if (!ending.signal.aborted) setState((now) => ({ value: now.value, problem: asProblem(error), busy: false })); },
+      (value) => {
+        if (ending.signal.aborted) return;
+        pause.current = PAUSES.first;
+        setState({ value, busy: false });
+      },
+      (error) => {
+        if (ending.signal.aborted) return;
+        const problem = asProblem(error);
+        setState((now) => ({ value: now.value, problem, busy: false }));
+        if (!problem.passing) return;
+        whenSeen(pause.current, ending.signal, () => setTries((n) => n + 1));
+        pause.current = Math.min(2 * pause.current, PAUSES.longest);
+      },
     );
     return () => ending.abort();
   }, [...deps, tries]);
   return { ...state, again: () => setTries((n) => n + 1) };
+}
+
+/**
+ * Calls a function after a while, and once the tab is seen.
+ * @param {number} ms
+ * @param {AbortSignal} signal ends it
+ * @param {() => void} then
+ */
+function whenSeen(ms, signal, then) {
+  const timer = setTimeout(() => {
+    if (!document.hidden) then();
+    else document.addEventListener('visibilitychange', then, { once: true, signal });
+  }, ms);
+  signal.addEventListener('abort', () => clearTimeout(timer));
 }
 
 /**

@@ -4,11 +4,15 @@ import { Visible } from './text.js';
 /** @typedef {import('../lib/http.js').Problem} Problem */
 
 /**
- * A problem as an alert: what is wrong, what to do, and a button to try again.
- * @param {{ problem: Problem | undefined, again?: () => void, children?: any }} props
+ * A problem as an alert: what is wrong, what to do, and a button to try again. One that passes is told in a line.
+ * @param {{ problem: Problem | undefined, again?: () => void, children?: any }} props again of a problem that passes is called without the button, too
  */
 export function ProblemAlert({ problem, again, children }) {
   if (!problem) return null;
+  if (problem.passing && again) {
+    return html`<div role="alert" class="problem"><strong><${Visible} text=${problem.title} /></strong>${problem.detail && html`: <${Visible} text=${problem.detail} max=${300} />`}
+      ${' '}It is tried again by itself, and what is shown stays. <button type="button" onClick=${again}>Try again</button>${children}</div>`;
+  }
   const list = /** @type {any[]} */ (Array.isArray(problem.of.problems) ? problem.of.problems : []).slice(0, 100);
   return html`<div role="alert" class="problem">
     <strong><${Visible} text=${problem.title} /></strong>

@@ -1,14 +1,17 @@
-import { html, useState } from '../lib/html.js';
-import { liveState, useLive } from '../lib/live.js';
-import { placeHref } from '../lib/place.js';
+import { html, useEffect, useMemo, useState } from '../lib/html.js';
+import { followAgain, liveState, useLive } from '../lib/live.js';
+import { FeedState } from './feedstate.js';
+import { DocumentLink } from './link.js';
 import { Patch } from './patch.js';
-import { ProblemAlert } from './problem.js';
 import { Visible } from './text.js';
 
-/** @typedef {import('../lib/feed.js').Row} Row */
+/** @typedef {import('../lib/row.js').Row} Row */
 
-/** How many changes the log keeps. */
-const MAX = 50;
+/** How many changes the log keeps, and of how many characters. The newest is always there. */
+const MAX = { rows: 50, size: 4 << 20 };
+
+/** How long nothing must come until a screen reader is told how many changes came, in milliseconds. */
+const QUIET = 1000;
 
 /**
  * Keeps the newest changes of what a page shows. It returns them, and a log for the page.
@@ -22,10 +25,16 @@ export function useSeen(collections, since, concerns, take) {
   useLive(collections, since, (come) => {
     const mine = come.filter(concerns);
     if (mine.length === 0) return;
-    setRows((now) => [...mine.toReversed(), ...now].slice(0, MAX));
+    setRows((now) => newest([...mine.toReversed(), ...now]));
     take(mine);
   });
   return rows;
+}
+
+/** @param {Row[]} rows the newest first */
+function newest(rows) {
+  let size = 0;
+  return rows.slice(0, MAX.rows).filter((row, i) => (size += row.size) <= MAX.size || i === 0);
 }
 
 /**
@@ -34,10 +43,43 @@ export function useSeen(collections, since, concerns, take) {
  */
 export function ChangesSeen({ rows }) {
   const { state, problem } = liveState.value;
-  return html`${state === 'cut' && html`<p class="quiet">The feed was cut. It goes on by itself.</p>`}
-    ${state === 'ended' && html`<${ProblemAlert} problem=${problem}><p>What is shown does not follow changes any more. Load the page anew.</p><//>`}
-    <div role="log" aria-label="Changes seen" class="seen">${rows.map((row) => html`<div key=${row.seq}>
-      ${row.op === 'derive' ? html`<${Patch} patch=${row.patch} max=${5} />` : html`<${Visible} text=${row.collection + '/' + row.id} max=${200} />: ${row.op}`}
-      <span class="quiet"> at <code>${row.seq}</code>${row.cause && html`, by <a href=${placeHref([row.cause.collection, row.cause.id])}><${Visible} text=${row.cause.collection + '/' + row.cause.id} max=${200} /></a>`}${row.actor && html`, by <${Visible} text=${row.actor} max=${80} />`}</span>
-    </div>`)}</div>`;
+  const gone = problem?.status === 410;
+  return html`<${FeedState} state=${state} problem=${problem} again=${gone ? () => location.reload() : followAgain}>
+      <p>What is shown does not follow changes any more.</p><//>
+    <${Count} rows=${rows} />
+    <div role="log" aria-label="Changes seen" aria-live="off" class="seen">${rows.map((row) => html`<${Seen} key=${row.seq} row=${row} />`)}</div>`;
+}
+
+/**
+ * Tells once, when some changes have come, how many they were. The log itself would be read row by row.
+ * @param {{ rows: Row[] }} props
+ */
+function Count({ rows }) {
+  const newest = rows[0]?.seq ?? '';
+  const [told, setTold] = useState({ seq: '', words: '' });
+  useEffect(() => {
+    if (newest === told.seq) return undefined;
+    const timer = setTimeout(() => {
+      const before = rows.findIndex((row) => row.seq === told.seq);
+      const count = before < 0 ? rows.length : before;
+      setTold({ seq: newest, words: `${count} change${count === 1 ? '' : 's'} seen at ${newest}` });
+    }, QUIET);
+    return () => clearTimeout(timer);
+  }, [newest]);
+  return html`<p role="status" class="unseen">${told.words}</p>`;
+}
+
+/**
+ * A change: what it did, by whom, and where.
+ * @param {{ row: Row }} props
+ */
+function Seen({ row }) {
+  const { cause } = row;
+  // The same element is not looked at again.
+  return useMemo(() => {
+    const by = html`${cause?.collection && html`, by <${DocumentLink} collection=${cause.collection} id=${cause.id} />`}${cause && !cause.collection && html`, by the rule <${Visible} text=${String(cause.rule ?? '')} max=${200} />`}${
+      row.actor && html`, by <${Visible} text=${row.actor} max=${80} />`} <span class="quiet">at <code>${row.seq}</code></span>`;
+    const what = html`<${Visible} text=${row.collection + '/' + row.id} max=${200} />: ${row.op}`;
+    return html`<div>${row.patch ? html`<${Patch} patch=${row.patch} max=${5} bare after=${by} />` : html`${what}${by}`}</div>`;
+  }, [row]);
 }

@@ -40,6 +40,6 @@ export async function golden(where, name) {
 /** Takes out of a text what is different each time: positions, times, durations. @param {string} text */
 export const settled = (text) => text
   .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|[+-]\d\d:\d\d)?/g, 'TIME')
-  .replace(/\b\d+-\d+-[0-9A-Za-z]+\b/g, 'POSITION').replace(/\b\d+-\d+\b/g, 'POSITION')
+  .replace(/\b\d+-\d+-[0-9A-Za-z]+(-\d+)?\b/g, 'POSITION').replace(/\b\d+-\d+\b/g, 'POSITION')
   .replace(/\b[\d,.]+ (ms|s)\b/g, 'N $1')
   .replace(/"[0-9a-f]{16,}"/g, '"HASH"');

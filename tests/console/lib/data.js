@@ -72,7 +72,7 @@ collections:
     relations: { parts: { path: "parts[].id", to: parts } }
     derive: { "parts[].text": { copy: parts, value: doc.text } }
 `);
-  await store.put('big', 'rows', JSON.stringify({ rows: Array.from({ length: 35_000 }, (_, n) => ({ n, text: 'abcdefghij'.repeat(4) })) }));
+  await store.put('big', 'rows', JSON.stringify({ rows: Array.from({ length: 33_900 }, (_, n) => ({ n, text: 'abcdefghij'.repeat(4) })) }));
   await store.put('big', 'members', '{' + Array.from({ length: 100_000 }, (_, i) => `"m${i}":${i}`).join() + '}');
   await store.put('big', 'text', JSON.stringify({ text: 'x'.repeat(1_000_000) }));
   await store.put('big', 'deep', '{"a":'.repeat(63) + '1' + '}'.repeat(63));

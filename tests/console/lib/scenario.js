@@ -11,6 +11,7 @@ import { Tab } from './tab.js';
  * @property {boolean} [closed] the house is closed: `store.key` is an admin's, and the tab has none
  * @property {boolean} [process] the server is a process, which stop kills
  * @property {string[]} [args] of that process
+ * @property {boolean} [nats] the log is on an outside server
  * @property {string} [prefix] the proxy has this path before all others
  * @property {boolean} [shared] the server is that of all scenarios with this data, and nothing is written to it
  * @property {boolean} [mayFail] requests may fail without an answer: the server is stopped, or connections are cut

@@ -20,8 +20,8 @@ async function ask(method, path, body) {
  * Starts a server with data.
  * @param {import('./scenario.js').Wanted} wanted
  */
-export async function openStore({ data = 'empty', closed, process, prefix, shared, args }) {
-  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, shared: shared ? String(data) : '' }));
+export async function openStore({ data = 'empty', closed, process, prefix, shared, args, nats }) {
+  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, nats, shared: shared ? String(data) : '' }));
   if (store.isNew) await fill(store, data);
   return store;
 }
@@ -120,6 +120,15 @@ export class Store {
 
   /** The time that the process has computed, in milliseconds. @returns {Promise<number>} */
   cpu() { return ask('POST', `/stores/${this.name}/cpu`); }
+
+  /** Stops the outside server that has the log. */
+  loseLog() { return ask('POST', `/stores/${this.name}/lose-log`); }
+
+  /** Starts that server again. */
+  findLog() { return ask('POST', `/stores/${this.name}/find-log`); }
+
+  /** Runs a statement of SQL on the read model, as whatever damages it would. @param {string} statement */
+  damage(statement) { return ask('POST', `/stores/${this.name}/damage`, statement); }
 
   /** Cuts every connection to the proxy. */
   cut() { return ask('POST', `/stores/${this.name}/cut`); }

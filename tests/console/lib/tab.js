@@ -50,6 +50,14 @@ export class Tab {
     await this.page.getByRole('heading', { level: 1, ...(heading === undefined ? {} : { name: heading, exact: true }) }).waitFor();
   }
 
+  /** Hides the tab, or shows it, as another tab in front of it does. @param {boolean} hidden */
+  async hide(hidden) {
+    await this.page.evaluate((hidden) => {
+      Object.defineProperty(document, 'hidden', { configurable: true, get: () => hidden });
+      document.dispatchEvent(new Event('visibilitychange'));
+    }, hidden);
+  }
+
   /** Fails where the browser has told of an error or a breach of the policy. */
   async noErrors() {
     await this.page.evaluate('0'); // what was told before has come, too

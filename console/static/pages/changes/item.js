@@ -1,41 +1,56 @@
-import { html, useState } from '../../lib/html.js';
-import { placeHref } from '../../lib/place.js';
+import { html, useMemo, useState } from '../../lib/html.js';
+import { DocumentLink } from '../../ui/link.js';
 import { Patch } from '../../ui/patch.js';
 import { Visible } from '../../ui/text.js';
 import { byRule } from './kept.js';
 
+/** @typedef {import('./kept.js').Item} Item */
+
 /** How many documents of a rule are shown at first. */
 const FIRST = 50;
 
+/** @param {number} n */
+const number = (n) => n.toLocaleString('en');
+
 /**
  * What one event did: the write, and its derived changes on demand.
- * @param {{ item: import('./kept.js').Item, version: number }} props version tells that the item has changed
+ * @param {{ item: Item }} props
  */
 export function ChangeItem({ item }) {
   const [open, setOpen] = useState(false);
-  const { write, cause, derived } = item;
-  const collection = write?.collection ?? cause?.collection;
-  const id = write?.id ?? cause?.id;
-  const seq = write?.seq ?? cause?.seq ?? item.rows[0]?.seq ?? item.event;
-  const name = `${derived.toLocaleString('en')} derived change${derived === 1 ? '' : 's'}`;
-  return html`<li>
-    ${collection !== undefined ? html`<a href=${placeHref([collection, id])}><${Visible} text=${collection + '/' + id} max=${200} /></a>` : `event ${item.event}`}
-    ${' '}<strong>${write?.op ?? ''}</strong> <code>${seq}</code> <time class="quiet" datetime=${item.time}>${item.time}</time>
-    ${write?.actor && html` by <${Visible} text=${write.actor} max=${80} />`}${write?.cause && html` <span class="quiet">because of <a href=${placeHref([write.cause.collection, write.cause.id])}><${Visible} text=${write.cause.collection + '/' + write.cause.id} max=${200} /></a></span>`}
-    ${derived > 0 && html` <button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>${name}</button>`}
+  const { derived, gone } = item;
+  // An element that is the same is not looked at again: hundreds stand here while others come.
+  return useMemo(() => html`<li>
+    <${What} item=${item} /> <code>${item.write?.seq ?? item.cause?.seq ?? item.seq}</code> <time class="quiet" datetime=${item.time}>${item.time}</time><${By} item=${item} />
+    ${derived > 0 && html` <button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>${number(derived)} derived change${derived === 1 ? '' : 's'}</button>`}
     ${open && html`<div class="derived">
-      ${derived > item.rows.length && html`<p class="quiet">${(derived - item.rows.length).toLocaleString('en')} of them are not kept here.</p>`}
+      ${gone > 0 && html`<p class="quiet">${number(gone)} of them are not kept here.</p>`}
       ${byRule(item.rows).map(([rule, rows]) => html`<${Rule} key=${rule} rule=${rule} rows=${rows} />`)}</div>`}
-  </li>`;
+  </li>`, [item, derived, gone, open]);
 }
+
+/** What was written, and how. @param {{ item: Item }} props */
+function What({ item: { write, cause, whole } }) {
+  if (write) return html`<${DocumentLink} collection=${write.collection} id=${write.id} /> <strong>${write.op}</strong>`;
+  if (cause?.collection) return html`<${DocumentLink} collection=${cause.collection} id=${cause.id} />`;
+  if (whole) return 'The model';
+  return cause?.rule === 'erase' ? 'An erasure' : 'A document that you may not read';
+}
+
+/** Who wrote it, and what it follows from. @param {{ item: Item }} props */
+const By = ({ item: { write } }) => html`${write?.actor && html` by <${Visible} text=${write.actor} max=${80} />`}${
+  write?.cause?.collection && html` <span class="quiet">because of <${DocumentLink} collection=${write.cause.collection} id=${write.cause.id} /></span>`}`;
 
 /**
  * The derived changes of one rule, by document.
- * @param {{ rule: string, rows: import('../../lib/feed.js').Row[] }} props
+ * @param {{ rule: string, rows: import('../../lib/row.js').Row[] }} props
  */
 function Rule({ rule, rows }) {
   const [shown, setShown] = useState(FIRST);
-  return html`<h3><${Visible} text=${rule} max=${200} />: ${rows.length.toLocaleString('en')}</h3>
-    <ul>${rows.slice(0, shown).map((row) => html`<li key=${row.seq}><a href=${placeHref([row.collection, row.id])}><${Visible} text=${row.collection + '/' + row.id} max=${200} /></a> <${Patch} patch=${row.patch} max=${5} /></li>`)}</ul>
-    ${rows.length > shown && html`<button type="button" onClick=${() => setShown(shown + FIRST)}>Show ${FIRST} more</button>`}`;
+  return html`<h2><${Visible} text=${rule} max=${200} />: ${number(rows.length)}</h2>
+    <ul>${rows.slice(0, shown).map((row) => html`<${Derived} key=${row.seq} row=${row} />`)}</ul>
+    ${rows.length > shown && html`<button type="button" onClick=${() => setShown(shown + FIRST)}>Show ${FIRST} more of ${rule}</button>`}`;
 }
+
+/** @param {{ row: import('../../lib/row.js').Row }} props */
+const Derived = ({ row }) => useMemo(() => html`<li><${DocumentLink} collection=${row.collection} id=${row.id} /> <${Patch} patch=${row.patch} max=${5} /></li>`, [row]);

@@ -3,7 +3,7 @@ import { ask } from '../../lib/http.js';
 import { asProblem } from '../../lib/load.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { countAsked } from './asked.js';
-import { Suggestion } from './suggestion.js';
+import { Suggestion } from '../../ui/suggestion.js';
 
 /**
  * A button that counts what matches. Nothing is counted before.

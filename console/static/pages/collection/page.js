@@ -10,7 +10,7 @@ import { useFollowed } from './follow.js';
 import { loadPage } from './load.js';
 import { Plan } from './plan.js';
 import { Query } from './query.js';
-import { Suggestion } from './suggestion.js';
+import { Suggestion } from '../../ui/suggestion.js';
 import { DocumentsTable } from './table.js';
 
 /**

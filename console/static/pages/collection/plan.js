@@ -5,7 +5,7 @@ import { placeHref } from '../../lib/place.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Visible } from '../../ui/text.js';
 import { planAsked } from './asked.js';
-import { Suggestion } from './suggestion.js';
+import { Suggestion } from '../../ui/suggestion.js';
 
 /** What the orders of a plan are called. */
 const ORDERS = /** @type {Record<string, string>} */ ({ index: 'as the index has it', sorted: 'sorted after reading', plan: 'that of the walk; no sort was asked for' });

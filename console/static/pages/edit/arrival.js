@@ -1,49 +1,66 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { follow } from '../../lib/feed.js';
-import { ProblemAlert } from '../../ui/problem.js';
+import { useHidden } from '../../lib/hidden.js';
+import { FeedState } from '../../ui/feedstate.js';
 import { Visible } from '../../ui/text.js';
+import { Arriving } from './arriving.js';
+
+/** How often the region shows what has come, in milliseconds. */
+const DRAW = 50;
+
+/** @param {number} n */
+const number = (n) => n.toLocaleString('en');
 
 /**
  * The derived changes of a save as they come on the feed, by rule and collection.
  * @param {{ position: string, derived: number, took: number }} props position of the write, how many derived changes its answer named, and the milliseconds until the answer
  */
 export function Arrival({ position, derived, took }) {
-  const counts = useRef(/** @type {Map<string, number>} */ (new Map()));
-  const [state, setState] = useState({ come: 0, ms: 0, problem: /** @type {any} */ (undefined) });
-  useEffect(() => {
-    const ending = new AbortController();
-    const began = performance.now();
-    const event = position.split('-')[0];
-    let come = 0;
-    counts.current = new Map();
-    /** @type {ReturnType<typeof setTimeout> | 0} */
-    let drawing = 0;
-    const draw = () => { drawing = 0; setState({ come, ms: performance.now() - began, problem: undefined }); };
-    follow({
-      query: {}, since: position, signal: ending.signal,
-      onRows: (rows) => {
-        for (const row of rows) {
-          if (row.op !== 'derive' || row.cause?.seq.split('-')[0] !== event) continue;
-          come++;
-          const name = row.collection + ' by ' + row.cause.rule;
-          counts.current.set(name, (counts.current.get(name) ?? 0) + 1);
-        }
-        drawing ||= setTimeout(draw, 50);
-        if (come >= derived || rows.some((row) => row.seq.split('-')[0] !== event)) {
-          clearTimeout(drawing);
-          draw();
-          ending.abort();
-        }
-      },
-    }).then((problem) => { if (problem) setState((now) => ({ ...now, problem })); });
-    return () => { clearTimeout(drawing); ending.abort(); };
-  }, [position]);
-  const number = (/** @type {number} */ n) => n.toLocaleString('en');
-  const rate = state.ms > 0 ? Math.round(state.come / (state.ms / 1000)) : 0;
+  const { of, state, problem, again } = useArriving(position, derived);
+  const sentence = `${number(of.come)} of ${number(derived)} derived change${derived === 1 ? '' : 's'}`;
+  const rate = of.come > 1 && of.ms > 0 ? `, ${number(Math.round(of.come / (of.ms / 1000)))} a second` : '';
+  const rest = of.come < derived ? ': all that you may read' : '';
   return html`<section aria-label="Arrival" class="arrival">
     <p>Visible to all readers at <code>${position}</code>, ${number(Math.round(took))} ms after saving.</p>
-    <p role="status">${number(state.come)} of ${number(derived)}${state.come > 1 && ` derived changes, ${number(rate)} a second`}</p>
-    <ul>${[...counts.current].map(([name, count]) => html`<li key=${name}>${number(count)}: <${Visible} text=${name} max=${200} /></li>`)}</ul>
-    <${ProblemAlert} problem=${state.problem} />
+    ${!of.complete && html`<p>${sentence}${rate}</p>`}
+    <p role="status">${of.complete && sentence + rest + rate}</p>
+    <ul>${[...of.counts.values()].map(({ collection, rule, count }) => html`<li key=${collection + ' ' + rule}>${number(count)} in <${Visible} text=${collection} max=${100} />, by <${Visible} text=${rule} max=${200} /></li>`)}</ul>
+    ${!of.complete && html`<${FeedState} state=${state} problem=${problem} again=${again}><p>The save itself is done.</p><//>`}
   </section>`;
+}
+
+/**
+ * Follows the feed from the position of a write until all that it has caused has come.
+ * @param {string} position
+ * @param {number} derived
+ */
+function useArriving(position, derived) {
+  const hidden = useHidden();
+  const [tries, setTries] = useState(0);
+  const [view, setView] = useState({ state: /** @type {'off' | 'open' | 'cut' | 'ended'} */ ('off'), problem: /** @type {any} */ (undefined) });
+  const current = useRef(new Arriving(position, derived));
+  if (current.current.position !== position) current.current = new Arriving(position, derived);
+  useEffect(() => {
+    const of = current.current;
+    if (of.complete || hidden) return undefined;
+    const ending = new AbortController();
+    /** @type {ReturnType<typeof setTimeout> | 0} */
+    let drawing = 0;
+    const draw = (/** @type {Partial<typeof view>} */ more) => setView((now) => ({ ...now, ...more }));
+    const look = () => {
+      if (of.complete) {
+        draw({});
+        ending.abort();
+      } else drawing ||= setTimeout(() => { drawing = 0; draw({}); }, DRAW);
+    };
+    draw({ state: 'off', problem: undefined });
+    follow({
+      query: { mode: 'all' }, since: of.at, signal: ending.signal,
+      onRows: (rows) => of.add(rows),
+      onPosition: (at, all) => { of.moved(at, all); look(); },
+      onState: (state, problem) => draw({ state, problem }),
+    }).then((problem) => { if (problem && !ending.signal.aborted) draw({ state: 'ended', problem }); });
+    return () => { clearTimeout(drawing); ending.abort(); };
+  }, [position, derived, hidden, tries]);
+  return { of: current.current, ...view, again: () => setTries((n) => n + 1) };
 }

@@ -7,11 +7,12 @@ import { splice } from '../../json/splice.js';
 import { mustBeTaken } from '../../json/taken.js';
 import { Preview, without, WriteProblem } from '../../ui/preview.js';
 import { ProblemAlert } from '../../ui/problem.js';
+import { select } from '../../ui/select.js';
 import { Conflict } from './conflict.js';
 import { mistakeOf, Mistakes, mistakesOf } from './mistakes.js';
 import { useMeanwhile } from './meanwhile.js';
 import { saving } from './read.js';
-import { select, TextBox } from './textbox.js';
+import { TextBox } from './textbox.js';
 
 /** @typedef {import('./read.js').Read} Read */
 

@@ -2,8 +2,8 @@ import { html } from '../../lib/html.js';
 import { lineAndColumn } from '../../json/lines.js';
 import { nodeAt } from '../../json/pointer.js';
 import { NotJSON, scan } from '../../json/scan.js';
+import { select } from '../../ui/select.js';
 import { Visible } from '../../ui/text.js';
-import { select } from './textbox.js';
 
 /**
  * What is wrong at a place of the text.

@@ -14,18 +14,3 @@ export function TextBox({ box, initial, wrong, focus, onInput }) {
   return html`<textarea class="document" aria-label="Document" ref=${box} defaultValue=${initial} rows=${rows} onInput=${onInput} spellcheck=${false} autocomplete="off" autocapitalize="off"
     aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${wrong ? 'mistakes' : undefined}></textarea>`;
 }
-
-/**
- * Shows a run of the text as selected, and in sight.
- * @param {HTMLTextAreaElement} box
- * @param {number} from
- * @param {number} to
- */
-export function select(box, from, to) {
-  box.focus();
-  box.setSelectionRange(from, to);
-  // A browser scrolls to where somebody types, not to a selection: the lines before it are counted.
-  const lines = box.value.slice(0, from).split('\n').length;
-  const height = parseFloat(getComputedStyle(box).lineHeight) || 20;
-  box.scrollTop = Math.max(0, (lines - box.rows / 2) * height);
-}

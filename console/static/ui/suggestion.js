@@ -1,20 +1,26 @@
-import { html } from '../../lib/html.js';
-import { ask, curlOf } from '../../lib/http.js';
-import { useLoad } from '../../lib/load.js';
-import { Visible } from '../../ui/text.js';
+import { html } from '../lib/html.js';
+import { curlOf } from '../lib/http.js';
+import { hasRole, me } from '../lib/me.js';
+import { placeHref } from '../lib/place.js';
+import { Visible } from './text.js';
+
+/** How long a suggestion may be that stands in an address, in characters. */
+const MAX_PLACE = 4096;
 
 /**
- * An index that would serve a query: as YAML of the model and, for who may write the model, the command that adds it.
+ * An index that would serve a query: as YAML of the model and, for who may write the model, a link to the editor that has it already. Of a long one
+ * it is the command that adds it.
  * @param {{ suggest: any }} props a merge patch of the model, undefined where no index helps
  */
 export function Suggestion({ suggest }) {
-  const { value: me } = useLoad((signal) => (suggest ? ask({ path: ['_me'], signal }) : Promise.resolve(null)), [suggest]);
   if (!suggest) return null;
-  const add = { method: 'PATCH', path: ['_model'], headers: { 'Content-Type': 'application/merge-patch+json' }, body: JSON.stringify(suggest) };
+  const text = JSON.stringify(suggest);
+  const add = { method: 'PATCH', path: ['_model'], headers: { 'Content-Type': 'application/merge-patch+json' }, body: text };
   return html`<div class="suggestion"><p>This part of the model has an index that serves it:</p>
     <pre aria-label="Index in YAML"><${Visible} text=${yamlOf(suggest)} max=${4000} /></pre>
-    ${me?.roles?.includes('admin') ? html`<p>This command adds it:</p><pre aria-label="Command"><${Visible} text=${curlOf(add)} max=${8000} /></pre>`
-      : me && html`<p>Whoever has the role <code>admin</code> can add it.</p>`}</div>`;
+    ${!hasRole('admin') ? me.value && html`<p>Whoever has the role <code>admin</code> can add it.</p>`
+      : text.length <= MAX_PLACE ? html`<p><a href=${placeHref(['_model'], { suggest: text })}>Add it to the model</a></p>`
+        : html`<p>This command adds it:</p><pre aria-label="Command"><${Visible} text=${curlOf(add)} max=${8000} /></pre>`}</div>`;
 }
 
 /** Words that YAML takes for other values than texts, and what needs no quotation marks. */

@@ -1,0 +1,7 @@
+import { signal } from './html.js';
+
+/** Whom the server takes the reader for, as _me tells it; null as long as that is not known. @type {import('@preact/signals').Signal<any>} */
+export const me = signal(null);
+
+/** Tells whether the reader has the rights of a role. @param {string} role */
+export const hasRole = (role) => Array.isArray(me.value?.roles) && (me.value.roles.includes('admin') || me.value.roles.includes(role));

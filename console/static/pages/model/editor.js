@@ -1,0 +1,109 @@
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { guard } from '../../lib/leave.js';
+import { placeHref, replacePlace } from '../../lib/place.js';
+import { number } from '../../ui/effects.js';
+import { ProblemAlert } from '../../ui/problem.js';
+import { Visible } from '../../ui/text.js';
+import { useBase } from './base.js';
+import { useChange } from './change.js';
+import { LONGEST_SUGGESTION, merged, suggestionOf } from './merge.js';
+import { ModelProblem } from './mistakes.js';
+import { ModelPreview } from './preview.js';
+
+/**
+ * The editor of the model: its text, a preview, and what applies the text that was previewed.
+ * @param {{ etag: string, suggest: string | null, pending: boolean, onChanged: () => void }} props etag of the model that applies;
+ *   suggest is what a place wants merged in; pending says that another model is announced; onChanged is called after a change
+ */
+export function Editor({ etag, suggest, pending, onChanged }) {
+  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const [typed, setTyped] = useState('');
+  const { base, theirs, problem, again, takeTheirs, applied, against } = useBase(etag, box);
+  const { state, preview, apply, stop, forget } = useChange({
+    onApplied: (text) => { applied(text); if (suggest !== null) replacePlace(placeHref(['_model'])); onChanged(); },
+    onStale: onChanged,
+  });
+  const suggested = useSuggestion(suggest, base, box, setTyped);
+  const [sure, setSure] = useState(false);
+  useEffect(() => setSure(false), [state.previewed]);
+  useEffect(forget, [theirs]); // what was previewed is told of a model that applies no more
+  useEffect(() => setTyped(box.current?.value ?? ''), [base]);
+  const clean = useRef('');
+  clean.current = base?.text ?? '';
+  useEffect(() => guard(() => box.current !== null && box.current.value !== clean.current && box.current.value !== suggested.text.current), []);
+  if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} />`;
+
+  const busy = state.phase !== 'idle';
+  const { previewed } = state;
+  const isSame = previewed !== undefined && previewed.text === typed;
+  const text = () => box.current?.value ?? '';
+  return html`<section aria-label="Editor" class="model-editor"><h2>Edit</h2>
+    ${suggested.note}
+    <textarea class="document" aria-label="Model" ref=${box} defaultValue=${base.text} rows=${Math.min(30, Math.max(12, base.text.split('\n', 40).length + 1))} readOnly=${state.phase === 'applying'}
+      onInput=${() => setTyped(text())} spellcheck=${false} autocomplete="off" autocapitalize="off" aria-invalid=${state.problem && state.text === typed ? 'true' : undefined}></textarea>
+    ${theirs && html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
+      <p>Another model applies than the one that this text was made from. A preview compares with the model of now: what only that one has is told as gone.</p>
+      <button type="button" onClick=${() => { takeTheirs(); forget(); }}>Take theirs</button></div>`}
+    <${ProblemAlert} problem=${problem} again=${again} />
+    <${ModelProblem} problem=${state.problem} text=${state.text ?? ''} box=${box} />
+    <p class="actions"><button type="button" class=${isSame ? '' : 'main'} aria-disabled=${busy ? 'true' : undefined} onClick=${busy ? undefined : () => preview(text(), against())}>Preview</button>
+      <button type="button" class=${isSame ? 'main' : ''} disabled=${!isSame || busy || !mayApply(previewed.preview, sure)} onClick=${apply}>Apply</button>
+      ${state.phase === 'previewing' && html`<button type="button" onClick=${stop}>Stop</button>`}
+      <span role="status" class="quiet">${told(state, typed, pending)}</span></p>
+    ${previewed && html`<${ModelPreview} preview=${previewed.preview} isSame=${isSame} sure=${sure} onSure=${setSure} />`}
+  </section>`;
+}
+
+/**
+ * Tells whether what was previewed can be applied.
+ * @param {any} preview
+ * @param {boolean} sure that what it takes away is to go
+ */
+const mayApply = (preview, sure) => !preview.problems?.length && !preview.misfits?.length && preview.differences.length > 0
+  && (sure || !preview.differences.some((/** @type {any} */ one) => one.removes));
+
+/** What the phases are called. @type {Record<string, string>} */
+const SAYS = { previewing: 'Looking at what it changes', applying: 'Applying it' };
+
+/**
+ * Says how the change stands.
+ * @param {import('./change.js').State} state
+ * @param {string} typed
+ * @param {boolean} pending
+ */
+function told({ phase, work, applied, previewed }, typed, pending) {
+  if (phase !== 'idle') return SAYS[phase] + (work && work.total > 0 ? `: ${work.phase}, ${number(work.done)} of ${number(work.total)}` : '');
+  if (applied?.applied) return `It applies since ${applied.position}: ${number(applied.values)} values on ${number(applied.documents)} documents changed.`;
+  if (applied && pending) return 'It is being prepared, and applies then.';
+  if (previewed && previewed.text !== typed) return 'The text is another one than was previewed.';
+  return pending && previewed ? 'Another model is being prepared. Withdraw it, or wait for it.' : '';
+}
+
+/**
+ * Merges the suggestion of a place into the text, once that is there.
+ * @param {string | null} suggest
+ * @param {import('./base.js').Base | null} base
+ * @param {{ current: HTMLTextAreaElement | null }} box
+ * @param {(text: string) => void} setTyped
+ */
+function useSuggestion(suggest, base, box, setTyped) {
+  const done = useRef(/** @type {string | null} */ (null));
+  const text = useRef('');
+  const [note, setNote] = useState(/** @type {any} */ (null));
+  useEffect(() => {
+    if (!base || suggest === null || done.current === suggest) return;
+    done.current = suggest;
+    const patch = suggestionOf(suggest);
+    const come = patch && merged(box.current?.value ?? '', patch);
+    if (come !== undefined && box.current) {
+      box.current.value = come;
+      text.current = come;
+      setTyped(come);
+      setNote(html`<p>The suggestion stands in the text: preview it.</p>`);
+    } else if (suggest.length > LONGEST_SUGGESTION) setNote(html`<p>The suggestion is longer than a place may be.</p>`);
+    else setNote(html`<p>The text has a form into which the suggestion cannot be put. This is the suggestion, as a merge patch:</p><pre aria-label="Suggestion"><${Visible} text=${suggest} /></pre>`);
+    box.current?.focus();
+    box.current?.scrollIntoView({ block: 'center' });
+  }, [base, suggest]);
+  return { note: suggest === null ? null : note, text };
+}

@@ -1,0 +1,29 @@
+import { html, useMemo } from '../../lib/html.js';
+import { CopyAsCurl } from '../../ui/curl.js';
+import { ProblemAlert } from '../../ui/problem.js';
+import { declaredIn, foundBy } from './declared.js';
+import { Editor } from './editor.js';
+import { useModel } from './follow.js';
+import { Graph } from './graph.js';
+import { asked } from './load.js';
+import { Preparation } from './preparation.js';
+import { Relations } from './relations.js';
+import { Rules } from './rules.js';
+
+/**
+ * The model: its relations and rules as tables and as a graph, and its editor.
+ * @param {{ place: import('../../lib/place.js').Place }} props
+ */
+export function ModelPage({ place }) {
+  const { shown, problem, again } = useModel();
+  const { model, status, counts, etag, rights, pending } = shown;
+  const declared = useMemo(() => model && declaredIn(model), [model]);
+  const found = useMemo(() => foundBy(status), [status]);
+  return html`<${ProblemAlert} problem=${problem} again=${again} />
+    ${declared && html`<${Preparation} pending=${pending} status=${status} mayEdit=${rights.edit} onChanged=${again} />
+      <${Relations} relations=${declared.relations} />
+      <${Rules} rules=${declared.rules} found=${found} />
+      <${Graph} place=${place} model=${model} declared=${declared} counts=${counts} found=${found} />
+      ${rights.edit && !status?.readOnly && html`<${Editor} etag=${etag} suggest=${place.params.get('suggest')} pending=${pending} onChanged=${again} />`}`}
+    <${CopyAsCurl} asked=${asked} />`;
+}

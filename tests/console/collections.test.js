@@ -1,0 +1,112 @@
+// The first page (point 9 of the console): the collections, and what needs attention.
+import assert from 'node:assert/strict';
+import { accessible, golden } from './lib/checks.js';
+import { scenario } from './lib/scenario.js';
+
+/** @param {import('playwright-core').Page} page */
+const table = (page) => page.getByRole('table', { name: 'Collections', exact: true });
+
+/** @param {import('playwright-core').Page} page @param {string} text */
+const need = (page, text) => page.getByRole('list', { name: 'Needs attention', exact: true }).getByRole('listitem').filter({ hasText: text });
+
+scenario('Collections are listed with their numbers of documents, and lead to them', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/', 'Collections');
+  await table(page).waitFor();
+  await golden(table(page), 'collections');
+  await accessible(page);
+  await tab.focusByKey(table(page).getByRole('link', { name: 'books', exact: true }));
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'books', exact: true }).waitFor();
+  assert.equal(new URL(page.url()).hash, '#/books');
+  await page.goBack();
+  await table(page).waitFor();
+});
+
+scenario('Many collections come page by page', { data: { documents: Object.fromEntries(Array.from({ length: 103 }, (_, i) => ['c' + String(i).padStart(3, '0'), { d: {} }])) } }, async ({ tab, page }) => {
+  await tab.open('#/', 'Collections');
+  const names = () => table(page).getByRole('link').allTextContents();
+  await table(page).getByRole('link', { name: 'c099' }).waitFor();
+  assert.equal((await names()).length, 100);
+  await page.getByRole('link', { name: 'Next page', exact: true }).click();
+  await table(page).getByRole('link', { name: 'c102' }).waitFor();
+  assert.deepEqual(await names(), ['c100', 'c101', 'c102']);
+  await page.reload();
+  await table(page).getByRole('link', { name: 'c102' }).waitFor();
+  assert.deepEqual(await names(), ['c100', 'c101', 'c102']);
+  await page.getByRole('link', { name: 'First page', exact: true }).click();
+  await table(page).getByRole('link', { name: 'c000' }).waitFor();
+});
+
+scenario('An empty store says what to do next, with the command', {}, async ({ store, tab, page }) => {
+  await tab.open('#/', 'Collections');
+  await page.getByText(`fanfold put books b1 --server ${store.url}`).waitFor();
+  await page.getByText('fanfold model apply model.yaml').waitFor();
+  await page.getByText('Nothing needs attention.').waitFor();
+  assert.equal(await table(page).count(), 0);
+  await accessible(page);
+});
+
+const ailing = `
+collections:
+  authors: {}
+  books:
+    relations: { author: { path: author, to: authors } }
+    derive:
+      ratio:   { copy: author, value: "doc.books / doc.years" }
+      nothing: { copy: author, value: "doc.no.such" }
+`;
+
+scenario('What needs attention is listed, and leads to where it shows', {
+  data: { model: ailing, documents: { authors: { a1: { books: 3, years: 0 } }, books: { b1: { author: 'a1', year: 1859 }, b2: { year: 1860 }, b3: { year: 1861 } } } },
+}, async ({ store, tab, page }) => {
+  await store.get('/v1/books?filter=' + encodeURIComponent('doc.year == 1860'));
+  await store.want('PUT', '/v1/_groups/mail', '{"partitions":1,"maxAttempts":1}');
+  const { leases } = (await store.want('POST', '/v1/_groups/mail/_lease', '{"member":"m1"}')).json;
+  const { token } = leases[0];
+  const batch = (await store.get(`/v1/_groups/mail/_changes?partition=0&token=${token}&limit=1`)).json;
+  await store.want('POST', '/v1/_groups/mail/_nack', JSON.stringify({ partition: 0, token, position: batch.last_seq, error: 'the post office is closed' }));
+
+  await tab.open('#/', 'Collections');
+  await need(page, 'Rule books.ratio: failed').getByRole('link', { name: 'books/b1', exact: true }).waitFor();
+  await need(page, 'Rule books.nothing: its value finds no value in any of 1 document').waitFor();
+  const query = need(page, 'Queries of books need an index: filter=doc.year == ?: 1 looked at 3 documents and gave 1. An index that serves them: byYear: [year]');
+  await query.getByRole('link', { name: 'books', exact: true }).waitFor();
+  await need(page, '1 parked batch of mail').getByText('fanfold group parked mail').waitFor();
+  await accessible(page);
+  await need(page, 'Rule books.ratio').getByRole('link').click();
+  await page.getByRole('heading', { level: 1, name: 'books/b1', exact: true }).waitFor();
+});
+
+// A projector stops only at an event that cannot be folded, and a model waits only for moments: the answer says so here in their stead.
+scenario('A stopped projector, a model in preparation and nodes that are not ready need attention', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await page.route('**/v1/_status', async (route) => {
+    const status = await (await route.fetch()).json();
+    status.stopped = { seq: 12, reason: 'the event cannot be read' };
+    status.preparing = { model: 14, phase: 'computing', done: 1, total: 4, changes: 3, started: '2026-01-01T00:00:00Z' };
+    status.nodes.push({ ...status.nodes[0], id: 'n2', address: 'http://127.0.0.2:8080', self: false, ready: false });
+    await route.fulfill({ json: status });
+  });
+  await page.route('**/readyz', (route) => route.fulfill({ status: 503, json: { title: 'Not available', status: 503, detail: 'the projector has stopped' } }));
+  await tab.open('#/', 'Collections');
+  await need(page, 'This node is not ready: the projector has stopped').waitFor();
+  await need(page, 'The projector has stopped at event 12: the event cannot be read').waitFor();
+  await need(page, 'A model is being prepared: that of event 14: computing, 25%').waitFor();
+  await need(page, 'Node n2 at http://127.0.0.2:8080: is not ready').waitFor();
+});
+
+const closed = `
+collections:
+  books: { access: { read: [readers] } }
+  bills: { access: { read: [accounting] } }
+`;
+
+scenario('Who may not know how the store stands sees the collections that are theirs, and no list', { data: { model: closed, documents: { books: { b1: {} }, bills: { b1: {} } } }, closed: true }, async ({ store, tab, page }) => {
+  const key = await store.newKey('readers');
+  await tab.open('#/', 'Collections');
+  const dialog = page.getByRole('dialog', { name: 'Key needed', exact: true });
+  await dialog.getByLabel('Key', { exact: true }).fill(key);
+  await dialog.getByRole('button', { name: 'Use key', exact: true }).click();
+  await table(page).getByRole('link', { name: 'books', exact: true }).waitFor();
+  assert.deepEqual(await table(page).getByRole('link').allTextContents(), ['books']);
+  assert.equal(await page.getByText('eeds attention').count(), 0);
+});
