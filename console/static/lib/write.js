@@ -84,7 +84,7 @@ export async function write(asked, key, allowFanout) {
 }
 
 /** Problems that say that a node did not begin to write. */
-const REFUSALS = ['unavailable', 'catching-up', 'lagging', 'rights-stale', 'log-damaged'];
+const REFUSALS = ['unavailable', 'catching-up', 'lagging', 'rights-stale'];
 
 /**
  * Tells whether a write may have happened although a problem is all that came.
