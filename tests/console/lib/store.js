@@ -20,8 +20,8 @@ async function ask(method, path, body) {
  * Starts a server with data.
  * @param {import('./scenario.js').Wanted} wanted
  */
-export async function openStore({ data = 'empty', closed, process, prefix, shared, args, nats }) {
-  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, nats, shared: shared ? String(data) : '' }));
+export async function openStore({ data = 'empty', closed, process, prefix, shared, args, nats, held }) {
+  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, nats, held, shared: shared ? String(data) : '' }));
   if (store.isNew) await fill(store, data);
   return store;
 }
@@ -129,6 +129,9 @@ export class Store {
 
   /** Runs a statement of SQL on the read model, as whatever damages it would. @param {string} statement */
   damage(statement) { return ask('POST', `/stores/${this.name}/damage`, statement); }
+
+  /** Lets models apply that are prepared, of a store that holds them. */
+  release() { return ask('POST', `/stores/${this.name}/release`); }
 
   /** Cuts every connection to the proxy. */
   cut() { return ask('POST', `/stores/${this.name}/cut`); }
