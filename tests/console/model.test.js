@@ -322,20 +322,22 @@ scenario('A preparation is shown with its progress, and withdrawn', { data: 'boo
   assert.ok('twice' in (await store.get('/v1/_model')).json.collections.stocks.derive);
 });
 
-scenario('Who may not change the model has no editor, and who may not read it is told why', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
-  for (const role of ['read', 'monitor']) {
-    const key = await store.newKey(...new Set(['read', role]));
-    await page.addInitScript((text) => sessionStorage.setItem('fanfold-key', text), key);
-    await tab.open('#/', 'Collections');
+scenario('Who may not change the model has no editor, and who may not read it is told why', { data: 'bookshop', closed: true }, async ({ store, newTab }) => {
+  /** Opens the page as whoever has some roles. @param {...string} roles */
+  const open = async (...roles) => {
+    const tab = await newTab();
+    await tab.page.addInitScript((text) => sessionStorage.setItem('fanfold-key', text), await store.newKey(...roles));
     await tab.open('#/_model', 'Model');
+    return tab.page;
+  };
+  for (const roles of [['read'], ['read', 'monitor']]) {
+    const page = await open(...roles);
     await graph(page).getByRole('link', { name: 'books, 121 documents', exact: true }).waitFor();
-    await page.getByRole('table', { name: 'Rules' }).getByRole('columnheader', { name: 'Error', exact: true }).waitFor({ state: role === 'monitor' ? 'visible' : 'detached' });
+    await page.getByRole('table', { name: 'Rules' }).getByRole('columnheader', { name: 'Error', exact: true }).waitFor({ state: roles.length === 2 ? 'visible' : 'detached' });
     assert.equal(await box(page).count(), 0);
     assert.equal(await page.getByRole('button', { name: /Preview|Apply|Withdraw/ }).count(), 0);
   }
-  await page.addInitScript((text) => sessionStorage.setItem('fanfold-key', text), await store.newKey('nobody'));
-  await tab.open('#/', 'Collections');
-  await tab.open('#/_model', 'Model');
+  const page = await open('nobody');
   const alert = page.getByRole('alert');
   await alert.waitFor();
   assert.match(await alert.innerText(), /read/);
