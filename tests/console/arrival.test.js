@@ -63,7 +63,7 @@ collections:
   await tab.open('#/authors/a1?edit');
   await useKey(page, await store.newKey('editor'));
   await change(page, 'Andersen', 'Anderson');
-  await arrival(page).getByText(/^5 of (5|12) derived changes(: all that you may read)?, [\d,]+ a second$/).waitFor();
+  await arrival(page).getByText(/^5 of 5 derived changes, [\d,]+ a second$/).waitFor();
   assert.deepEqual(await arrival(page).getByRole('listitem').allInnerTexts(), ['5 in books, by books.name']);
   assert.equal((await store.get('/v1/contracts/c6')).json.name, 'Thomas Anderson');
 });
