@@ -173,7 +173,7 @@ scenario('An open document follows what changes it', { data: 'origins' }, async 
   await region(page, 'Document').getByText('changed', { exact: true }).waitFor();
   assert.ok((await linesOf(page)).some((line) => /^"name": "S. L. Clemens".*changed/.test(line)));
   const seen = page.getByRole('log', { name: 'Changes seen', exact: true });
-  assert.match(await seen.innerText(), /\/authors\/0\/name: "Mark Twain" → "S\. L\. Clemens"/);
+  assert.match(await seen.innerText(), /\/authors\/0\/name: Mark Twain → S\. L\. Clemens, by authors\/a1/);
   await seen.getByRole('link', { name: 'authors/a1', exact: true }).waitFor();
   assert.equal(await region(page, 'Origin').count(), 1, 'what was open stays open');
   await accessible(page);
@@ -229,7 +229,7 @@ scenario('An object of 100,000 members opens by its first 100', { data: 'large',
   await tab.open('#/big/members', 'big/members');
   await button(page, 'Show 100 more of /').click();
   await region(page, 'Document').getByText('"m198"', { exact: false }).waitFor();
-  assert.equal(await region(page, 'Document').getByRole('listitem').count(), 201); // 200 and the button
+  assert.equal(await region(page, 'Document').getByRole('listitem').count(), 200);
   assert.match(await region(page, 'Document').getByRole('listitem').nth(100).innerText(), /^"m99":/);
   assert.ok(await region(page, 'Document').getByRole('listitem').nth(100).evaluate((element) => element === document.activeElement), 'the first new one has the focus');
 });

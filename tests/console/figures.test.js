@@ -30,7 +30,7 @@ async function importMany(store, collection, count, doc) {
   for (let from = 0; from < count; from += step) await store.import(collection, lines(Math.min(step, count - from), (n) => doc(from + n)));
 }
 
-scenario('The first page', {}, async ({ store, context }) => {
+scenario('The first page', { bare: true }, async ({ store, context }) => {
   const count = large ? 1_000_000 : 20_000;
   await importMany(store, 'books', count, (n) => ({ id: 'b' + n, title: 'Title ' + n }));
   const paints = [], lists = [];
@@ -62,7 +62,7 @@ collections:
   },
 };
 
-scenario('A document with twenty derived values', { data: twenty }, async ({ context, tab, store }) => {
+scenario('A document with twenty derived values', { data: twenty, bare: true }, async ({ context, tab, store }) => {
   const bytes = (await store.get('/v1/books/b1')).bytes.length;
   assert.ok(bytes > 1500 && bytes < 2500, `${bytes} bytes`);
   await noteWhenShown(context, { readable: 'section[aria-label="Document"] .json', marked: 'button[aria-label="Origin of /authors/19/name"]' });
@@ -81,7 +81,7 @@ scenario('A document with twenty derived values', { data: twenty }, async ({ con
   await figure('its origins marked', ms(middle(marked)), '150 ms');
 });
 
-scenario('A rename with 10,000 copies arrives', { data: { model: `
+scenario('A rename with 10,000 copies arrives', { bare: true, data: { model: `
 collections:
   authors: {}
   books:
@@ -103,7 +103,7 @@ collections:
   assert.equal((await store.get('/v1/books/b9999')).json.authorName, 'Thomas Anderson');
 });
 
-scenario('A target with many holders opens as one with three', { data: { model: `
+scenario('A target with many holders opens as one with three', { bare: true, data: { model: `
 collections:
   authors: { derive: { countOfBooks: { count: books.author } } }
   books:
@@ -132,7 +132,7 @@ collections:
   await figure(`a target with ${(count - 3).toLocaleString('en')} holders: opened`, ms(of.many.took), `${ms(of.few.took)}, as with 3`);
 });
 
-scenario('A document of nearly 2 MiB is readable', {}, async ({ store, context, tab, page }) => {
+scenario('A document of nearly 2 MiB is readable', { bare: true }, async ({ store, context, tab, page }) => {
   const member = (/** @type {number} */ n) => `"member${n}":{"text":"${'word '.repeat(20)}","number":${n}.50,"list":[1,2,3]}`;
   let text = '{' + Array.from({ length: 13_000 }, (_, n) => member(n)).join(',') + '}';
   assert.ok(text.length > 1_900_000 && text.length < 2 << 20, String(text.length));
@@ -149,7 +149,7 @@ scenario('A document of nearly 2 MiB is readable', {}, async ({ store, context, 
   await figure('its longest task (0: below 50 ms)', ms(await longest()), '100 ms');
 });
 
-scenario('A feed of 1,000 rows a second', {}, async ({ store, tab, page }) => {
+scenario('A feed of 1,000 rows a second', { bare: true }, async ({ store, tab, page }) => {
   const seconds = large ? 60 : 10;
   const longest = await noteTasks(page);
   await tab.open('#/_changes?since=now', 'Changes');
@@ -167,7 +167,7 @@ scenario('A feed of 1,000 rows a second', {}, async ({ store, tab, page }) => {
   assert.ok(await page.getByRole('list', { name: 'Changes' }).getByRole('listitem').count() <= 2000);
 });
 
-scenario('The server with ten idle tabs', { data: 'bookshop', process: true }, async ({ store, tab, context }) => {
+scenario('The server with ten idle tabs', { data: 'bookshop', process: true, bare: true }, async ({ store, tab, context }) => {
   const window = 5000;
   const spent = async () => {
     const before = await store.cpu();

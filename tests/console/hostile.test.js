@@ -42,6 +42,12 @@ const pages = {
   'a document in the past': [(id) => placeOf(id) + '?at=' + encodeURIComponent(id), async ({ page }) => page.getByRole('alert').first().waitFor()],
   'a document that is none': [(id) => placeOf(id + '!'), async ({ page }) => page.getByRole('alert').first().waitFor()],
   'a collection that is none': [(id) => '#/' + encodeURIComponent(id), async ({ page }) => page.getByRole('alert').first().waitFor()],
+  'a group that is none': [(id) => '#/_groups/' + encodeURIComponent(id), async ({ page }) => page.getByRole('alert').first().waitFor()],
+  'a model that is none': [() => '#/_model', async ({ page }, id) => {
+    await page.getByRole('textbox', { name: 'Model', exact: true }).fill(`collections:\n  ${JSON.stringify(id)}: {}\n  things: { derive: { ${JSON.stringify(id)}: { copy: ${JSON.stringify(id)}, value: ${JSON.stringify(id)} } } }\n`);
+    await page.getByRole('button', { name: 'Preview', exact: true }).click();
+    await page.getByRole('alert').first().waitFor();
+  }],
   'changes from nowhere': [(id) => '#/_changes?since=' + encodeURIComponent(id), async ({ page }) => page.getByRole('alert').first().waitFor()],
 };
 

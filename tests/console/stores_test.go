@@ -25,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/openapi"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // nothing logs nothing.
@@ -54,22 +55,26 @@ type wanted struct {
 	Process bool     `json:"process"` // it is a process, which can be killed
 	Prefix  string   `json:"prefix"`  // the proxy has this path before all others
 	Shared  string   `json:"shared"`  // all who name the same get the same, until the end
+	Held    bool     `json:"held"`    // models that are prepared wait until they are released
 	Args    []string `json:"args"`    // of the process
 	NATS    bool     `json:"nats"`    // its log is on an outside server
+	Bare    bool     `json:"bare"`    // the browser asks it without the proxy, for what is measured
 }
 
 // store is a server behind its proxy.
 type store struct {
 	wanted
 	*proxy
-	name, dir   string
-	keyFile     string
-	key         string // of an admin; "" where the house is open
-	atHand      sync.Mutex
-	node        *harness.Store   // in this process
-	process     *harness.Process // or another one
-	outside     *natsserver.Cluster
-	opened, new bool
+	name, dir string
+	keyFile   string
+	key       string // of an admin; "" where the house is open
+	atHand    sync.Mutex
+	node      *harness.Store // in this process
+	hold      *harness.ActivationHold
+	process   *harness.Process // or another one
+	outside   *natsserver.Cluster
+	opened    bool
+	filled    chan struct{} // is closed once the first who shares it has filled it
 }
 
 // figure is something that a scenario measured.
@@ -104,33 +109,46 @@ func (h *house) open(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
+	s, fresh, err := h.started(want)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	if !fresh {
+		<-s.filled
+	}
+	answer(w, s.described(fresh))
+}
+
+// started starts a store, one at a time: nodes that start are busy. It returns the one that is shared where that is there, and
+// whether the store is fresh: whoever has asked for it fills it.
+func (h *house) started(want wanted) (s *store, fresh bool, err error) {
 	h.mu.Lock()
-	defer h.mu.Unlock() // one at a time: nodes that start are busy
+	defer h.mu.Unlock()
 	for _, s := range h.stores {
 		if want.Shared != "" && s.Shared == want.Shared {
-			answer(w, s.described())
-			return
+			return s, false, nil
 		}
 	}
 	h.made++
-	s := &store{wanted: want, name: fmt.Sprint("s", h.made), dir: h.t.TempDir(), new: true}
+	s = &store{wanted: want, name: fmt.Sprint("s", h.made), dir: h.t.TempDir(), filled: make(chan struct{})}
 	if want.Closed {
 		s.keyFile, s.key = harness.NewKeyFile(h.t)
 	}
 	s.start(h)
-	var err error
-	if s.proxy, err = newProxy(h.contractOf(s), want.Prefix, s.client().URL); err != nil {
-		http.Error(w, err.Error(), http.StatusInternalServerError)
-		return
+	if s.proxy, err = newProxy(h.contractOf(s), want.Prefix, s.client().URL); err == nil {
+		h.stores[s.name] = s
 	}
-	h.stores[s.name] = s
-	answer(w, s.described())
-	s.new = false
+	return s, true, err
 }
 
-// described tells a scenario of a store. The first who shares one fills it.
-func (s *store) described() map[string]any {
-	return map[string]any{"name": s.name, "url": s.URL + s.Prefix, "key": s.key, "new": s.new}
+// described tells a scenario of a store.
+func (s *store) described(fresh bool) map[string]any {
+	url := s.URL + s.Prefix
+	if s.Bare {
+		url = s.client().URL
+	}
+	return map[string]any{"name": s.name, "url": url, "key": s.key, "new": fresh}
 }
 
 // contractOf returns the document of the program, which all stores have.
@@ -167,7 +185,12 @@ func (s *store) start(h *house) {
 		s.process = harness.StartProcess(h.t, args...)
 		s.process.Client = s.process.With(s.key)
 	default:
-		s.node = harness.Open(h.t, harness.Options{Dir: s.dir, NATS: s.outsideURL(h.t), Key: s.key, AdminKeyFile: s.keyFile, Configure: func(cfg *node.Config) { cfg.API.Console = h.console }})
+		var held writer.Options
+		if s.Held {
+			s.hold = harness.NewActivationHold()
+			held.BeforeActivate = s.hold.Wait
+		}
+		s.node = harness.Open(h.t, harness.Options{Dir: s.dir, Writer: held, NATS: s.outsideURL(h.t), Key: s.key, AdminKeyFile: s.keyFile, Configure: func(cfg *node.Config) { cfg.API.Console = h.console }})
 		harness.AwaitReady(h.t, s.node, http.StatusOK)
 	}
 	s.opened = true
@@ -210,6 +233,10 @@ func (h *house) do(w http.ResponseWriter, r *http.Request) {
 		if err := s.forwardTo(s.client().URL); err != nil {
 			http.Error(w, err.Error(), http.StatusInternalServerError)
 		}
+	case "filled":
+		close(s.filled)
+	case "release":
+		s.hold.Release()
 	case "cut":
 		s.CloseClientConnections()
 	case "cpu":

@@ -83,11 +83,14 @@ export async function write(asked, key, allowFanout) {
   };
 }
 
+/** Problems that say that a node did not begin to write. */
+const REFUSALS = ['unavailable', 'catching-up', 'lagging', 'rights-stale'];
+
 /**
  * Tells whether a write may have happened although a problem is all that came.
  * @param {Problem} problem
  */
-export const isUnknown = (problem) => problem.status === 0 || (problem.status >= 500 && problem.kind !== 'unavailable');
+export const isUnknown = (problem) => problem.status === 0 || (problem.status >= 500 && !REFUSALS.includes(problem.kind));
 
 /**
  * Tells whether the same write may work when it is sent once more.

@@ -41,9 +41,9 @@ function Rows({ node, pointer, depth, open, adds }) {
   return html`<ul role="list" class=${depth > 8 ? 'deep' : undefined}>
     ${childrenOf(node, pointer, max).map((child, i) => html`<li key=${child.key} ref=${first > 0 && i === first ? fresh : undefined} tabindex=${first > 0 && i === first ? -1 : undefined}>
       <${Row} ...${child} depth=${depth} open=${open} adds=${adds} /></li>`)}
-    ${next > 0 && html`<li key=" more" class="more"><button type="button" aria-label=${`Show ${next} more of ${visible(pointer || '/')}`} onClick=${() => setMax(max + PAGE)}>Show ${next} more</button>
-      <span class="quiet"> of ${(count - max).toLocaleString('en')}</span></li>`}
-  </ul>`;
+  </ul>
+  ${next > 0 && html`<p class="more"><button type="button" class="small" aria-label=${`Show ${next} more of ${named(pointer)}`} onClick=${() => setMax(max + PAGE)}>Show ${next} more</button>
+    <span class="quiet"> of ${(count - max).toLocaleString('en')}</span></p>`}`;
 }
 
 /**
@@ -56,7 +56,7 @@ function Row({ token, pointer, node, depth, open, adds }) {
   const inside = folds && !unfolded ? adds.inside?.(pointer) ?? 0 : 0;
   const isChanged = adds.changed !== undefined && adds.changed.size > 0 && (adds.changed.has(pointer) || folds && !unfolded && [...adds.changed].some((at) => at.startsWith(pointer + '/')));
   return html`<div class=${'row' + (isChanged ? ' changed' : '')}>
-      ${folds && html`<button type="button" class="fold" aria-expanded=${unfolded} aria-label=${`${node.members ? 'Members' : 'Elements'} of ${visible(pointer)}`} onClick=${() => setUnfolded(!unfolded)}></button>`}
+      ${folds && html`<button type="button" class="fold" aria-expanded=${unfolded} aria-label=${`${node.members ? 'Members' : 'Elements'} of ${named(pointer)}`} onClick=${() => setUnfolded(!unfolded)}></button>`}
       <span class="at">${shortOrLong(token, 'the name', 200)}:</span>${' '}
       ${tokenOf(pointer, node, adds)}
       ${inside > 0 && html` <span class="quiet">${inside} derived within</span>`}
@@ -77,9 +77,15 @@ function tokenOf(pointer, node, adds) {
   const kind = 'token' + (adds.marked?.(pointer) ? ' from-rule' : '');
   if (isContainer(node)) return html`<span class=${isEmpty(node) ? kind : 'count ' + kind}>${summaryOf(node)}</span>`;
   const href = adds.href?.(pointer, node);
-  const text = shortOrLong(node.raw, pointer);
+  const text = shortOrLong(node.raw, named(pointer));
   return href === undefined ? html`<span class=${kind}>${text}</span>` : html`<a class=${kind} href=${href}>${text}</a>`;
 }
+
+/**
+ * Returns a pointer as part of a button's name.
+ * @param {string} pointer
+ */
+export const named = (pointer) => visible(pointer.length > 200 ? pointer.slice(0, 200) + '…' : pointer || '/');
 
 /** @param {Node} node */
 const isEmpty = (node) => countOf(node) === 0;

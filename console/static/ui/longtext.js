@@ -1,5 +1,4 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js';
-import { visible } from '../lib/visible.js';
 import { Visible } from './text.js';
 
 /** How many characters are shown at first, and how many more at each step. */
@@ -30,10 +29,10 @@ export function LongText({ text, of, first = FIRST }) {
 /**
  * Returns a text as it is shown. One that is short needs no component, of which a page may have hundreds.
  * @param {string} text
- * @param {string} of
+ * @param {string} of names what the text is of
  * @param {number} [first]
  */
-export const shortOrLong = (text, of, first = FIRST) => (text.length <= first ? Visible({ text }) : html`<${LongText} text=${text} of=${visible(of)} first=${first} />`);
+export const shortOrLong = (text, of, first = FIRST) => (text.length <= first ? Visible({ text }) : html`<${LongText} text=${text} of=${of} first=${first} />`);
 
 /**
  * Returns the last place up to another at which no pair of surrogates is cut.

@@ -1,8 +1,7 @@
-import { html, useMemo, useState } from '../../lib/html.js';
+import { html, useMemo, useRef, useState } from '../../lib/html.js';
 import { placeHref } from '../../lib/place.js';
-import { visible } from '../../lib/visible.js';
 import { stepsOf } from '../../json/pointer.js';
-import { JsonView } from '../../ui/json.js';
+import { JsonView, named } from '../../ui/json.js';
 import { Kind } from './kind.js';
 import { idOf, isAt, kindOf, linksOf } from './model.js';
 import { Origin } from './origin.js';
@@ -16,17 +15,22 @@ export function DocumentRegion({ doc, parts, at, lineage, model, changed }) {
   const [opened, setOpened] = useState('');
   const marks = useMemo(() => marksOf(lineage), [lineage]);
   const links = useMemo(() => linksOf(model, parts[0]), [model]);
+  const opener = useRef(/** @type {HTMLElement | null} */ (null));
   const close = () => {
-    document.getElementById(buttonOf(opened))?.focus();
+    opener.current?.focus();
     setOpened('');
+  };
+  const open = (/** @type {string} */ pointer, /** @type {Event} */ event) => {
+    opener.current = /** @type {HTMLElement} */ (event.currentTarget);
+    setOpened(pointer);
   };
   const adds = {
     marked: (/** @type {string} */ pointer) => marks.values.has(pointer),
     inside: (/** @type {string} */ pointer) => marks.inside.get(pointer) ?? 0,
     beside: (/** @type {string} */ pointer) => {
       const value = marks.values.get(pointer);
-      return value && html` <${Kind} kind=${kindOf(value, model)} state=${value.state} /> <button type="button" class="small" id=${buttonOf(pointer)}
-        aria-label=${`Origin of ${visible(pointer)}`} aria-expanded=${opened === pointer} onClick=${() => (opened === pointer ? close() : setOpened(pointer))}>Origin</button>`;
+      return value && html` <${Kind} kind=${kindOf(value, model)} state=${value.state} /> <button type="button" class="small"
+        aria-label=${`Origin of ${named(pointer)}`} aria-expanded=${opened === pointer} onClick=${(/** @type {Event} */ event) => (opened === pointer ? close() : open(pointer, event))}>Origin</button>`;
     },
     under: (/** @type {string} */ pointer) => opened === pointer && marks.values.has(pointer) && html`<${Origin} key=${pointer} value=${marks.values.get(pointer)} parts=${parts} model=${model} onClose=${close} />`,
     href: (/** @type {string} */ pointer, /** @type {import('../../json/scan.js').Node} */ node) => {
@@ -41,9 +45,6 @@ export function DocumentRegion({ doc, parts, at, lineage, model, changed }) {
     ? html`<${JsonView} root=${doc.root} adds=${adds} />`
     : html`<${WholeText} text=${doc.text} name=${parts.join('-') + '.json'} />`}</section>`;
 }
-
-/** @param {string} pointer */
-const buttonOf = (pointer) => 'origin-of-' + encodeURIComponent(pointer);
 
 /**
  * Returns the derived values of a lineage by their pointers, and for each object or array how many are within it.
