@@ -26,7 +26,8 @@ scenario('A document is shown by its own tokens, in its order', { data: 'origins
   assert.deepEqual(lines.slice(at, at + tokens.length), tokens);
   assert.equal(await page.title(), 'books/b1 – Fanfold');
   await accessible(page);
-  await golden(page, 'document');
+  await region(page, 'Refers to').waitFor();
+  await golden(page, 'document-origins');
 });
 
 scenario('Objects and arrays fold', { data: 'origins', shared: true }, async ({ tab, page }) => {
