@@ -44,7 +44,7 @@ export function Preview({ title, go, keep, writing, careful = false }) {
 export function WriteProblem({ state: { problem, again, unknown }, children }) {
   const restricts = problem?.kind === 'restricted' ? keysIn(problem) : [];
   const shown = problem && restricts.length ? without(problem) : problem;
-  return html`<${ProblemAlert} problem=${shown} again=${again}>
+  return html`<${ProblemAlert} problem=${shown} again=${again} asked>
     ${unknown && html`<p>Nobody knows yet whether it was written. “Try again” sends the very same write, which happens once.</p>`}
     ${restricts.length > 0 && html`<ul aria-label="Restricted by">${restricts.map(({ collection, id, detail }) => html`<li><${OtherDocument} collection=${collection} id=${id} /> <${Visible} text=${detail} max=${500} /></li>`)}</ul>`}
     ${children}<//>`;

@@ -78,7 +78,7 @@ async function parkedOf(signal) {
  * @param {any} s as the API has it
  * @returns {Need[]}
  */
-export const needsOfStatus = (s) => [
+const needsOfStatus = (s) => [
   ...(s.logError ? [{ what: 'The log', detail: s.logError }] : []),
   ...(s.stopped ? [{ what: `The projector has stopped at event ${s.stopped.seq}`, detail: s.stopped.reason, command: 'fanfold status' }] : []),
   ...s.nodes.filter((/** @type {any} */ n) => !n.self && n.live && (n.error || !n.ready)).map((/** @type {any} */ n) => ({ what: `Node ${n.id} at ${n.address}`, detail: n.error ?? 'is not ready' })),

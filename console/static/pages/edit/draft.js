@@ -71,7 +71,7 @@ export function Draft({ collection, id, read, onSaved, children }) {
     <div id="mistakes">${told.mistakes.length > 0 && html`<div role="alert" class="problem"><strong>This is no document yet</strong><${Mistakes} text=${told.text} mistakes=${told.mistakes} box=${box} /></div>`}
       ${writing.state.phase === 'idle' && html`<${Refusal} writing=${writing} text=${told.text} box=${box} />`}</div>
     ${met?.known && html`<${Conflict} base=${base?.text} theirs=${met.theirs?.text} mine=${met.typed} onMine=${() => save(met.theirs)} onTheirs=${takeTheirs} />`}
-    <${ProblemAlert} problem=${met?.problem} again=${meet} />
+    <${ProblemAlert} problem=${met?.problem} again=${meet} asked />
     <p class="actions"><button type="button" class="main" onClick=${() => save(base)}>Save</button> ${children}
       <span role="status" class="quiet">${told.said || SAYS[writing.state.phase]}</span></p>
     <${Preview} title="What this save changes" go="Save now" keep="Keep editing" writing=${writing} />`;
