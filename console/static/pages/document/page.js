@@ -35,7 +35,8 @@ export function DocumentPage({ place }) {
   const lineage = useLoad(async (signal) => (doc && now ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
   const { rows, changed } = useFollowed(parts, now ? doc?.position ?? '' : '', busy, again);
   return html`<${PastBanner} place=${place} position=${doc?.position ?? ''} />
-    <${PastProblem} place=${place} problem=${problem} again=${again} />
+    <${PastProblem} place=${place} problem=${problem} again=${again}>${problem?.status === 404 && html`<p>See the <a href=${placeHref([parts[0]], { at })}>collection</a>.</p>`}<//>
+    ${!doc && html`<${CopyAsCurl} asked=${asked} />`}
     ${doc && html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />${now && html`, seen at <code>${doc.position}</code>`}.
       ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
       ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} />`}</div>
