@@ -37,6 +37,8 @@ func (u urlList) Type() string { return "URL,..." }
 // natsFlags adds the flags about outside NATS servers. None of them takes a secret itself, for others see a process's
 // arguments.
 func natsFlags(f *pflag.FlagSet, cfg *node.Config) {
+	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address, which may read the log")
+	f.StringVar(&cfg.NATSAuth, "nats-auth", "", "file with the public NKeys of the clients of --nats-listen, one a line; without it whoever reaches an open node may read")
 	serverFlags(f, cfg)
 	f.DurationVar(&cfg.SnapshotEvery, "snapshot-every", 0, "time between two copies of the read model for new nodes, on outside servers; 0 for none")
 }

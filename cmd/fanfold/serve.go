@@ -62,15 +62,11 @@ position, and no writes. Nothing is written into its directory.`,
 	web.flags(f)
 	accessFlags(f, &cfg)
 	natsFlags(f, &cfg)
-	f.StringVar(&cfg.NATSListen, "nats-listen", "", "open the embedded NATS server to ordinary clients on this address, which may read the log")
-	f.StringVar(&cfg.NATSAuth, "nats-auth", "", "file with the public NKeys of the clients of --nats-listen, one a line; without it whoever reaches an open node may read")
 	f.DurationVar(&cfg.API.ShutdownDelay, "shutdown-delay", 0, "how long to serve on after SIGTERM, no longer ready, until a balancer has seen that (two of its health checks)")
 	f.DurationVar(&cfg.API.ShutdownTimeout, "shutdown-timeout", api.DefaultShutdownTimeout, "how long ending may take after that")
 	f.StringVar(&logFormat, "log-format", "text", "of the log on standard error: text or json")
 	f.StringVar(&logLevel, "log-level", "info", "from which on there are lines: debug, info, warn or error")
-	f.StringVar(&cfg.TraceEndpoint, "trace-endpoint", "", "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318")
-	f.Float64Var(&cfg.TraceRatio, "trace-ratio", 1, "share of requests that are traced, of those that bring no trace context")
-	f.StringVar(&cfg.DebugListen, "debug-listen", "", "address for profiles (pprof)")
+	lookFlags(f, &cfg)
 	f.StringVar(&model, "model", "", "model file to apply at the start, where it differs from the one that applies")
 	f.BoolVar(&cfg.AllowRemoval, "allow-removal", false, "let --model take away rules and guards of the model that applies")
 	f.StringVar(&cfg.Durability, "durability", "always",
@@ -146,4 +142,11 @@ func serveReadOnly(cmd *cobra.Command, cfg node.Config) error {
 	}
 	cfg.Logger.Info("fanfold is ready, and takes no writes", "url", r.URL(), "data", cfg.Data, "position", r.Info.Position.String(), "time", r.Info.Time)
 	return r.Run(cmd.Context())
+}
+
+// lookFlags adds the flags of traces and profiles.
+func lookFlags(f *pflag.FlagSet, cfg *node.Config) {
+	f.StringVar(&cfg.TraceEndpoint, "trace-endpoint", "", "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318")
+	f.Float64Var(&cfg.TraceRatio, "trace-ratio", 1, "share of requests that are traced, of those that bring no trace context")
+	f.StringVar(&cfg.DebugListen, "debug-listen", "", "address for profiles (pprof)")
 }

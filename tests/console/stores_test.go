@@ -25,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/openapi"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // nothing logs nothing.
@@ -54,6 +55,7 @@ type wanted struct {
 	Process bool     `json:"process"` // it is a process, which can be killed
 	Prefix  string   `json:"prefix"`  // the proxy has this path before all others
 	Shared  string   `json:"shared"`  // all who name the same get the same, until the end
+	Held    bool     `json:"held"`    // models that are prepared wait until they are released
 	Args    []string `json:"args"`    // of the process
 	NATS    bool     `json:"nats"`    // its log is on an outside server
 	Bare    bool     `json:"bare"`    // the browser asks it without the proxy, for what is measured
@@ -67,7 +69,8 @@ type store struct {
 	keyFile   string
 	key       string // of an admin; "" where the house is open
 	atHand    sync.Mutex
-	node      *harness.Store   // in this process
+	node      *harness.Store // in this process
+	hold      *harness.ActivationHold
 	process   *harness.Process // or another one
 	outside   *natsserver.Cluster
 	opened    bool
@@ -182,7 +185,12 @@ func (s *store) start(h *house) {
 		s.process = harness.StartProcess(h.t, args...)
 		s.process.Client = s.process.With(s.key)
 	default:
-		s.node = harness.Open(h.t, harness.Options{Dir: s.dir, NATS: s.outsideURL(h.t), Key: s.key, AdminKeyFile: s.keyFile, Configure: func(cfg *node.Config) { cfg.API.Console = h.console }})
+		var held writer.Options
+		if s.Held {
+			s.hold = harness.NewActivationHold()
+			held.BeforeActivate = s.hold.Wait
+		}
+		s.node = harness.Open(h.t, harness.Options{Dir: s.dir, Writer: held, NATS: s.outsideURL(h.t), Key: s.key, AdminKeyFile: s.keyFile, Configure: func(cfg *node.Config) { cfg.API.Console = h.console }})
 		harness.AwaitReady(h.t, s.node, http.StatusOK)
 	}
 	s.opened = true
@@ -227,6 +235,8 @@ func (h *house) do(w http.ResponseWriter, r *http.Request) {
 		}
 	case "filled":
 		close(s.filled)
+	case "release":
+		s.hold.Release()
 	case "cut":
 		s.CloseClientConnections()
 	case "cpu":

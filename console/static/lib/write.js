@@ -24,7 +24,8 @@ const EXAMPLES = 5;
  * What a write has done.
  * @typedef {object} Written
  * @property {string} position
- * @property {number} derived
+ * @property {number | undefined} derived how many derived changes it caused; undefined where the reader may not know, or nobody knows yet
+ * @property {boolean} visible whether all readers see it already
  * @property {number} took milliseconds until the answer
  * @property {string} location of a new document
  */
@@ -74,20 +75,25 @@ export const newKey = () => [...crypto.getRandomValues(new Uint8Array(16))].map(
 export async function write(asked, key, allowFanout) {
   const began = performance.now();
   const query = allowFanout ? { ...asked.query, allowFanout } : asked.query;
-  const { headers } = await request({ ...asked, query, headers: { ...asked.headers, 'Idempotency-Key': key } });
+  const { headers, status } = await request({ ...asked, query, headers: { ...asked.headers, 'Idempotency-Key': key } });
+  const derived = headers.get('Fanfold-Derived-Changes');
   return {
     position: headers.get('Fanfold-Position') ?? '',
-    derived: Number(headers.get('Fanfold-Derived-Changes') ?? 0),
+    derived: derived === null ? undefined : Number(derived),
+    visible: status !== 202,
     took: performance.now() - began,
     location: headers.get('Location') ?? '',
   };
 }
 
+/** Problems that say that a node did not begin to write. */
+const REFUSALS = ['unavailable', 'catching-up', 'lagging', 'rights-stale'];
+
 /**
  * Tells whether a write may have happened although a problem is all that came.
  * @param {Problem} problem
  */
-export const isUnknown = (problem) => problem.status === 0 || (problem.status >= 500 && problem.kind !== 'unavailable');
+export const isUnknown = (problem) => problem.status === 0 || (problem.status >= 500 && !REFUSALS.includes(problem.kind));
 
 /**
  * Tells whether the same write may work when it is sent once more.

@@ -68,7 +68,7 @@ export function useWriting({ always = false, onDone, onStale }) {
     try {
       const written = await write(asked, key, allowFanout);
       setState({ phase: 'idle' });
-      calls.current.onDone(written, shown?.effects);
+      calls.current.onDone({ ...written, derived: written.derived ?? shown?.effects?.derived }, shown?.effects); // the look ahead counted what the reader may see
     } catch (error) {
       const problem = asProblem(error);
       const back = shown ? { ...shown, phase: /** @type {const} */ ('asking') } : { phase: /** @type {const} */ ('idle') };

@@ -12,8 +12,7 @@ export function EditActions({ collection, id, etag }) {
   const writing = useWriting({ always: true, onDone: (written, effects) => {
     const href = placeHref([collection]);
     const others = (effects?.writes.length ?? 1) - 1;
-    // The events of a cascade stand before the position of its end, from which nothing derived comes any more.
-    saved.value = { href, what: `${collection}/${id} is deleted${others > 0 ? `, and ${others} more written` : ''}`, written: others > 0 ? { ...written, derived: 0 } : written };
+    saved.value = { href, what: `${collection}/${id} is deleted${others > 0 ? `, and ${others} more written` : ''}`, written };
     goTo(href);
   } });
   const { state } = writing;

@@ -11,11 +11,16 @@ import { Visible } from './text.js';
  * @param {{ title: string, go: string, keep: string, writing: import('../lib/writing.js').Writing, careful?: boolean }} props
  *   title of the dialog; go and keep name the buttons; careful gives the focus to the one that does nothing
  */
-export function Preview({ title, go, keep, writing, careful = false }) {
+export const Preview = (props) => (props.writing.state.phase === 'asking' || props.writing.state.phase === 'sending' ? html`<${Asking} ...${props} />` : null);
+
+/**
+ * The dialog while it is open. What is typed goes with it.
+ * @param {{ title: string, go: string, keep: string, writing: import('../lib/writing.js').Writing, careful?: boolean }} props
+ */
+function Asking({ title, go, keep, writing, careful = false }) {
   const { state } = writing;
   const [typed, setTyped] = useState('');
   const { effects, past } = state;
-  if (state.phase !== 'asking' && state.phase !== 'sending') return null;
   const many = effects !== undefined && (past || effects.derived > MANY);
   const sure = effects !== undefined && (!many || typed.replace(/[\s,.]/g, '') === String(effects.derived));
   const busy = state.phase === 'sending';
@@ -37,16 +42,17 @@ export function Preview({ title, go, keep, writing, careful = false }) {
 }
 
 /**
- * The problem of a write, and what is known of it.
+ * The problem of a write, and what is known of it. No write is sent again by itself.
  * @param {{ state: import('../lib/writing.js').State, children?: any }} props
  */
 export function WriteProblem({ state: { problem, again, unknown }, children }) {
   const restricts = problem?.kind === 'restricted' ? keysIn(problem) : [];
   const shown = problem && restricts.length ? without(problem) : problem;
-  return html`<${ProblemAlert} problem=${shown} again=${again}>
+  return html`<${ProblemAlert} problem=${shown}>
     ${unknown && html`<p>Nobody knows yet whether it was written. “Try again” sends the very same write, which happens once.</p>`}
     ${restricts.length > 0 && html`<ul aria-label="Restricted by">${restricts.map(({ collection, id, detail }) => html`<li><${OtherDocument} collection=${collection} id=${id} /> <${Visible} text=${detail} max=${500} /></li>`)}</ul>`}
-    ${children}<//>`;
+    ${children}
+    ${again && html`<button type="button" onClick=${again}>Try again</button>`}<//>`;
 }
 
 /** Returns a problem whose list is shown in another way. @param {Problem} problem */

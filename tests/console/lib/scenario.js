@@ -12,6 +12,7 @@ import { Tab } from './tab.js';
  * @property {boolean} [process] the server is a process, which stop kills
  * @property {string[]} [args] of that process
  * @property {boolean} [nats] the log is on an outside server
+ * @property {boolean} [held] models that are prepared wait for store.release
  * @property {string} [prefix] the proxy has this path before all others
  * @property {boolean} [shared] the server is that of all scenarios with this data, and nothing is written to it
  * @property {boolean} [bare] the browser asks the server itself, and not the proxy: for what is measured

@@ -20,9 +20,9 @@ async function ask(method, path, body) {
  * Starts a server with data.
  * @param {import('./scenario.js').Wanted} wanted
  */
-export async function openStore({ data = 'empty', closed, process, prefix, shared, args, nats, bare }) {
+export async function openStore({ data = 'empty', closed, process, prefix, shared, args, nats, held, bare }) {
   const name = typeof data === 'string' ? data : JSON.stringify(data);
-  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, nats, bare, shared: shared ? name : '' }));
+  const store = new Store(await ask('POST', '/stores', { closed, process, prefix, args, nats, held, bare, shared: shared ? name : '' }));
   if (!store.isNew) return store;
   await fill(store, data);
   await ask('POST', `/stores/${store.name}/filled`);
@@ -132,6 +132,9 @@ export class Store {
 
   /** Runs a statement of SQL on the read model, as whatever damages it would. @param {string} statement */
   damage(statement) { return ask('POST', `/stores/${this.name}/damage`, statement); }
+
+  /** Lets models apply that are prepared, of a store that holds them. */
+  release() { return ask('POST', `/stores/${this.name}/release`); }
 
   /** Cuts every connection to the proxy. */
   cut() { return ask('POST', `/stores/${this.name}/cut`); }

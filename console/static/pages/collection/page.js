@@ -66,5 +66,6 @@ function Pages({ place: { parts, params }, page }) {
     }
     return placeHref(parts, next);
   };
+  if (!params.get('cursor') && !page.next) return null;
   return html`<p class="actions">${params.get('cursor') && html`<a href=${href('')}>First page</a>`}${page.next && html`<a href=${href(page.next)}>Next page</a>`}</p>`;
 }

@@ -18,7 +18,7 @@ export function Query({ place, columns }) {
     const of = typed.at.trim() === '' ? NAMES : ['fields', 'at'];
     const next = Object.fromEntries(of.map((name) => [name, typed[name].trim() || undefined]));
     const explain = event.submitter?.getAttribute('name') === 'explain' && !next.at ? true : undefined;
-    goTo(placeHref(parts, { ...next, maxScan: params.get('maxScan') || undefined, explain }));
+    goTo(placeHref(parts, { ...next, limit: params.get('limit') || undefined, maxScan: params.get('maxScan') || undefined, explain }));
   };
   const field = (/** @type {string} */ label, /** @type {string} */ name, /** @type {string} */ hint) => html`<label class=${name}>${label}
     <input name=${name} value=${typed[name]} placeholder=${hint} onInput=${(/** @type {any} */ event) => setTyped({ ...typed, [name]: event.target.value })} autocomplete="off" autocapitalize="off" spellcheck=${false} /></label>`;
@@ -26,7 +26,7 @@ export function Query({ place, columns }) {
     ${!past && html`${field('Filter', 'filter', 'doc.year > params.since')}
       ${field('Parameters', 'params', '{"since": 1900}')}
       ${field('Sort', 'sort', '-year,title')}`}
-    ${field('Columns', 'fields', columns.join(','))}
+    ${field('Columns', 'fields', columns.join(',') || 'title,authors[].name')}
     ${field('At', 'at', 'a position or a time')}
     <span class="actions"><button type="submit" class="main">Run</button>${!past && html`<button type="submit" name="explain">Explain</button>`}</span>
   </form>`;

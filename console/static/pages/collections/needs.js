@@ -7,9 +7,16 @@ import { askReady } from '../../lib/ready.js';
  * @typedef {object} Need
  * @property {string} what
  * @property {string} detail
- * @property {string[]} [parts] the place where it shows
- * @property {string} [command] that tells more, or mends it
+ * @property {string} [link] the name of the place where it shows
+ * @property {string[]} [parts] that place
  */
+
+/** How many documents queries of a shape have looked at in vain before they are told of. */
+const IN_VAIN = 1000;
+
+/** The places of what is no document. */
+const OPERATIONS = { link: 'Operations', parts: ['_status'] };
+const MODEL = { link: 'Model', parts: ['_model'] };
 
 /** How many groups are asked for their parked batches. */
 const MAX_GROUPS = 20;
@@ -17,12 +24,12 @@ const MAX_GROUPS = 20;
 /**
  * Asks for what needs attention.
  * @param {AbortSignal} signal
- * @returns {Promise<{ ready: boolean, known: boolean, needs: Need[] }>} known is false where the reader may not know how the store stands
+ * @returns {Promise<{ known: boolean, needs: Need[] }>} known is false where the reader may not know how the store stands
  */
 export async function loadNeeds(signal) {
   const [ready, status, parked] = await Promise.all([readiness(signal), allowed(() => ask({ path: ['_status'], signal })), parkedOf(signal)]);
-  const pending = status ? [] : await pendingOf(signal);
-  return { ready: ready.length === 0, known: status !== undefined, needs: [...ready, ...(status ? needsOfStatus(status) : pending), ...parked] };
+  if (!status) return { known: false, needs: [...ready, ...await pendingOf(signal), ...parked] };
+  return { known: true, needs: [...ready.map((need) => ({ ...need, ...OPERATIONS })), ...needsOfStatus(status), ...parked] };
 }
 
 /**
@@ -57,7 +64,7 @@ async function readiness(signal) {
  */
 async function pendingOf(signal) {
   const answer = await allowed(() => request({ method: 'HEAD', path: ['_model', '_pending'], signal }));
-  return answer ? [{ what: 'A model is being prepared', detail: `that of event ${answer.headers.get('Fanfold-Revision')}`, command: 'fanfold status' }] : [];
+  return answer ? [{ what: 'A model is being prepared', detail: `that of event ${answer.headers.get('Fanfold-Revision')}`, ...MODEL }] : [];
 }
 
 /** @param {AbortSignal} signal @returns {Promise<Need[]>} */
@@ -68,9 +75,9 @@ async function parkedOf(signal) {
   const groups = await Promise.all(names.slice(0, MAX_GROUPS).map((name) => allowed(() => ask({ path: ['_groups', name], signal }))));
   const needs = groups.flatMap((group) => {
     const parked = (group?.partitions ?? []).reduce((/** @type {number} */ sum, /** @type {any} */ p) => sum + p.parked, 0);
-    return parked > 0 ? [{ what: `${count(parked, 'parked batch', 'parked batches')} of ${group.name}`, detail: 'They failed as often as the group allows.', command: 'fanfold group parked ' + group.name }] : [];
+    return parked > 0 ? [{ what: `${count(parked, 'parked batch', 'parked batches')} of ${group.name}`, detail: 'They failed as often as the group allows.', link: 'Group ' + group.name, parts: ['_groups', group.name] }] : [];
   });
-  return names.length > MAX_GROUPS ? [...needs, { what: `${names.length} groups`, detail: `Only the first ${MAX_GROUPS} are looked at here.`, command: 'fanfold group list' }] : needs;
+  return names.length > MAX_GROUPS ? [...needs, { what: `${names.length} groups`, detail: `Only the first ${MAX_GROUPS} are looked at here.`, ...OPERATIONS }] : needs;
 }
 
 /**
@@ -79,21 +86,21 @@ async function parkedOf(signal) {
  * @returns {Need[]}
  */
 export const needsOfStatus = (s) => [
-  ...(s.logError ? [{ what: 'The log', detail: s.logError }] : []),
-  ...(s.stopped ? [{ what: `The projector has stopped at event ${s.stopped.seq}`, detail: s.stopped.reason, command: 'fanfold status' }] : []),
-  ...s.nodes.filter((/** @type {any} */ n) => !n.self && n.live && (n.error || !n.ready)).map((/** @type {any} */ n) => ({ what: `Node ${n.id} at ${n.address}`, detail: n.error ?? 'is not ready' })),
+  ...(s.logError ? [{ what: 'The log', detail: s.logError, ...OPERATIONS }] : []),
+  ...(s.stopped ? [{ what: `The projector has stopped at event ${s.stopped.seq}`, detail: s.stopped.reason, ...OPERATIONS }] : []),
+  ...s.nodes.filter((/** @type {any} */ n) => !n.self && n.live && (n.error || !n.ready)).map((/** @type {any} */ n) => ({ what: `Node ${n.id} at ${n.address}`, detail: n.error ?? 'is not ready', ...OPERATIONS })),
   ...(s.preparing ? [preparing(s.preparing)] : []),
-  ...(s.ruleErrors ?? []).map((/** @type {any} */ e) => ({ what: `Rule ${e.rule}`, detail: `failed ${count(e.count, 'time', 'times')}: ${e.error}`, parts: partsOf(e.document) })),
+  ...(s.ruleErrors ?? []).map((/** @type {any} */ e) => ({ what: `Rule ${e.rule}`, detail: `failed ${count(e.count, 'time', 'times')}: ${e.error}`, ...placeOf(e.document) })),
   ...(s.ruleValues?.rules ?? []).filter((/** @type {any} */ e) => e.evaluated > 0 && e.noValue === e.evaluated).map((/** @type {any} */ e) => (
-    { what: `Rule ${e.rule}`, detail: `its ${e.part} finds no value in any of ${count(e.evaluated, 'document', 'documents')}${e.reason ? ': ' + e.reason : ''}`, parts: partsOf(e.document) })),
-  ...(s.queries ?? []).filter((/** @type {any} */ q) => q.suggest).map((/** @type {any} */ q) => (
-    { what: `Queries of ${q.collection} need an index`, detail: `${shapeOf(q)}: ${q.queries.toLocaleString('en')} looked at ${count(q.documents, 'document', 'documents')} and gave ${q.given.toLocaleString('en')}. An index that serves them: ${indexOf(q)}`, parts: [q.collection] })),
+    { what: `Rule ${e.rule}`, detail: `its ${e.part} finds no value in any of ${count(e.evaluated, 'document', 'documents')}${e.reason ? ': ' + e.reason : ''}`, ...placeOf(e.document) })),
+  ...(s.queries ?? []).filter((/** @type {any} */ q) => q.suggest && q.documents - q.given >= IN_VAIN).map((/** @type {any} */ q) => (
+    { what: `Queries of ${q.collection} need an index`, detail: `${shapeOf(q)}: ${q.queries.toLocaleString('en')} looked at ${count(q.documents, 'document', 'documents')} and gave ${q.given.toLocaleString('en')}. An index that serves them: ${indexOf(q)}`, ...OPERATIONS })),
 ];
 
 /** @param {any} p @returns {Need} */
 function preparing(p) {
   const share = p.phase === 'copying' || p.phase === 'computing' ? `, ${Math.round(100 * p.done / Math.max(p.total, 1))}%` : p.phase === 'following' ? `, event ${p.done} of ${p.total}` : '';
-  return { what: 'A model is being prepared', detail: `that of event ${p.model}: ${p.phase}${share}${p.error ? ': ' + p.error : ''}`, command: 'fanfold status' };
+  return { what: 'A model is being prepared', detail: `that of event ${p.model}: ${p.phase}${share}${p.error ? ': ' + p.error : ''}`, ...MODEL };
 }
 
 /** @param {any} q the shape of queries */
@@ -103,9 +110,9 @@ const shapeOf = (q) => ['filter', 'sort', 'group'].filter((name) => q[name]).map
 const indexOf = (q) => Object.entries(q.suggest.collections?.[q.collection]?.indexes ?? {}).map(([name, terms]) => `${name}: [${/** @type {string[]} */ (terms).join(', ')}]`).join(', ');
 
 /** Returns the place of a document. @param {string | undefined} document its collection and id */
-function partsOf(document) {
+function placeOf(document) {
   const at = document?.indexOf('/') ?? -1;
-  return document === undefined || at < 0 ? undefined : [document.slice(0, at), document.slice(at + 1)];
+  return document === undefined || at < 0 ? {} : { link: document, parts: [document.slice(0, at), document.slice(at + 1)] };
 }
 
 /**

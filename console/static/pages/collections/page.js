@@ -24,7 +24,7 @@ export function CollectionsPage({ place }) {
       <tbody>${value.collections.map((/** @type {any} */ c) => html`<tr key=${c.name}>
         <td><a href=${placeHref([c.name])}><${Visible} text=${c.name} /></a></td><td class="number">${c.documents.toLocaleString('en')}</td><td>${c.declared ? 'yes' : 'no'}</td></tr>`)}</tbody>
     </table></div>`}
-    <p class="actions">${cursor && html`<a href=${placeHref([])}>First page</a>`}${value?.next && html`<a href=${placeHref([], { cursor: value.next })}>Next page</a>`}</p>
-    <${Attention} onReady=${again} />
+    ${(cursor || value?.next) && html`<p class="actions">${cursor && html`<a href=${placeHref([])}>First page</a>`}${value?.next && html`<a href=${placeHref([], { cursor: value.next })}>Next page</a>`}</p>`}
+    <${Attention} />
     <${CopyAsCurl} asked=${asked} />`;
 }

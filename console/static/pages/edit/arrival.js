@@ -13,15 +13,17 @@ const number = (n) => n.toLocaleString('en');
 
 /**
  * The derived changes of a save as they come on the feed, by rule and collection.
- * @param {{ position: string, derived: number, took: number }} props position of the write, how many derived changes its answer named, and the milliseconds until the answer
+ * @param {{ position: string, derived: number, took: number, visible?: boolean }} props position of the write, how many derived changes its answer named, the milliseconds until the
+ *   answer, and whether all readers saw it then
  */
-export function Arrival({ position, derived, took }) {
+export function Arrival({ position, derived, took, visible = true }) {
   const { of, state, problem, again } = useArriving(position, derived);
+  const ms = visible ? took : took + of.ms;
   const sentence = `${number(of.come)} of ${number(derived)} derived change${derived === 1 ? '' : 's'}`;
   const rate = of.come > 1 && of.ms > 0 ? `, ${number(Math.round(of.come / (of.ms / 1000)))} a second` : '';
   const rest = of.come < derived ? ': all that you may read' : '';
   return html`<section aria-label="Arrival" class="arrival">
-    <p>Visible to all readers at <code>${position}</code>, ${number(Math.round(took))} ms after saving.</p>
+    <p>${visible || of.complete ? html`Visible to all readers at <code>${position}</code>, ${number(Math.round(ms))} ms after saving.` : html`Saved at <code>${position}</code>. Readers see it once the node has read so far.`}</p>
     ${!of.complete && html`<p>${sentence}${rate}</p>`}
     <p role="status">${of.complete && sentence + rest + rate}</p>
     <ul>${[...of.counts.values()].map(({ collection, rule, count }) => html`<li key=${collection + ' ' + rule}>${number(count)} in <${Visible} text=${collection} max=${100} />, by <${Visible} text=${rule} max=${200} /></li>`)}</ul>

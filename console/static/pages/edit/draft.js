@@ -6,7 +6,6 @@ import { NotJSON, scan } from '../../json/scan.js';
 import { splice } from '../../json/splice.js';
 import { mustBeTaken } from '../../json/taken.js';
 import { Preview, without, WriteProblem } from '../../ui/preview.js';
-import { ProblemAlert } from '../../ui/problem.js';
 import { select } from '../../ui/select.js';
 import { Conflict } from './conflict.js';
 import { mistakeOf, Mistakes, mistakesOf } from './mistakes.js';
@@ -64,6 +63,7 @@ export function Draft({ collection, id, read, onSaved, children }) {
     isSaved(text());
     setBase(theirs);
     setTold(NOTHING);
+    writing.stop();
     forget();
     box.current?.focus();
   };
@@ -71,7 +71,7 @@ export function Draft({ collection, id, read, onSaved, children }) {
     <div id="mistakes">${told.mistakes.length > 0 && html`<div role="alert" class="problem"><strong>This is no document yet</strong><${Mistakes} text=${told.text} mistakes=${told.mistakes} box=${box} /></div>`}
       ${writing.state.phase === 'idle' && html`<${Refusal} writing=${writing} text=${told.text} box=${box} />`}</div>
     ${met?.known && html`<${Conflict} base=${base?.text} theirs=${met.theirs?.text} mine=${met.typed} onMine=${() => save(met.theirs)} onTheirs=${takeTheirs} />`}
-    <${ProblemAlert} problem=${met?.problem} again=${meet} />
+    <${WriteProblem} state=${{ phase: 'idle', problem: met?.problem, again: meet }} />
     <p class="actions"><button type="button" class="main" onClick=${() => save(base)}>Save</button> ${children}
       <span role="status" class="quiet">${told.said || SAYS[writing.state.phase]}</span></p>
     <${Preview} title="What this save changes" go="Save now" keep="Keep editing" writing=${writing} />`;
@@ -87,7 +87,7 @@ const SAYS = { looking: 'Looking at what it changes', sending: 'Saving' };
 function Refusal({ writing: { state }, text, box }) {
   const { problem } = state;
   if (!problem) return null;
-  const mistakes = mistakesOf(text, problem);
+  const mistakes = text === '' ? [] : mistakesOf(text, problem);
   const shown = mistakes.length ? without(problem) : problem;
   return html`<${WriteProblem} state=${{ ...state, problem: shown }}>${mistakes.length > 0 && html`<${Mistakes} text=${text} mistakes=${mistakes} box=${box} />`}<//>`;
 }

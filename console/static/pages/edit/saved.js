@@ -14,5 +14,5 @@ export function SavedHere({ place }) {
   useEffect(() => () => { if (saved.value?.href === here) saved.value = null; }, [here]);
   if (of?.href !== here) return null;
   return html`<p role="status" class="quiet"><${Visible} text=${of.what} max=${300} />, at <code>${of.written.position}</code>.</p>
-    ${of.written.derived > 0 && html`<${Arrival} position=${of.written.position} derived=${of.written.derived} took=${of.written.took} />`}`;
+    ${(of.written.derived ?? 0) > 0 && html`<${Arrival} position=${of.written.position} derived=${of.written.derived} took=${of.written.took} visible=${of.written.visible} />`}`;
 }

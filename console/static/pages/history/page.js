@@ -38,7 +38,7 @@ export function HistoryPage({ place }) {
     ${shown && html`<ol aria-label="Versions" class="versions">${shown.versions.map((version, i) => html`<${Version} key=${version.seq} version=${version} newest=${first && i === 0} revert=${revert} />`)}</ol>
       ${shown.versions.length === 0 && html`<p class="quiet">There are no versions here.</p>`}
       ${!shown.next && !shown.oldest.startsWith('0-') && html`<p class="quiet">The history begins at <code>${shown.oldest}</code>.</p>`}
-      <p class="actions">${params.get('cursor') && html`<a href=${href({})}>Newest versions</a>`}${shown.next && html`<a href=${href({ cursor: shown.next })}>Next page</a>`}</p>`}
+      ${(params.get('cursor') || shown.next) && html`<p class="actions">${params.get('cursor') && html`<a href=${href({})}>First page</a>`}${shown.next && html`<a href=${href({ cursor: shown.next })}>Next page</a>`}</p>`}`}
     <${CopyAsCurl} asked=${asked} />`;
 }
 

@@ -1,7 +1,8 @@
 import { useEffect, useRef, useState } from '../../lib/html.js';
 import { useLive } from '../../lib/live.js';
 import { asProblem } from '../../lib/load.js';
-import { isPending, loadCounts, loadModel, loadRights, loadStatus } from './load.js';
+import { hasRole, me } from '../../lib/me.js';
+import { isPending, loadCounts, loadModel, loadStatus } from './load.js';
 
 /** How long until the model is asked for again, in milliseconds: a change of it need not change a document. */
 const EVERY = 5_000;
@@ -21,14 +22,13 @@ const FOLLOWED = 40;
  * @property {any} [model]
  * @property {string} etag
  * @property {string} position
- * @property {import('./load.js').Rights} rights
  * @property {Map<string, number>} counts
  * @property {any} [status] of the node, for who may read it
- * @property {boolean} pending a model is being prepared
+ * @property {boolean} [pending] a model is being prepared; undefined as long as that is not known
  */
 
 /** @type {Shown} */
-const NOTHING = { etag: '', position: '', rights: { edit: false, monitor: false }, counts: new Map(), pending: false };
+const NOTHING = { etag: '', position: '', counts: new Map() };
 
 /**
  * Shows the model that applies, and follows it: the feed tells of the documents, and every few seconds the node is asked whether the
@@ -64,10 +64,11 @@ export function useModel() {
     document.addEventListener('visibilitychange', lookIfSeen);
     return () => { clearInterval(timer); document.removeEventListener('visibilitychange', lookIfSeen); };
   }, [shown.pending]);
+  const who = me.value;
   useEffect(() => {
     look();
     return () => looking.current?.abort();
-  }, []);
+  }, [who]);
 
   const soon = useRef(/** @type {ReturnType<typeof setTimeout> | undefined} */ (undefined));
   useEffect(() => () => clearTimeout(soon.current), []);
@@ -83,13 +84,24 @@ export function useModel() {
  * @param {AbortSignal} signal
  */
 async function lookAt(before, take, signal) {
-  const first = before.model === undefined;
-  const [changed, rights] = await Promise.all([loadModel(signal, before.etag), first ? loadRights(signal) : before.rights]);
+  const changed = await loadModel(signal, before.etag);
   signal.throwIfAborted();
-  if (changed || first) take({ ...changed, rights });
-  const [counts, status] = await Promise.all([loadCounts(signal), rights.monitor ? loadStatus(signal) : undefined]);
-  // Whoever reads the status learns from it that a model is announced. Others ask once.
-  const pending = before.pending || (status ? status.preparing !== undefined : first) ? await isPending(signal) : false;
+  if (changed) take(changed);
+  const [counts, status] = await Promise.all([loadCounts(signal), hasRole('monitor') ? loadStatus(signal) : undefined]);
+  const pending = await pendingAfter(before.pending, status, signal);
   signal.throwIfAborted();
   take({ counts, status, pending });
+}
+
+/**
+ * Tells whether a model is being prepared. Whoever reads the status learns from it that one is announced. Others ask once.
+ * @param {boolean | undefined} before what was known
+ * @param {any} status
+ * @param {AbortSignal} signal
+ * @returns {Promise<boolean | undefined>}
+ */
+async function pendingAfter(before, status, signal) {
+  const asks = before || (status ? status.preparing !== undefined : me.value !== null && before === undefined);
+  if (asks) return isPending(signal);
+  return status ? false : before;
 }

@@ -9,17 +9,6 @@ export const asked = { path: ['_model'] };
 const PAGES = 5;
 
 /**
- * The model that applies, with what the reader may do.
- * @typedef {object} Applied
- * @property {any} model
- * @property {string} etag
- * @property {string} position
- * @property {Rights} rights
- */
-
-/** @typedef {{ edit: boolean, monitor: boolean }} Rights */
-
-/**
  * Asks for the model.
  * @param {AbortSignal} signal
  * @param {string} [etag] of the model that is known
@@ -40,17 +29,6 @@ export async function loadModel(signal, etag) {
 export async function loadText(signal) {
   const { text, headers } = await request({ ...asked, headers: { Accept: 'application/yaml' }, signal });
   return { text, etag: headers.get('ETag') ?? '' };
-}
-
-/**
- * Asks what the reader may do besides reading.
- * @param {AbortSignal} signal
- * @returns {Promise<Rights>}
- */
-export async function loadRights(signal) {
-  const { open, roles } = await ask({ path: ['_me'], signal });
-  const admin = open || roles.includes('admin');
-  return { edit: admin, monitor: admin || roles.includes('monitor') };
 }
 
 /**

@@ -1,4 +1,5 @@
 import { html, useMemo } from '../../lib/html.js';
+import { hasRole } from '../../lib/me.js';
 import { CopyAsCurl } from '../../ui/curl.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { declaredIn, foundBy } from './declared.js';
@@ -16,14 +17,15 @@ import { Rules } from './rules.js';
  */
 export function ModelPage({ place }) {
   const { shown, problem, again } = useModel();
-  const { model, status, counts, etag, rights, pending } = shown;
+  const { model, status, counts, etag, pending = false } = shown;
+  const mayEdit = hasRole('admin');
   const declared = useMemo(() => model && declaredIn(model), [model]);
   const found = useMemo(() => foundBy(status), [status]);
   return html`<${ProblemAlert} problem=${problem} again=${again} />
-    ${declared && html`<${Preparation} pending=${pending} status=${status} mayEdit=${rights.edit} onChanged=${again} />
+    ${declared && html`<${Preparation} pending=${pending} status=${status} mayEdit=${mayEdit} onChanged=${again} />
       <${Relations} relations=${declared.relations} />
       <${Rules} rules=${declared.rules} found=${found} />
       <${Graph} place=${place} model=${model} declared=${declared} counts=${counts} found=${found} />
-      ${rights.edit && !status?.readOnly && html`<${Editor} etag=${etag} suggest=${place.params.get('suggest')} pending=${pending} onChanged=${again} />`}`}
+      ${mayEdit && !status?.readOnly && html`<${Editor} etag=${etag} suggest=${place.params.get('suggest')} pending=${pending} onChanged=${again} />`}`}
     <${CopyAsCurl} asked=${asked} />`;
 }

@@ -14,17 +14,15 @@ export const LagText = ({ of }) => (of.unknown === undefined ? of.text : html`<s
  */
 
 /**
- * Returns the lag of a node.
+ * Returns the lag of a node, as the one that was asked knows it.
  * @param {any} node of the status
- * @param {boolean} cut whether the node that tells it cannot reach the log
+ * @param {any} status
  * @returns {Lag}
  */
-export function nodeLag(node, cut) {
-  const text = heard(node);
+export function nodeLag(node, status) {
   if (node.error) return { text: '', unknown: 'as its entry cannot be read' };
-  if (cut) return { text, unknown: 'as the log cannot be reached' };
-  if (!node.live) return { text, unknown: 'as it is away' };
-  return { text };
+  if (node.self) return ownLag(status);
+  return unheard(node) ?? (node.live ? { text: heard(node) } : { text: heard(node), unknown: 'as it is away' });
 }
 
 /**
@@ -32,7 +30,17 @@ export function nodeLag(node, cut) {
  * @param {any} status
  * @returns {Lag}
  */
-export const ownLag = (status) => (status.logError ? { text: heard(status), unknown: 'as the log cannot be reached' } : { text: heard(status) });
+export function ownLag(status) {
+  const lapsed = status.nodes.some((/** @type {any} */ node) => node.self && !node.live);
+  return unheard(status) ?? (status.logError || lapsed ? { text: heard(status), unknown: 'as the log cannot be reached' } : { text: heard(status) });
+}
+
+/**
+ * Returns the lag of a node that knows of no event, but has no proof of it since a time: the log does not answer. It is undefined for another.
+ * @param {{ lag: number, lagSeconds: number }} of
+ * @returns {Lag | undefined}
+ */
+const unheard = ({ lag, lagSeconds }) => (lag === 0 && lagSeconds > 0 ? { text: '', unknown: `as the log has told nothing for ${duration(lagSeconds)}` } : undefined);
 
 /** @param {{ lag: number, lagSeconds: number }} of */
 const heard = ({ lag, lagSeconds }) => counted(lag, 'event') + (lag > 0 && lagSeconds > 0 ? `, at most ${duration(lagSeconds)} old` : '');

@@ -33,7 +33,7 @@ export function Maintenance({ status, refresh }) {
   const go = async (/** @type {string} */ name) => {
     setAsking('');
     setProblem(undefined);
-    setSaid(`${name}: sent`);
+    setSaid(`${name}: under way`);
     try {
       const answer = plain(scan((await request(COMMANDS[name](other))).text));
       if (name === 'Verify') return setWork(answer.id);

@@ -13,7 +13,7 @@ export const Nodes = ({ status }) => html`<${Section} title="Nodes"><${Table} la
   ${status.nodes.map((/** @type {any} */ node) => html`<tr key=${node.id + ' ' + node.address}>
     <th scope="row"><${Visible} text=${node.address || node.id || 'this node'} max=${200} />${node.address && node.id && html` <code class="quiet"><${Visible} text=${node.id} max=${60} /></code>`}${node.self && status.nodes.length > 1 && html` <span class="quiet">the one asked</span>`}</th>
     <td>${stateOf(node)}</td>
-    <td class="lag"><${LagText} of=${nodeLag(node, Boolean(status.logError))} /></td>
+    <td class="lag"><${LagText} of=${nodeLag(node, status)} /></td>
     <td class="number">${count(node.applied)}</td>
     <td>${node.folds[0] === node.folds[1] ? node.folds[0] : `${node.folds[0]} to ${node.folds[1]}`}</td>
     <td><${Visible} text=${node.version} max=${60} /></td></tr>`)}<//><//>`;
@@ -21,6 +21,7 @@ export const Nodes = ({ status }) => html`<${Section} title="Nodes"><${Table} la
 /** @param {any} node */
 function stateOf(node) {
   if (node.error) return html`<strong>unknown</strong>: <${Visible} text=${node.error} max=${500} />`;
+  if (!node.live && node.self) return html`<strong>lapsed</strong>: it cannot keep its lease, and takes no writes`;
   if (!node.live) return html`<strong>away</strong>, last seen ${duration(node.seenSeconds)} ago`;
   return node.ready ? 'ready' : html`<strong>not ready</strong>`;
 }

@@ -9,6 +9,9 @@ import { Erasing } from './erasing.js';
 /** What work is called. @type {Record<string, string>} */
 const WORK = { model: 'A new model', preview: 'Preview of a model', verify: 'Verification', 'verify-log': 'Verification of the log' };
 
+/** How many erasures are shown. */
+const ERASURES = 10;
+
 /** Returns the work of a node that has not ended. @param {any} status @returns {any[]} */
 const workOf = (status) => (status.work ?? []).filter((/** @type {any} */ one) => one.ended === undefined);
 
@@ -31,13 +34,15 @@ export const isRunning = (status) => Boolean(status.replay?.running || preparing
 export function Running({ status }) {
   const { replay, preparing } = status;
   const compaction = status.history?.compaction;
+  const erasures = erasuresOf(status);
   if (!isRunning(status) && !preparing?.error && !replay?.error) return null;
   return html`<${Section} title="Under way">
     ${replay?.running && html`<${Replay} replay=${replay} />`}
     ${replay && !replay.running && replay.error && html`<p>The last replay failed: <${Visible} text=${replay.error} max=${2000} /></p>`}
     ${preparing && html`<${Preparing} preparing=${preparing} />`}
     ${compaction?.running && html`<${Timed} title="Compaction" of=${compaction} />`}
-    ${erasuresOf(status).map((one) => html`<${Erasing} key=${one.number} erasure=${one} />`)}
+    ${erasures.slice(0, ERASURES).map((one) => html`<${Erasing} key=${one.number} erasure=${one} />`)}
+    ${erasures.length > ERASURES && html`<p>${counted(erasures.length - ERASURES, 'more erasure')} under way.</p>`}
     ${workOf(status).map((one) => html`<${Timed} key=${one.id} title=${WORK[one.kind] ?? one.kind} of=${one} />`)}
   <//>`;
 }

@@ -25,7 +25,6 @@ export function State({ status }) {
     <dt>Fold</dt><dd>version ${fold.version}${fold.newest > fold.version ? `; this program knows ${fold.newest}` : ', the newest'} <span class="quiet">(<${Visible} text=${status.fold} max=${200} />)</span></dd>
     <dt>Log</dt><dd>${status.readOnly ? 'none: the server has one position, and nothing later' : status.log === 'embedded' ? 'embedded' : html`<${Visible} text=${status.log} max=${500} />`}${replicas && `, ${replicas.current} of ${replicas.configured} replicas are current`}${!status.logErasable && !status.readOnly && '; it lets nothing be erased'}</dd>
     <dt>Durability</dt><dd>${DURABILITY[status.durability] ?? status.durability}${status.sync && `; ${SYNC[status.sync] ?? status.sync}`}</dd>
-    <dt>Store</dt><dd><code><${Visible} text=${status.store} /></code></dd>
     <dt>Program</dt><dd><${Visible} text=${status.version} max=${100} /></dd>
   </dl><//>`;
 }

@@ -26,13 +26,21 @@ export function Verification({ status, work, onEnd }) {
   const hasEnded = Boolean(of?.ended) && of.id === work;
   useEffect(() => { if (hasEnded) onEnd(); }, [hasEnded]);
   if (problem) return html`<${ProblemAlert} problem=${problem} again=${again}>${problem.status === 404 && html`<p>Each node knows its own work only, and keeps the newest.</p>`}<//>`;
-  if (!of) return null;
+  // The line is there before it says something, or a screen reader would not tell it.
   return html`<div class="verification">
-    <p><span role="status" class="said">${sentence(of)}</span> <span class="quiet">begun <${Time} text=${of.started} /></span></p>
-    ${of.status >= 400 && html`<${ProblemAlert} problem=${new Problem(of.status, of.result ?? {})} />`}
-    ${of.status < 400 && of.kind === 'verify' && html`<${Wrong} wrong=${of.result.wrong} more=${of.result.more ?? 0} />`}
-    ${of.status < 400 && of.kind === 'verify-log' && html`<${LogReport} report=${of.result} />`}
+    <div><span role="status" class="said">${of && sentence(of)}</span>${of && html` <span class="quiet">begun <${Time} text=${of.started} /></span>`}</div>
+    ${of && html`<${Outcome} of=${of} />`}
   </div>`;
+}
+
+/**
+ * What came of a verification that has ended.
+ * @param {{ of: any }} props
+ */
+function Outcome({ of }) {
+  return html`${of.status >= 400 && html`<${ProblemAlert} problem=${new Problem(of.status, of.result ?? {})} />`}
+    ${of.status < 400 && of.kind === 'verify' && html`<${Wrong} wrong=${of.result.wrong} more=${of.result.more ?? 0} />`}
+    ${of.status < 400 && of.kind === 'verify-log' && html`<${LogReport} report=${of.result} />`}`;
 }
 
 /** @param {any} work */

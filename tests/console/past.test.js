@@ -1,0 +1,186 @@
+// Standing in the past, and the history of a document (point 12 of the console).
+import assert from 'node:assert/strict';
+import { accessible } from './lib/checks.js';
+import { scenario } from './lib/scenario.js';
+import { pathOf } from './lib/store.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('./lib/store.js').Store} Store */
+
+/** @param {Page} page */
+const table = (page) => page.getByRole('table', { name: 'Documents', exact: true });
+
+/** @param {Page} page @param {string} id */
+const row = (page, id) => table(page).getByRole('row').filter({ has: page.getByRole('link', { name: id, exact: true }) });
+
+/** @param {Page} page @param {string} op */
+const version = (page, op) => page.getByRole('list', { name: 'Versions', exact: true }).getByRole('listitem').filter({ hasText: new RegExp('^' + op) });
+
+/** @param {import('playwright-core').Locator} of @param {string} name */
+const press = (of, name) => of.getByRole('button', { name, exact: true }).click();
+
+/** The position of an event. @param {Store} store @param {number} event */
+const positionOf = async (store, event) => `${event}-0-${(await store.get('/v1/_status')).json.store}`;
+
+const model = `
+collections:
+  authors: {}
+  books:
+    relations: { author: { path: author, to: authors } }
+    derive: { authorName: { copy: author, value: doc.name } }
+`;
+
+// Event 1 is the model.
+const data = { model, documents: {
+  authors: { a1: '{"id":"a1","name":"Mary Ann Evans"}' }, // event 2
+  books: { b1: '{"id":"b1","author":"a1","title":"Adam Bede","price":2.50}', b2: '{"id":"b2","title":"Romola"}' }, // events 3 and 4
+} };
+
+/** Changes what the data have: the author's name, a price, and a book is deleted. @param {Store} store */
+async function change(store) {
+  await store.merge('authors', 'a1', '{"name":"George Eliot"}'); // event 5
+  await store.merge('books', 'b1', '{"price":3.00}'); // event 6
+  await store.want('DELETE', pathOf('books', 'b2')); // event 7
+}
+
+scenario('A collection is shown as it was at a position, and nothing there writes or queries', { data }, async ({ store, tab, page }) => {
+  await change(store);
+  await tab.open('#/books', 'books');
+  await row(page, 'b1').getByText('"George Eliot"').waitFor();
+  assert.equal(await row(page, 'b2').count(), 0);
+  const form = page.getByRole('form', { name: 'Query', exact: true });
+  await form.getByRole('textbox', { name: 'At', exact: true }).fill(await positionOf(store, 4));
+  await press(page.locator('main'), 'Run');
+  await page.getByRole('status').filter({ hasText: /As of 4-0-\w+, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/ }).waitFor();
+  await row(page, 'b2').waitFor();
+  await row(page, 'b1').getByText('"Mary Ann Evans"').waitFor();
+  await row(page, 'b1').getByText('2.50', { exact: true }).waitFor();
+  assert.deepEqual(await form.getByRole('textbox').evaluateAll((fields) => fields.map((f) => f.getAttribute('name'))), ['fields', 'at']);
+  for (const name of ['Explain', 'Count']) assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name);
+  assert.equal(await page.getByRole('link', { name: 'New document', exact: true }).count(), 0);
+  await accessible(page);
+
+  await row(page, 'b2').getByRole('link').click();
+  await page.getByRole('heading', { level: 1, name: 'books/b2', exact: true }).waitFor();
+  await page.getByText('As of 4-0-').waitFor();
+  await page.getByRole('region', { name: 'Document', exact: true }).getByText('"Romola"').waitFor();
+  for (const name of ['Edit', 'Delete']) assert.equal(await page.getByRole('button', { name, exact: true }).or(page.getByRole('link', { name, exact: true })).count(), 0, name);
+  await accessible(page);
+  await page.goBack();
+  await row(page, 'b2').waitFor();
+  await page.getByRole('link', { name: 'Back to now', exact: true }).click();
+  await row(page, 'b1').getByText('"George Eliot"').waitFor();
+  assert.equal(new URL(page.url()).hash, '#/books');
+  assert.equal(await page.getByText('As of').count(), 0);
+});
+
+scenario('A place in the past takes a time, and leaves out what has no past', { data }, async ({ store, tab, page }) => {
+  const then = (await store.get(pathOf('books', 'b2') + '/_history')).json.items[0].time;
+  await change(store);
+  await tab.open(`#/books?at=${encodeURIComponent(then)}&filter=${encodeURIComponent('doc.price > 1')}&fields=price`, 'books');
+  await page.getByText(`As of 4-0-`).waitFor();
+  await page.getByText(`, ${then.slice(0, 10)} ${then.slice(11, 19)} UTC`).waitFor();
+  await row(page, 'b2').waitFor();
+  assert.ok(tab.requests.every((r) => !new URL(r.url()).searchParams.has('filter')));
+  await tab.open('#/books?at=yesterday', 'books');
+  await page.getByRole('alert').filter({ hasText: 'at=yesterday is neither a position' }).waitFor();
+});
+
+scenario('A document is shown as it was at a position', { data }, async ({ store, tab, page }) => {
+  await change(store);
+  await tab.open('#/books/b1?at=' + await positionOf(store, 4), 'books/b1');
+  await page.getByText('As of 4-0-').waitFor();
+  await page.getByRole('region', { name: 'Document', exact: true }).getByText('"Mary Ann Evans"').waitFor();
+  assert.equal(await page.getByRole('button', { name: /^Origin of/ }).count(), 0);
+  await page.getByRole('link', { name: 'Back to now', exact: true }).click();
+  await page.getByRole('region', { name: 'Document', exact: true }).getByText('"George Eliot"').waitFor();
+});
+
+scenario('Where the history begins later, the page says where', { data }, async ({ store, tab, page }) => {
+  await change(store);
+  const horizon = await positionOf(store, 5);
+  await store.want('POST', '/v1/_compact', JSON.stringify({ before: horizon }));
+  while ((await store.get('/v1/_compact')).json.phase !== 'done') await store.get('/v1/_status');
+  for (const place of ['#/books', '#/books/b1']) {
+    await tab.open(`${place}?at=${await positionOf(store, 3)}`);
+    const alert = page.getByRole('alert').filter({ hasText: 'The history begins at' });
+    await alert.getByRole('link', { name: /^4-0-/ }).click(); // the last state that nothing of event 5 has changed
+    await page.getByText('As of 4-0-').waitFor();
+    await page.getByText('"Mary Ann Evans"').waitFor();
+  }
+});
+
+scenario('The history of a document has its versions, what each changed, and by whom', { data }, async ({ store, tab, page }) => {
+  await change(store);
+  await tab.open('#/books/b1', 'books/b1');
+  await page.getByRole('link', { name: 'History', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'History of books/b1', exact: true }).waitFor();
+  await version(page, 'patch').getByText('/price: 2.50 → 3.00').waitFor();
+  assert.deepEqual(await page.getByRole('list', { name: 'Versions', exact: true }).getByRole('listitem').evaluateAll((items) => items.map((i) => i.querySelector('strong')?.textContent)), ['patch', 'derive', 'create']);
+  await version(page, 'derive').getByText('/authorName: "Mary Ann Evans" → "George Eliot"').waitFor();
+  await version(page, 'derive').getByText('(books.authorName)').waitFor();
+  assert.equal(await version(page, 'derive').getByRole('link', { name: 'authors/a1', exact: true }).getAttribute('href'), '#/authors/a1');
+  await accessible(page);
+
+  await press(version(page, 'create'), 'Compare with now');
+  const compared = version(page, 'create').getByRole('region', { name: 'Compared with now', exact: true });
+  await compared.getByText('/price: 2.50 → 3.00').waitFor();
+  await compared.getByText('/authorName: "Mary Ann Evans" → "George Eliot"').waitFor();
+  await accessible(page);
+
+  await page.getByRole('link', { name: 'Without derived changes', exact: true }).click();
+  await version(page, 'derive').waitFor({ state: 'detached' });
+  await page.goBack();
+  await version(page, 'derive').getByRole('link', { name: 'Show', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'books/b1', exact: true }).waitFor();
+  await page.getByText('As of 5-1-').waitFor();
+  await page.getByRole('region', { name: 'Document', exact: true }).getByText('2.50', { exact: true }).waitFor();
+});
+
+scenario('A document is reverted after a look at what that changes', { data }, async ({ store, tab, page }) => {
+  const before = await store.bytes('authors', 'a1');
+  await change(store);
+  await tab.open('#/authors/a1/_history', 'History of authors/a1');
+  await press(version(page, 'create'), 'Revert');
+  const dialog = page.getByRole('dialog', { name: 'What this revert changes', exact: true });
+  await dialog.getByText('1 derived change: 1 in books').waitFor();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.ok(await version(page, 'create').getByRole('button', { name: 'Revert', exact: true }).evaluate((e) => e === document.activeElement), 'the button has lost the focus');
+  assert.equal((await store.get(pathOf('authors', 'a1'))).json.name, 'George Eliot');
+
+  await press(version(page, 'create'), 'Revert');
+  await press(dialog, 'Revert now');
+  await page.getByRole('heading', { level: 1, name: 'authors/a1', exact: true }).waitFor();
+  await page.getByRole('status').filter({ hasText: /authors\/a1 is reverted to 2-0-/ }).waitFor();
+  assert.deepEqual(await store.bytes('authors', 'a1'), before);
+  assert.equal((await store.get(pathOf('books', 'b1'))).json.authorName, 'Mary Ann Evans');
+});
+
+scenario('A revert of a document that changed meanwhile writes nothing', { data }, async ({ store, tab, page }) => {
+  await change(store);
+  await tab.open('#/books/b1/_history', 'History of books/b1');
+  await version(page, 'create').waitFor();
+  await store.merge('books', 'b1', '{"price":4.00}');
+  const now = await store.bytes('books', 'b1');
+  await press(version(page, 'create'), 'Revert');
+  const alert = page.getByRole('alert').filter({ hasText: 'Changed meanwhile' });
+  await alert.getByText('Nothing was written.').waitFor();
+  assert.deepEqual(await store.bytes('books', 'b1'), now);
+  await press(alert, 'Try again');
+  await page.getByText('/price: 3.00 → 4.00').waitFor();
+});
+
+scenario('A document that was deleted comes back by a revert', { data }, async ({ store, tab, page }) => {
+  const before = await store.bytes('books', 'b2');
+  await change(store);
+  await tab.open('#/books/b2/_history', 'History of books/b2');
+  assert.equal(await version(page, 'delete').getByRole('button').count(), 0);
+  await press(version(page, 'create'), 'Compare with now');
+  await page.getByRole('region', { name: 'Compared with now', exact: true }).getByText('→ nothing').waitFor();
+  await press(version(page, 'create'), 'Revert');
+  await press(page.getByRole('dialog', { name: 'What this revert changes', exact: true }), 'Revert now');
+  await page.getByRole('heading', { level: 1, name: 'books/b2', exact: true }).waitFor();
+  assert.deepEqual(await store.bytes('books', 'b2'), before);
+});
