@@ -274,5 +274,8 @@ scenario('A document above 4 MiB is text, and a file', { data: 'large', shared: 
 scenario('A document that is not there says so', { data: 'origins', shared: true }, async ({ tab, page }) => {
   await tab.open('#/books/nothing', 'books/nothing');
   await page.getByRole('alert').getByText('There is nothing here').waitFor();
+  await button(page, 'Copy as curl').waitFor();
+  await page.getByRole('link', { name: 'History', exact: true }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'All of books', exact: true }).getAttribute('href'), '#/books');
   await accessible(page);
 });
