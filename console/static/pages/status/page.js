@@ -28,10 +28,8 @@ export function StatusPage() {
   const { value: status, problem, again } = usePolled((signal) => ask({ ...asked, signal }), [key.value], (of) => (isRunning(of) ? RUNNING : RESTING));
   return html`<${ProblemAlert} problem=${problem} again=${again} />
     ${status && html`<${Warnings} status=${status} />
-      <div class="columns"><${State} status=${status} /><div>
-        ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${again} />`}
-        <${Running} status=${status} />
-        <${History} status=${status} /></div></div>
+      <div class="columns"><${State} status=${status} /><div><${Running} status=${status} /><${History} status=${status} /></div></div>
+      ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${again} />`}
       <${Nodes} status=${status} />`}
     <${Groups} admin=${admin} />
     ${status && html`<${Rules} status=${status} />
