@@ -58,7 +58,7 @@ type wanted struct {
 	NATS    bool     `json:"nats"`    // its log is on an outside server
 }
 
-// store is a server behind its proxy.
+// store is a server and the proxy before it.
 type store struct {
 	wanted
 	*proxy
