@@ -69,8 +69,7 @@ position, and no writes. Nothing is written into its directory.`,
 	lookFlags(f, &cfg)
 	f.StringVar(&model, "model", "", "model file to apply at the start, where it differs from the one that applies")
 	f.BoolVar(&cfg.AllowRemoval, "allow-removal", false, "let --model take away rules and guards of the model that applies")
-	f.StringVar(&cfg.Durability, "durability", "always",
-		"of the embedded log: always (an acknowledged write survives loss of power) or interval")
+	f.StringVar(&cfg.Durability, "durability", "always", "of the embedded log: always (an acknowledged write survives loss of power) or interval")
 	f.Int64Var(&cfg.API.MaxSending, "max-sending", sending.DefaultBudget, "bytes of answers, exports and feeds that are held in memory at a time while clients read them")
 	f.Int64Var(&cfg.Cache, "cache", sqlite.DefaultCache, "bytes of the read model's file that are kept in memory, where the system has it; 2 GiB is the most")
 	f.StringVar(&cfg.Advertise, "advertise", "", "URL at which this node is reached, as fanfold status shows it (default that of --listen)")

@@ -88,7 +88,8 @@ scenario('Watch it arrive', { data: 'bookshop' }, async ({ store, tab, page, new
   await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Changes', exact: true }).click();
   await page.getByRole('textbox', { name: 'From', exact: true }).fill('0');
   await press(page, 'Follow');
-  await page.getByRole('button', { name: '7 derived changes', exact: true }).click();
+  const renamed = page.getByRole('list', { name: 'Changes', exact: true }).locator('> li').filter({ hasText: /authors\/mary-ann-evans (replace|patch)/ });
+  await renamed.getByRole('button', { name: '7 derived changes', exact: true }).click();
   await page.getByRole('heading', { name: 'books.authors[].name: 5', exact: true }).waitFor();
 });
 

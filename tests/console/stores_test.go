@@ -61,7 +61,7 @@ type wanted struct {
 	Bare    bool     `json:"bare"`    // the browser asks it without the proxy, for what is measured
 }
 
-// store is a server behind its proxy.
+// store is a server and the proxy before it.
 type store struct {
 	wanted
 	*proxy
