@@ -38,7 +38,7 @@ export function useRevert(path, condition, onDone) {
  */
 export async function conditionOf(path, signal) {
   try {
-    return { 'If-Match': (await request({ method: 'HEAD', path, signal })).headers.get('ETag') ?? '' };
+    return { 'If-Match': (await request({ path, signal })).headers.get('ETag') ?? '' };
   } catch (error) {
     if (error instanceof Problem && error.status === 404) return { 'If-None-Match': '*' };
     throw error;
