@@ -38,14 +38,10 @@ func (l *Log) Horizon(ctx context.Context) (uint64, error) {
 }
 
 // LastModel asks the log's leader for the last event about models, and returns its sequence. Where there is none it returns the event after
-// which the log begins, as the base has the model; 0 for neither. It may block for two round trips; the error is Unavailable.
+// which the log began as it was opened, as the base has the model; 0 for neither. It blocks for a round trip; the error is Unavailable.
 func (l *Log) LastModel(ctx context.Context) (uint64, error) {
 	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.lastBySubject(ctx, l.sub.model()) })
-	if err != nil {
-		return 0, err
-	}
-	horizon, err := l.Horizon(ctx)
-	return max(m.Sequence(), horizon), err
+	return max(m.Sequence(), l.Base().Seq), err
 }
 
 // KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;

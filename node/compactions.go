@@ -21,6 +21,7 @@ type compactions struct {
 	built  atomic.Uint64                   // the last event of the base on which the read model is built, as was seen last
 	seen   atomic.Pointer[fanfold.Horizon] // as was seen last; nil before that
 	purged atomic.Uint64                   // the compact event of the last purge that is over
+	failed atomic.Pointer[error]           // why the last purge failed; nil for none that did
 	wake   chan struct{}                   // has an element where there is something to look at
 
 	noticed    uint64    // the last compact event that was noticed
@@ -164,9 +165,11 @@ func (n *Node) purge(ctx context.Context) {
 	switch err = n.purgeUpTo(ctx, what); {
 	case err == nil:
 		c.purged.Store(seq)
+		c.failed.Store(nil)
 		n.cfg.Logger.Info("the log was purged", "before", what.Seq)
 	case fanfold.CodeOf(err) != fanfold.Conflict && ctx.Err() == nil: // otherwise it is too early
 		n.cfg.Logger.Warn("the log could not be purged, and is tried again", "before", what.Seq, "err", err)
+		c.failed.Store(&err)
 		c.purgeDue = time.Now().Add(purgeRetry)
 	}
 }

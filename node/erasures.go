@@ -403,6 +403,9 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	over := err == nil && n.replicasForgot(inForce, gone)
 	if c, seq := n.Log.Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
 		over = false
+		if failed := n.compactions.failed.Load(); failed != nil && err == nil {
+			err = fanfold.Wrap(*failed, fanfold.CodeOf(*failed), "the log cannot be purged of what is before the store's begin: %s", fanfold.MessageOf(*failed))
+		}
 	}
 	if err != nil || !over {
 		return err

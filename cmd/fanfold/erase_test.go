@@ -143,10 +143,10 @@ func TestEraseCommandInterrupted(t *testing.T) {
 	if code := <-ended; code != exitFailed || !strings.Contains(out.String(), "the server goes on by itself: fanfold erasures") || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, out.String())
 	}
-	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "switching", "1 documents")
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "switching", "1 document,")
 	end.Do(func() { close(release) })
 	s.Erased(fmt.Sprint("/v1/_erasures/", number))
-	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 documents")
+	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 document,")
 }
 
 // TestEraseMany: a file may name 10,000 documents, and a request no more. The lines of --find are such a file.
@@ -169,12 +169,12 @@ func TestEraseMany(t *testing.T) {
 	if n := strings.Count(found.out, "\n"); n < 1000 || n > 1001 {
 		t.Errorf("%d documents are found", n)
 	}
-	runCommand(t, found.out, "erase", "--file", "-", "--dry-run", "--server", s.URL).want(t, exitDone, "1000 documents, of which 1000 are there")
+	runCommand(t, found.out, "erase", "--file", "-", "--dry-run", "--server", s.URL).want(t, exitDone, "1000 documents, of which 1000 still there")
 	path := filepath.Join(t.TempDir(), "ids.ndjson")
 	if err := os.WriteFile(path, []byte(named.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	runCommand(t, "", "erase", "--file", path, "--yes", "--server", s.URL).want(t, exitDone, "10000 documents are erased")
+	runCommand(t, "", "erase", "--file", path, "--yes", "--server", s.URL).want(t, exitDone, "erased 10000 documents")
 	runCommand(t, "", "erase", "--find", "Marker", "--server", s.URL).want(t, exitDone, "no version of any document has this text")
 	s.WantDoc("people", "stays", `{"id":"stays","name":"another"}`)
 }

@@ -81,6 +81,17 @@ scenario('The feed begins at 0, at a position, at a time or now', {}, async ({ s
   await alert.getByRole('button', { name: 'Try again' }).waitFor();
 });
 
+scenario('What is typed stays while rows come', {}, async ({ store, tab, page }) => {
+  await tab.open('#/_changes', 'Changes');
+  await says(page, 'Following');
+  await page.getByRole('textbox', { name: 'From', exact: true }).fill('0');
+  await page.getByRole('checkbox', { name: 'Derived changes' }).uncheck();
+  await notes(store, 1, 2);
+  await item(page, 'notes/n2').waitFor();
+  assert.equal(await page.getByRole('textbox', { name: 'From', exact: true }).inputValue(), '0');
+  assert.equal(await page.getByRole('checkbox', { name: 'Derived changes' }).isChecked(), false);
+});
+
 scenario('Derived changes are left out on demand', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
   await tab.open('#/_changes?since=0&collections=reviews,books', 'Changes');
   await page.getByRole('button', { name: /derived change/ }).first().waitFor();

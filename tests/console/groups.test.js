@@ -7,7 +7,7 @@ import { scenario } from './lib/scenario.js';
 const ERROR = 'the index is read-only <img src=x onerror=alert(1)>';
 
 scenario('A parked batch is given again, or dropped once that is confirmed', { data: 'bookshop' }, async ({ store, tab, page }) => {
-  await makeGroup(store, 'search', { partitions: 2, maxAttempts: 1 });
+  await makeGroup(store, 'search', { partitions: 2, maxAttempts: 1, lease: '5m' });
   await makeGroup(store, 'mails', { partitions: 1, filter: 'doc.year > 1900', collections: ['books'] });
   await park(store, 'search', ERROR);
   await tab.open('#/_status', 'Operations');
@@ -43,7 +43,7 @@ scenario('A parked batch is given again, or dropped once that is confirmed', { d
 });
 
 scenario('A group has a page', { data: 'bookshop' }, async ({ store, tab, page }) => {
-  await makeGroup(store, 'search', { partitions: 2, maxAttempts: 1, collections: ['books'] });
+  await makeGroup(store, 'search', { partitions: 2, maxAttempts: 1, collections: ['books'], lease: '5m' });
   await park(store, 'search', ERROR);
   await tab.open('#/_status', 'Operations');
   await page.getByRole('table', { name: 'Groups' }).getByRole('link', { name: 'search' }).click();

@@ -41,8 +41,9 @@ type image struct {
 func TestRandomDamages(t *testing.T) {
 	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
-	images := []*image{newImage(t, "closed", 1<<10, true, false), newImage(t, "killed", 1<<10, false, false), newImage(t, "blocks", 130<<10, true, false),
-		newImage(t, "compacted", 1<<10, false, true), newImage(t, "purged", 130<<10, true, true)}
+	images := []*image{newImage(t, "closed", 1<<10, true), newImage(t, "killed", 1<<10, false), newImage(t, "blocks", 130<<10, true),
+		newImage(t, "compacted", 1<<10, false, compactImage), newImage(t, "purged", 130<<10, true, compactImage),
+		newImage(t, "erased", 1<<10, true, eraseImage), newImage(t, "compacted and erased", 1<<10, false, compactImage, eraseImage)}
 	seed := uint64(damageSeed)
 	if *suite.Soak > 0 {
 		seed = rand.Uint64()
@@ -50,7 +51,7 @@ func TestRandomDamages(t *testing.T) {
 	outcomes := map[string]int{}
 	n := 0
 	for s := suite.Begin(t, suite.ShareDamages); s.GoesOn(n, suite.Amount(shortDamages, longDamages)) && !t.Failed(); n++ {
-		img := images[[...]int{0, 1, 2, 3, 0, 1, 3, 4}[n%8]] // the large ones, of several blocks, cost the most
+		img := images[[...]int{0, 1, 2, 3, 5, 6, 3, 4, 5, 6}[n%10]] // the large ones, of several blocks, cost the most
 		t.Run(fmt.Sprintf("%s/%d-%d", img.name, seed, n), func(t *testing.T) {
 			outcomes[img.damage(t, rand.New(rand.NewPCG(seed, uint64(n))))]++
 		})
@@ -60,8 +61,8 @@ func TestRandomDamages(t *testing.T) {
 }
 
 // newImage makes a store, with values of a size in bytes, and returns its directory after the node was closed, or as a
-// kill leaves it. It may begin later than it did.
-func newImage(t *testing.T, name string, size int, closed, compacted bool) *image {
+// kill leaves it. Each of done is called before, with the sequence of its middle.
+func newImage(t *testing.T, name string, size int, closed bool, done ...func(t *testing.T, s *harness.Store, live string, middle uint64)) *image {
 	t.Helper()
 	live := t.TempDir()
 	img := &image{name: name, dir: t.TempDir(), old: t.TempDir()}
@@ -79,15 +80,11 @@ func newImage(t *testing.T, name string, size int, closed, compacted bool) *imag
 	s = s.Reopen()
 	copyTree(t, live, img.old)
 	write(40, 60)
-	horizon := s.Node.Store.Applied.Seq()
+	middle := s.Node.Store.Applied.Seq()
 	write(60, 80)
-	if s.CatchUp(); compacted {
-		s.Compact(horizon)
-		awaitPurged(t, s)
-		harness.Await(t, "the old read model to go", time.Minute, func() bool {
-			old, err := filepath.Glob(filepath.Join(live, "readmodel", "*-000001*"))
-			return err == nil && len(old) == 0
-		})
+	s.CatchUp()
+	for _, do := range done {
+		do(t, s, live, middle)
 	}
 	if closed {
 		s.Close()
@@ -115,6 +112,33 @@ func newImage(t *testing.T, name string, size int, closed, compacted bool) *imag
 	s.Verify()
 	s.Close()
 	return img
+}
+
+// compactImage lets a store begin later.
+func compactImage(t *testing.T, s *harness.Store, live string, middle uint64) {
+	t.Helper()
+	s.Compact(middle)
+	awaitPurged(t, s)
+	awaitOldRowsGone(t, live, 1)
+}
+
+// eraseImage erases a document, and a member of another one that documents have copies of.
+func eraseImage(t *testing.T, s *harness.Store, live string, _ uint64) {
+	t.Helper()
+	for path, body := range map[string]string{"/v1/books/45/_erase": "{}", "/v1/authors/3/_erase": `{"members":["/name","/text"]}`} {
+		r := s.Want(http.StatusAccepted, http.MethodPost, path, body, "Content-Type", "application/json")
+		s.Erased(r.Header.Get("Location"))
+	}
+	awaitOldRowsGone(t, live, 2)
+}
+
+// awaitOldRowsGone waits until a generation of the read model has no files.
+func awaitOldRowsGone(t *testing.T, live string, generation int) {
+	t.Helper()
+	harness.Await(t, "the old read model to go", time.Minute, func() bool {
+		old, err := filepath.Glob(filepath.Join(live, "readmodel", fmt.Sprintf("*-%06d*", generation)))
+		return err == nil && len(old) == 0
+	})
 }
 
 // allChanges returns the whole feed as it is answered; "" where the store does not say where it begins.
@@ -172,6 +196,7 @@ func (img *image) damage(t *testing.T, r *rand.Rand) string {
 		t.Errorf("%s: the node is ready, and its log is %+v, %v", what, report, err)
 		return "wrong"
 	}
+	s.AllErased() // an old copy may have brought something back
 	s.Replay()
 	if s.Digest() != before {
 		t.Errorf("%s: the node is ready, and a replay gives other rows", what)

@@ -1,4 +1,5 @@
 import { html, useEffect, useRef } from '../lib/html.js';
+import { readers } from '../lib/me.js';
 import { place, placeHref } from '../lib/place.js';
 import { saved } from '../lib/saved.js';
 import { visible } from '../lib/visible.js';
@@ -6,6 +7,7 @@ import { Visible } from '../ui/text.js';
 import { KeyDialog } from '../ui/keydialog.js';
 import { NodeLine } from './node.js';
 import { Who } from './who.js';
+import { Guarded } from './guarded.js';
 import { LatePage } from './latepage.js';
 import { routeOf } from './routes.js';
 
@@ -41,7 +43,7 @@ export function App() {
       <nav aria-label="Console">${LINKS.map((link) => html`<a href=${placeHref(link.parts)} aria-current=${link.parts.join('/') === (path === '' ? '' : path) ? 'page' : undefined}>${link.name}</a>`)}</nav>
       <${Who} />
     </header>
-    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1>${saved.value && html`<${LatePage} load=${savedHere} place=${at} />`}${Page ? html`<${Page} key=${path} place=${at} />` : html`<${LatePage} key=${path} load=${load} place=${at} />`}</main>
+    <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1>${saved.value && html`<${LatePage} load=${savedHere} place=${at} />`}<${Guarded} key=${readers.value + ' ' + path} place=${at}>${Page ? html`<${Page} place=${at} />` : html`<${LatePage} load=${load} place=${at} />`}<//></main>
     <footer><${NodeLine} /></footer>
     <${KeyDialog} />`;
 }

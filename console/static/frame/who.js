@@ -1,16 +1,29 @@
-import { html, useEffect } from '../lib/html.js';
+import { html, useEffect, useRef } from '../lib/html.js';
 import { ask } from '../lib/http.js';
 import { forgetKey, key } from '../lib/key.js';
-import { me } from '../lib/me.js';
+import { mayLeave } from '../lib/leave.js';
+import { followAgain } from '../lib/live.js';
+import { me, readers } from '../lib/me.js';
+import { saved } from '../lib/saved.js';
 import { Visible } from '../ui/text.js';
 
 /** Whom the server takes the reader for, and how to forget the key. */
 export function Who() {
   const of = me.value;
   const used = key.value;
+  const last = useRef(/** @type {any} */ (null));
   useEffect(() => {
     const ending = new AbortController();
-    const take = (/** @type {any} */ come) => { if (!ending.signal.aborted) me.value = come; };
+    const take = (/** @type {any} */ come) => {
+      if (ending.signal.aborted) return;
+      const before = last.current;
+      last.current = come ?? before;
+      me.value = come;
+      if (!before || !come || before.name === come.name || !mayLeave()) return;
+      saved.value = null;
+      readers.value++;
+      followAgain(); // the connection has the rights of the key that began it
+    };
     ask({ path: ['_me'], signal: ending.signal }).then(take, () => take(null));
     return () => ending.abort();
   }, [used]);

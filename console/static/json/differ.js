@@ -9,7 +9,7 @@ import { below } from './pointer.js';
  */
 
 /**
- * Returns what differs, in the order of the second document, with what went behind it. The indexes of elements that went, or that became
+ * Returns what differs, in the order of the second document, and then what went. The indexes of elements that went, or that became
  * others, are those they had; of elements that came, those they have.
  * @param {Node | undefined} before undefined where there was none
  * @param {Node | undefined} after

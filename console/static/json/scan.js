@@ -31,7 +31,7 @@ export class NotJSON extends Error {
 }
 
 /** How deep objects and arrays may be. The server takes less. */
-export const MAX_DEPTH = 1000;
+const MAX_DEPTH = 1000;
 
 const blank = /[ \t\n\r]*/y;
 const literal = /-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?|true|false|null/y;

@@ -47,7 +47,7 @@ const start = (text, at, count) => (count === 0 ? text.length : at[at.length - c
 
 /**
  * Returns the original with tokens put between two of its own. The blanks between those stay before what follows a comma or a bracket,
- * and behind what begins with a comma.
+ * and after what begins with a comma.
  * @param {string} original
  * @param {string} edited
  * @param {number[]} now the offsets of the edit's tokens

@@ -71,6 +71,8 @@ export async function request(asked) {
  * @returns {Promise<Response>}
  */
 export async function send(asked) {
+  // A browser takes . and .. as steps of the path, however they are encoded, and would ask for something else, with the key.
+  if (asked.path.some((part) => part === '.' || part === '..')) throw new Problem(404, { title: 'There is nothing here', detail: 'No name is . or .. alone.' });
   for (;;) {
     const used = key.value;
     const headers = { ...(asked.body === undefined ? {} : { 'Content-Type': 'application/json' }), ...keyHeaders(), ...asked.headers };

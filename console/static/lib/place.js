@@ -13,7 +13,7 @@ import { mayLeave } from './leave.js';
  * @param {string} hash
  * @returns {Place}
  */
-export function parsePlace(hash) {
+function parsePlace(hash) {
   const text = hash.replace(/^#?\/?/, '');
   const at = text.indexOf('?');
   const path = at < 0 ? text : text.slice(0, at);

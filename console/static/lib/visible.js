@@ -3,7 +3,7 @@
 import { hidden } from '../json/hidden.js';
 
 /** @param {string} character */
-export const codePoint = (character) => 'U+' + (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
+const codePoint = (character) => 'U+' + (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
 
 /**
  * Returns pieces of a text: those at odd places are the code points of hidden characters.

@@ -36,16 +36,17 @@ export const MANY = 10_000;
  */
 export function useWriting({ always = false, onDone, onStale }) {
   const [state, setState] = useState(/** @type {State} */ ({ phase: 'idle' }));
-  const current = useRef({ ending: new AbortController(), asked: /** @type {Asked} */ ({ path: [] }), key: '' });
+  const current = useRef({ ending: new AbortController(), asked: /** @type {Asked} */ ({ path: [] }), key: '', sending: false });
   const calls = useRef({ onDone, onStale });
   calls.current = { onDone, onStale };
   useEffect(() => () => current.current.ending.abort(), []);
 
   /** @param {Asked} asked */
   const begin = async (asked) => {
+    if (current.current.sending) return; // a second click must not be a second write
     current.current.ending.abort();
     const ending = new AbortController();
-    current.current = { ending, asked, key: newKey() };
+    current.current = { ending, asked, key: newKey(), sending: false };
     setState({ phase: 'looking' });
     try {
       const effects = await effectsOf(asked, ending.signal);
@@ -63,6 +64,8 @@ export function useWriting({ always = false, onDone, onStale }) {
    * @param {boolean} allowFanout
    */
   const send = async (shown, allowFanout) => {
+    if (current.current.sending) return;
+    current.current.sending = true;
     const { asked, key } = current.current;
     setState({ ...shown, phase: 'sending', problem: undefined });
     try {
@@ -74,6 +77,8 @@ export function useWriting({ always = false, onDone, onStale }) {
       const back = shown ? { ...shown, phase: /** @type {const} */ ('asking') } : { phase: /** @type {const} */ ('idle') };
       if (problem.kind === 'fanout-limit' && shown) setState({ ...back, past: true, problem });
       else refused(problem, back, () => send(shown, allowFanout), isUnknown(problem));
+    } finally {
+      current.current.sending = false;
     }
   };
 

@@ -1,5 +1,6 @@
 import { html, useState } from '../lib/html.js';
 import { curlOf } from '../lib/http.js';
+import { Visible } from './text.js';
 
 /**
  * A button that copies the command that sends the request behind a page. Where the clipboard is not to be had, the command is shown.
@@ -16,5 +17,5 @@ export function CopyAsCurl({ asked }) {
       setSaid(text);
     }
   };
-  return html`<p class="curl"><button type="button" onClick=${copy}>Copy as curl</button> <span role="status">${said && html`<code>${said}</code>`}</span></p>`;
+  return html`<p class="curl"><button type="button" onClick=${copy}>Copy as curl</button> <span role="status">${said && html`<code><${Visible} text=${said} /></code>`}</span></p>`;
 }

@@ -46,7 +46,7 @@ async function timeOf(of, signal) {
  * Returns the address of the same place now. Pages of a list of then are none of now.
  * @param {Place} place
  */
-export function nowOf({ parts, params }) {
+function nowOf({ parts, params }) {
   const rest = new URLSearchParams(params);
   rest.delete('at');
   rest.delete('cursor');

@@ -5,11 +5,12 @@ import { Visible } from './text.js';
 
 /**
  * A problem as an alert: what is wrong, what to do, and a button to try again. One that passes is told in a line.
- * @param {{ problem: Problem | undefined, again?: () => void, children?: any }} props again of a problem that passes is called without the button, too
+ * @param {{ problem: Problem | undefined, again?: () => void, asked?: boolean, children?: any }} props again of a problem that passes is called without the
+ *   button, too, unless asked says that nobody but the reader calls it
  */
-export function ProblemAlert({ problem, again, children }) {
+export function ProblemAlert({ problem, again, asked = false, children }) {
   if (!problem) return null;
-  if (problem.passing && again) {
+  if (problem.passing && again && !asked) {
     return html`<div role="alert" class="problem"><strong><${Visible} text=${problem.title} /></strong>${problem.detail && html`: <${Visible} text=${problem.detail} max=${300} />`}
       ${' '}It is tried again by itself, and what is shown stays. <button type="button" onClick=${again}>Try again</button>${children}</div>`;
   }

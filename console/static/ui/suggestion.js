@@ -36,7 +36,7 @@ const quoted = (text) => (bare.test(text) && !words.test(text) ? text : JSON.str
  * @param {string} indent
  * @returns {string}
  */
-export function yamlOf(value, indent = '') {
+function yamlOf(value, indent = '') {
   return Object.entries(value).map(([name, inner]) => indent + quoted(name) + ':'
     + (inner === null || typeof inner !== 'object' || Array.isArray(inner) ? ' ' + flow(inner) + '\n' : '\n' + yamlOf(inner, indent + '  '))).join('');
 }

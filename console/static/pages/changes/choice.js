@@ -16,11 +16,12 @@ export function Choice({ params, since, again }) {
     if (href === location.hash) again();
     else goTo(href);
   };
+  // What is typed stays while rows come and the page is drawn anew.
   return html`<form aria-label="Feed" class="query" key=${params.toString()} onSubmit=${go}>
-    <label>From <input name="since" value=${since} title="now, 0, a position or a time" autocomplete="off" /></label>
-    <label>Collections <input name="collections" value=${params.get('collections') ?? ''} title="names, separated by commas; none for all" autocomplete="off" spellcheck=${false} /></label>
-    <label>Filter <input name="filter" value=${params.get('filter') ?? ''} title="an expression over doc, previous and change" autocomplete="off" spellcheck=${false} /></label>
-    <label class="box"><input type="checkbox" name="derived" checked=${params.get('derived') !== 'exclude'} /> Derived changes</label>
+    <label>From <input name="since" defaultValue=${since} title="now, 0, a position or a time" autocomplete="off" /></label>
+    <label>Collections <input name="collections" defaultValue=${params.get('collections') ?? ''} title="names, separated by commas; none for all" autocomplete="off" spellcheck=${false} /></label>
+    <label>Filter <input name="filter" defaultValue=${params.get('filter') ?? ''} title="an expression over doc, previous and change" autocomplete="off" spellcheck=${false} /></label>
+    <label class="box"><input type="checkbox" name="derived" defaultChecked=${params.get('derived') !== 'exclude'} /> Derived changes</label>
     <button type="submit">Follow</button>
   </form>`;
 }

@@ -4,7 +4,7 @@ import { tokens } from '../../json/value.js';
 /** @typedef {import('../../json/scan.js').Node} Node */
 
 /** How many columns there are where nobody chose them, and how much of a value a cell shows. */
-export const MAX_COLUMNS = 8;
+const MAX_COLUMNS = 8;
 export const MAX_CELL = 200;
 
 /** Names with these characters are no paths, or would end one in a list of paths. */

@@ -11,7 +11,7 @@ import { Suggestion } from '../../ui/suggestion.js';
 const ORDERS = /** @type {Record<string, string>} */ ({ index: 'as the index has it', sorted: 'sorted after reading', plan: 'that of the walk; no sort was asked for' });
 
 /**
- * How the query of a place is answered, in words.
+ * How the query of a place is answered, in words. What is wrong with the query the page tells.
  * @param {{ place: import('../../lib/place.js').Place }} props
  */
 export function Plan({ place }) {
@@ -20,7 +20,7 @@ export function Plan({ place }) {
   const without = new URLSearchParams(place.params);
   without.delete('explain');
   return html`<section aria-label="Plan" class="plan"><h2>Plan</h2>
-    <${ProblemAlert} problem=${problem} again=${again} />
+    ${problem?.status !== 400 && html`<${ProblemAlert} problem=${problem} again=${again} />`}
     ${value && html`<${Words} plan=${value} />`}
     <p><a href=${placeHref(place.parts, without)}>Close the plan</a></p></section>`;
 }

@@ -2,7 +2,7 @@ import { ask, request } from '../../lib/http.js';
 import { read } from '../../json/read.js';
 
 /** Texts of more bytes are shown as they are. */
-export const MAX_TREE = 4 << 20;
+const MAX_TREE = 4 << 20;
 
 /**
  * A document as it came.

@@ -77,5 +77,5 @@ function Holders({ parts, position, relation, counted, again }) {
       ${count > 0 && html`<button type="button" class="small" aria-expanded=${shown !== null} aria-label=${`Show ${label}`} onClick=${() => (shown === null ? more() : setShown(null))}>Show</button>`}</header>
     ${counted.problem?.status === 403 ? html`<p class="quiet">You may not read them.</p>` : html`<${ProblemAlert} problem=${counted.problem} again=${again} />`}
     ${shown && html`<${MoreList} ids label=${label} items=${shown.ids} busy=${shown.busy} more=${shown.next && more} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${relation.collection} id=${id} short />`} />
-      <${ProblemAlert} problem=${shown.problem} again=${more} />`}</div>`;
+      <${ProblemAlert} problem=${shown.problem} again=${more} asked />`}</div>`;
 }

@@ -31,7 +31,7 @@ export function Editor({ etag, suggest, pending, onChanged }) {
   const clean = useRef('');
   clean.current = base?.text ?? '';
   useEffect(() => guard(() => box.current !== null && box.current.value !== clean.current && box.current.value !== suggested.text.current), []);
-  if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} />`;
+  if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} asked />`;
 
   const busy = state.phase !== 'idle';
   const { previewed } = state;
@@ -44,7 +44,7 @@ export function Editor({ etag, suggest, pending, onChanged }) {
     ${theirs && html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
       <p>Another model applies than the one that this text was made from. A preview compares with the model of now: what only that one has is told as gone.</p>
       <button type="button" onClick=${() => { takeTheirs(); forget(); }}>Take theirs</button></div>`}
-    <${ProblemAlert} problem=${problem} again=${again} />
+    <${ProblemAlert} problem=${problem} again=${again} asked />
     <${ModelProblem} problem=${state.problem} text=${state.text ?? ''} box=${box} />
     <p class="actions"><button type="button" class=${isSame ? '' : 'main'} aria-disabled=${busy ? 'true' : undefined} onClick=${busy ? undefined : () => preview(text(), against())}>Preview</button>
       <button type="button" class=${isSame ? 'main' : ''} disabled=${!isSame || busy || !mayApply(previewed.preview, sure)} onClick=${apply}>Apply</button>

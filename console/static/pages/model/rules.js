@@ -52,7 +52,7 @@ export function Values({ of }) {
  * A link to a document that the API names in one text.
  * @param {{ document: string }} props as collection/id
  */
-export function Named({ document }) {
+function Named({ document }) {
   const at = document.indexOf('/'); // a collection's name has no slash
   return html`<${DocumentLink} collection=${document.slice(0, at)} id=${document.slice(at + 1)} />`;
 }
