@@ -19,6 +19,7 @@ export const Preview = (props) => (props.writing.state.phase === 'asking' || pro
  */
 function Asking({ title, go, keep, writing, careful = false }) {
   const { state } = writing;
+  const [typed, setTyped] = useState('');
   const { effects, past } = state;
   const many = effects !== undefined && (past || effects.derived > MANY);
   const sure = effects !== undefined && (!many || typed.replace(/[\s,.]/g, '') === String(effects.derived));
@@ -31,7 +32,7 @@ function Asking({ title, go, keep, writing, careful = false }) {
     <form class="preview" onSubmit=${submit}>
       ${effects && html`<${EffectsOf} effects=${effects} />`}
       ${many && html`<p>${past ? 'These are more than the fanout.limit of the model' : 'These are many changes'}: type their number if they are meant.</p>
-        <p><label>Number of changes <input data-focus autocomplete="off" inputmode="numeric" size="12" value=${typed} onInput=${(/** @type {any} */ event) => setTyped({ effects, text: event.target.value })} /></label></p>`}
+        <p><label>Number of changes <input data-focus autocomplete="off" inputmode="numeric" size="12" value=${typed} onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label></p>`}
       <${WriteProblem} state=${state} />
       <p class="actions">${effects && html`<button type="submit" class="main" data-focus=${!careful && !many ? '' : undefined} disabled=${!sure} aria-disabled=${busy ? 'true' : undefined}>${go}</button>`}
         <button type="button" data-focus=${careful && !many ? '' : undefined} aria-disabled=${busy ? 'true' : undefined} onClick=${busy ? undefined : writing.stop}>${keep}</button>
