@@ -35,21 +35,22 @@ export function DocumentPage({ place }) {
   const lineage = useLoad(async (signal) => (doc && now ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
   const { rows, changed } = useFollowed(parts, now ? doc?.position ?? '' : '', busy, again);
   return html`<${PastBanner} place=${place} position=${doc?.position ?? ''} />
-    <${PastProblem} place=${place} problem=${problem} again=${again} />
-    <div class="facts"><p class="quiet">${doc && html`Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />${now && html`, seen at <code>${doc.position}</code>`}. `}
-      <a href=${placeHref([...parts, '_history'])}>History</a> <a href=${placeHref([parts[0]], { at })}>All of <${Visible} text=${parts[0]} max=${200} /></a></p>
-      ${doc && now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} />`}</div>
-    ${doc && html`<div class="beside"><div>
+    <${PastProblem} place=${place} problem=${problem} again=${again}>${problem?.status === 404 && html`<p>See the <a href=${placeHref([parts[0]], { at })}>collection</a>.</p>`}<//>
+    ${!doc && html`<${CopyAsCurl} asked=${asked} />`}
+    ${doc && html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />${now && html`, seen at <code>${doc.position}</code>`}.
+      ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
+      ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} />`}</div>
+    <div class="beside"><div>
       <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${now ? lineage.value : undefined} model=${model.value} changed=${changed} />
       ${now && html`<${ChangesSeen} rows=${rows} />`}
+      <${CopyAsCurl} asked=${asked} />
     </div><div>
       <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
       ${now && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
       <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
       ${now && html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />
         <${Carried} lineage=${lineage.value} />`}
-    </div></div>`}
-    <${CopyAsCurl} asked=${asked} />`;
+    </div></div>`}`;
 }
 
 /**
