@@ -6,6 +6,7 @@ import { CopyAsCurl } from '../../ui/curl.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Draft } from './draft.js';
 import { askedFor, readDocument } from './read.js';
+import './saved.js'; // it is shown at once after the save, and is loaded by then
 
 /** The longest document that a text box takes, in UTF-16 code units. */
 const LONGEST = 4 * 1024 * 1024;
