@@ -149,7 +149,8 @@ func (s *Server) table() []route {
 	}
 	rows = append(rows, s.erasures.table()...)
 	if s.opt.Console != nil {
-		rows = append(rows, route{"GET", "/_console", rightOpen, atOnce, 0, logless, s.toConsole}, route{"GET", "/_console/*", rightOpen, atOnce, 0, logless, s.console})
+		rows = append(rows, route{"GET", "/_console", rightOpen, atOnce, 0, logless, s.toConsole},
+			route{"GET", consolePath, rightOpen, atOnce, 0, logless, s.console}, route{"GET", consolePath + "*", rightOpen, atOnce, 0, logless, s.console})
 	}
 	if s.opt.Metrics != nil {
 		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, logless, buffered(s.opt.Metrics)})

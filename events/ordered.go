@@ -100,7 +100,7 @@ func (o *orderedBatches) append(ctx context.Context, msgs []*nats.Msg, writes []
 			case fanfold.CodeOf(err) == fanfold.Unavailable:
 				return 0, false, err
 			case first == 0 && err == nil:
-				err = fanfold.Errorf(fanfold.Unavailable, "the log's server was started again, and has not stored the write; nothing was written, try again")
+				err = fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the log's server was started again, and has not stored the write; nothing was written, try again")
 			}
 			return first, true, err
 		}

@@ -308,28 +308,33 @@ func (e *erasing) run(ctx context.Context) error {
 		if err := e.n.mayErase(ctx); err != nil {
 			return err
 		}
-		if err := e.removeLiving(ctx); err != nil {
-			return err
-		}
-		collected, err := e.collectAll(ctx)
-		if errors.Is(err, fanfold.ErrRestarting) { // without what an earlier request has erased
-			continue
-		}
-		if err == nil {
-			err = e.n.eraseStep(StepCollected)
-		}
-		if err != nil {
-			return err
-		}
-		switch err := e.list(ctx, collected); fanfold.CodeOf(err) {
-		case "":
+		err := e.once(ctx)
+		switch {
+		case err == nil:
 			return nil
-		case fanfold.Stale: // a document was written meanwhile, or another erasure was faster
+		case fanfold.CodeOf(err) == fanfold.Stale: // a document was written meanwhile, or another erasure was faster
+		case errors.Is(err, fanfold.ErrRestarting): // the server, without what is erased already, perhaps of this request
 		default:
 			return err
 		}
 	}
 	return fanfold.Errorf(fanfold.Conflict, "the documents are written too often to be erased: try again")
+}
+
+// once takes away what lives, and lists the messages of what is not listed. Errors are Stale where a document was written meanwhile, and
+// fanfold.ErrRestarting: it is to be tried again then.
+func (e *erasing) once(ctx context.Context) error {
+	if err := e.removeLiving(ctx); err != nil {
+		return err
+	}
+	collected, err := e.collectAll(ctx)
+	if err == nil {
+		err = e.n.eraseStep(StepCollected)
+	}
+	if err != nil {
+		return err
+	}
+	return e.list(ctx, collected)
 }
 
 // collectAll reads the log for the messages to list of the documents of which none is listed yet.

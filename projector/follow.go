@@ -86,7 +86,7 @@ func (f *follower) stop() {
 
 // next waits for an event and returns it with what else is waiting, up to event last, as one batch. The batch goes
 // past last, and past the sizes of opt, where it would otherwise cut what the log stored at once: see atomicEnd.
-// The error is the reader's, or ctx's.
+// The error is ctx's, or the reader's, which every later call returns again.
 func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfold.Event, error) {
 	b := &batch{opt: opt, last: last}
 	if ev := f.heldBack; ev != nil {
@@ -108,7 +108,8 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 		case d.err != nil && b.whole > 0:
 			f.deliveries <- d // for the next call; the goroutine has ended, so there is room
 			return b.events[:b.whole], nil
-		case d.err != nil:
+		case d.err != nil: // for each later call, too
+			f.deliveries <- d
 			return nil, d.err
 		}
 		f.pending = d.pending

@@ -3,6 +3,7 @@ package projector
 import (
 	"bytes"
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -79,4 +80,22 @@ func TestPlannedRestarts(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestFollowerFailsAgain: whoever asks a follower again after its reader has ended hears of it, too. Two parts of a node ask one.
+func TestFollowerFailsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := follow(t.Context(), restartingLog{runs: time.Millisecond}, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		for try := range 3 {
+			if _, err := f.next(ctx, Options{}, 1); !errors.Is(err, fanfold.ErrRestarting) {
+				t.Errorf("try %d: %v", try, err)
+			}
+		}
+	})
 }

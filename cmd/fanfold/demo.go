@@ -74,7 +74,8 @@ func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err e
 	defer stop()
 	err = n.Run(running, func(running context.Context) error {
 		t := newTour(baseURL(n.Addr()), out)
-		t.say("Fanfold demo: a bookshop at %s, %s. Its console: %s/_console/", t.server.server, place, t.server.server)
+		t.say("Fanfold demo: a bookshop at %s, %s.", t.server.server, place)
+		t.say("Its console, for a browser: %s/_console/", t.server.server)
 		err := t.run(running)
 		switch {
 		case err == nil && once:

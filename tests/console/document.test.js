@@ -128,6 +128,7 @@ scenario('Who refers to a document is counted first, and listed on demand', { da
 scenario('Who carries something of a document is listed by rule', { data: 'origins', shared: true }, async ({ tab, page }) => {
   await tab.open('#/authors/a2', 'authors/a2');
   const carried = region(page, 'Carried by');
+  await carried.getByRole('heading', { level: 3 }).waitFor();
   assert.deepEqual(await carried.getByRole('heading', { level: 3 }).allInnerTexts().then((all) => all.map((text) => text.replace(/\s+/g, ' '))), ['books.authors[].name: 45']);
   await button(page, 'Show carriers by books.authors[].name').click();
   await page.getByRole('list', { name: 'Carriers by books.authors[].name', exact: true }).getByRole('link', { name: 'n00', exact: true }).click();
