@@ -125,7 +125,7 @@ func endless(resp *http.Response) bool {
 func (p *proxy) watch(r *http.Request, resp *http.Response) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
-		defer out.Close()
+		defer func() { _ = out.Close() }() // nothing is lost by it
 		var rows io.Reader = out
 		if resp.Header.Get("Content-Encoding") == "gzip" {
 			unpacked, err := gzip.NewReader(out)

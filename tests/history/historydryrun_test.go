@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"slices"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -146,7 +147,7 @@ func (h *history) wantExamples(reader *harness.Client, told *harness.Response, s
 			first = append(first, row.example)
 		}
 	}
-	want := append(first, others...)
+	want := slices.Concat(first, others)
 	want = want[:min(len(want), most)]
 	if got.Examples == nil || len(got.Examples)+len(want) > 0 && !reflect.DeepEqual(got.Examples, want) {
 		h.t.Fatalf("the dry run showed %s; the feed has %+v", told.Body, want)

@@ -14,11 +14,10 @@ const number = (n) => n.toLocaleString('en');
 
 /**
  * What one event did: the write, and its derived changes on demand.
- * @param {{ item: Item }} props
+ * @param {{ item: Item, derived: number, gone: number }} props derived and gone are those of the item, by which preact sees that it has changed
  */
-export function ChangeItem({ item }) {
+export function ChangeItem({ item, derived, gone }) {
   const [open, setOpen] = useState(false);
-  const { derived, gone } = item;
   // An element that is the same is not looked at again: hundreds stand here while others come.
   return useMemo(() => html`<li>
     <${What} item=${item} /> <code>${item.write?.seq ?? item.cause?.seq ?? item.seq}</code> <time class="quiet" datetime=${item.time}>${item.time}</time><${By} item=${item} />

@@ -32,7 +32,7 @@ export function ChangesPage({ place }) {
       <span class="quiet"><span role="status">${paused ? 'Paused' : words[state]}</span>${position && html` at <code>${position}</code>`}</span>
     </p>
     ${!paused && html`<${FeedState} state=${state} problem=${problem} again=${again}>${oldest && html`<p><a href=${placeHref(['_changes'], { ...query, since: oldest })}>Begin at ${oldest}</a></p>`}<//>`}
-    <ul aria-label="Changes" class="changes">${kept.items.slice(0, shown).map((item) => html`<${ChangeItem} key=${item.seq} item=${item} />`)}</ul>
+    <ul aria-label="Changes" class="changes">${kept.items.slice(0, shown).map((item) => html`<${ChangeItem} key=${item.seq} item=${item} derived=${item.derived} gone=${item.gone} />`)}</ul>
     ${kept.items.length === 0 && state !== 'ended' && html`<p class="quiet">No change has come yet.</p>`}
     ${kept.items.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + FIRST)}>Show ${FIRST} more</button></p>`}
     ${kept.gone > 0 && html`<p class="quiet">${kept.gone.toLocaleString('en')} older rows are not kept here.</p>`}
