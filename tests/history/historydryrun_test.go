@@ -1,12 +1,12 @@
 package history_test
 
 import (
-	"slices"
 	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
