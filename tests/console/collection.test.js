@@ -153,6 +153,7 @@ scenario('A query that needs an index is told which, and how to add it', { data:
   assert.equal(await page.getByRole('link', { name: 'Add it to the model', exact: true }).count(), 1);
   await plan.getByRole('link', { name: 'Add it to the model', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Model', exact: true }).waitFor();
+  await page.waitForFunction(() => document.querySelector('textarea')?.value.includes('byTitle:')); // it is merged in
   const text = await page.getByRole('textbox', { name: 'Model', exact: true }).inputValue();
   assert.match(text, /byTitle:/);
 

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -23,6 +25,7 @@ var (
 	scenario   = flag.String("scenario", "", "a regular expression of the names of scenarios to run")
 	consoleDir = flag.String("console-dir", "", "serve the console's files of this directory, and not those in the program")
 	rewrite    = flag.Bool("rewrite", false, "write the golden files anew")
+	again      = flag.Bool("again", false, "run files that fail once more, alone, and only print the names of those that pass then: for machines that others use")
 	million    = flag.Bool("million", false, "measure the list of collections with 1,000,000 documents")
 )
 
@@ -65,18 +68,40 @@ func TestConsole(t *testing.T) {
 // runScenarios runs files of scenarios, some at a time.
 func runScenarios(t *testing.T, env []string, atATime int, names []string) {
 	t.Helper()
-	if len(names) == 0 {
-		return
+	var all errgroup.Group
+	all.SetLimit(atATime)
+	failed := make([]error, len(names))
+	for i, name := range names {
+		all.Go(func() error {
+			failed[i] = runFile(t, env, name)
+			return nil
+		})
 	}
-	args := []string{"--test", "--test-reporter=spec", fmt.Sprint("--test-concurrency=", atATime)}
+	_ = all.Wait() // each has its error
+	for i, name := range names {
+		if failed[i] != nil && *again {
+			if failed[i] = runFile(t, env, name); failed[i] == nil {
+				t.Logf("FLAKY: %s failed, and passed alone", name)
+			}
+		}
+		if failed[i] != nil {
+			t.Errorf("scenarios of %s failed: %v", name, failed[i])
+		}
+	}
+}
+
+// runFile runs the scenarios of a file, and prints what they say.
+func runFile(t *testing.T, env []string, name string) error {
+	t.Helper()
+	args := []string{"--test", "--test-reporter=spec"}
 	if *scenario != "" {
 		args = append(args, "--test-name-pattern="+*scenario)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", append(args, names...)...)
-	cmd.Env, cmd.Stdout, cmd.Stderr = env, os.Stdout, os.Stderr
-	if err := cmd.Run(); err != nil {
-		t.Errorf("scenarios failed: %v", err)
-	}
+	cmd := exec.CommandContext(t.Context(), "node", append(args, name)...)
+	cmd.Env = env
+	out, err := cmd.CombinedOutput()
+	fmt.Printf("%s\n%s", name, out)
+	return err
 }
 
 // startBrowser starts the browser that all scenarios share, until the test ends, and returns where it is driven.
