@@ -121,7 +121,7 @@ console:
 	@$(call install,node:nodejs npm:npm chromium:chromium)
 	npm ci --prefix tests/console --no-audit --no-fund
 	cd tests/console && npx tsc -p . && npx tsc -p tsconfig.static.json
-	go test -tags=console -timeout=15m -count=1 -run='^TestConsole$$' -v ./tests/console $(if $(findstring retest,$(GOTEST)),-again)
+	go test -tags=console -timeout=25m -count=1 -run='^TestConsole$$' -v ./tests/console $(if $(findstring retest,$(GOTEST)),-again)
 
 # Fetches what the console has of others, as console/vendor.json names it, and checks its integrity.
 vendor:

@@ -77,10 +77,10 @@ scenario('A tab has one feed, none while it is hidden, and loses nothing', { dat
   const ended = page.waitForEvent('requestfailed', (r) => r === first);
   await tab.hide(true);
   await ended;
-  const before = tab.requests.length;
+  const before = feeds(tab).length;
   await store.merge('authors', 'samuel-clemens', '{"lastName":"Langhorne"}');
   await store.merge('authors', 'samuel-clemens', '{"lastName":"Clemens"}');
-  assert.equal(tab.requests.length, before);
+  assert.equal(feeds(tab).length, before);
   await tab.hide(false);
   await lines(page, 3);
   assert.deepEqual((await said(page)).map((line) => line.split(', by')[0]), [
@@ -98,7 +98,6 @@ scenario('A node that is killed under an open document is told in a line, and th
   await store.stop();
   const line = page.getByRole('status').filter({ hasText: /The feed was cut.* It goes on by itself\./ });
   await line.waitFor();
-  assert.equal(await page.getByRole('alert').count(), 0);
   await store.start();
   await store.merge('authors', 'samuel-clemens', '{"lastName":"Clemens"}');
   await lines(page, 2);
