@@ -61,19 +61,27 @@ func TestCompactCommandJSON(t *testing.T) {
 	}
 }
 
+// startCommand runs a command until it ends or is interrupted, at the latest at the test's end. Its exit code comes on ended, and only then
+// out may be read.
+func startCommand(t *testing.T, args ...string) (ended <-chan int, interrupt context.CancelFunc, out *bytes.Buffer) {
+	t.Helper()
+	ctx, interrupt := context.WithCancel(t.Context())
+	t.Cleanup(interrupt)
+	out = &bytes.Buffer{}
+	root := command()
+	root.SetOut(out)
+	root.SetErr(out)
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, root, args) }()
+	return code, interrupt, out
+}
+
 // TestCompactCommandInterrupted: a command that is interrupted while the log waits to be purged says that the server goes on.
 func TestCompactCommandInterrupted(t *testing.T) {
 	s := openPurging(t, time.Hour)
 	s.Put("books", "b1", `{"n":1}`)
 	s.Put("books", "b1", `{"n":2}`)
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	var errs bytes.Buffer
-	root := command()
-	root.SetOut(&errs)
-	root.SetErr(&errs)
-	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, root, []string{"compact", "--before", "1", "--yes", "--server", s.URL}) }()
+	ended, interrupt, errs := startCommand(t, "compact", "--before", "1", "--yes", "--server", s.URL)
 	for s.Node.Compaction() == nil || s.Node.Compaction().Phase != "purging" {
 		select {
 		case code := <-ended:

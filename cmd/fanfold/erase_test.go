@@ -1,8 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -124,14 +122,7 @@ func TestEraseCommandInterrupted(t *testing.T) {
 	}})
 	t.Cleanup(func() { end.Do(func() { close(release) }); s.Close() })
 	s.Put("books", "b1", `{"n":1}`)
-	ctx, interrupt := context.WithCancel(t.Context())
-	defer interrupt()
-	var out bytes.Buffer
-	root := command()
-	root.SetOut(&out)
-	root.SetErr(&out)
-	ended := make(chan int, 1)
-	go func() { ended <- run(ctx, root, []string{"erase", "books", "b1", "--yes", "--server", s.URL}) }()
+	ended, interrupt, out := startCommand(t, "erase", "books", "b1", "--yes", "--server", s.URL)
 	select {
 	case <-held:
 	case code := <-ended:

@@ -4,14 +4,14 @@
  * Returns a number with its thousands apart. One that JavaScript would round is a text, and stays as it is.
  * @param {number | string} n
  */
-export const count = (n) => (typeof n === 'number' ? n.toLocaleString('en') : n);
+export const number = (n) => (typeof n === 'number' ? n.toLocaleString('en') : n);
 
 /**
  * Returns a number with what is counted.
  * @param {number | string} n
  * @param {string} what one of it
  */
-export const counted = (n, what) => `${count(n)} ${what}${n === 1 ? '' : 's'}`;
+export const counted = (n, what) => `${number(n)} ${what}${n === 1 ? '' : 's'}`;
 
 /**
  * Returns how long something takes.
@@ -24,7 +24,7 @@ export function duration(seconds) {
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
   if (s < 86_400) return `${Math.floor(s / 3600)} h ${Math.floor(s / 60) % 60} min`;
-  return `${count(Math.floor(s / 86_400))} d ${Math.floor(s / 3600) % 24} h`;
+  return `${number(Math.floor(s / 86_400))} d ${Math.floor(s / 3600) % 24} h`;
 }
 
 /**

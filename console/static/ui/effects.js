@@ -1,13 +1,11 @@
 import { html } from '../lib/html.js';
 import { placeHref } from '../lib/place.js';
+import { number } from './amounts.js';
 import { Patch } from './patch.js';
 import { Visible } from './text.js';
 
 /** How many documents are named. */
 const NAMED = 20;
-
-/** @param {number} n */
-export const number = (n) => n.toLocaleString('en');
 
 /**
  * Says how many derived changes there are, and where.

@@ -1,5 +1,5 @@
 import { html, useRef } from '../lib/html.js';
-import { count, duration } from './amounts.js';
+import { duration, number } from './amounts.js';
 
 /**
  * How far something is, as a bar and in words.
@@ -8,7 +8,7 @@ import { count, duration } from './amounts.js';
  */
 export function Progress({ label, done, total, unit = '', left, children }) {
   const share = total > 0 ? Math.min(1, done / total) : undefined;
-  const many = total > 0 ? `${Math.floor((share ?? 0) * 100)}%: ${count(done)} of ${count(total)}` : done > 0 ? `${count(done)}` : '';
+  const many = total > 0 ? `${Math.floor((share ?? 0) * 100)}%: ${number(done)} of ${number(total)}` : done > 0 ? `${number(done)}` : '';
   const words = [many && [many, unit].filter(Boolean).join(' '), left === undefined ? 'time left not known yet' : `about ${duration(left)} left`].filter(Boolean).join(', ');
   return html`<div class="progress"><progress aria-label=${label} max="1" value=${share} /><span>${words}${children}</span></div>`;
 }

@@ -1,4 +1,5 @@
 import { html, useMemo, useState } from '../../lib/html.js';
+import { number } from '../../ui/amounts.js';
 import { DocumentLink } from '../../ui/link.js';
 import { Patch } from '../../ui/patch.js';
 import { Visible } from '../../ui/text.js';
@@ -8,9 +9,6 @@ import { byRule } from './kept.js';
 
 /** How many documents of a rule are shown at first. */
 const FIRST = 50;
-
-/** @param {number} n */
-const number = (n) => n.toLocaleString('en');
 
 /**
  * What one event did: the write, and its derived changes on demand.

@@ -1,5 +1,6 @@
 import { html, useEffect, useRef } from '../../lib/html.js';
 import { placeHref } from '../../lib/place.js';
+import { number } from '../../ui/amounts.js';
 import { DocumentLink } from '../../ui/link.js';
 import { MoreList } from '../../ui/morelist.js';
 import { Visible } from '../../ui/text.js';
@@ -44,13 +45,11 @@ const textOfRule = (rule) => Object.entries(rule).map(([name, of]) => `${name}: 
 function Sources({ value }) {
   if (value.hidden) return 'You may not read the collection that it comes from.';
   const list = value.sources ?? [];
-  if (list.length === 0) return Number(value.documents) > 0 ? `${count(value.documents)} documents` : 'no document';
+  if (list.length === 0) return Number(value.documents) > 0 ? `${number(Number(value.documents))} documents` : 'no document';
   return html`<${MoreList} ids label="Sources" items=${list} item=${(/** @type {any} */ s) => html`<${DocumentLink} collection=${s.collection} id=${s.id} />${s.rev === undefined && html` <span class="quiet">is gone</span>`}`} />
-    ${Number(value.documents) > list.length && html`<p class="quiet">The first ${list.length} of ${count(value.documents)} documents.</p>`}`;
+    ${Number(value.documents) > list.length && html`<p class="quiet">The first ${list.length} of ${number(Number(value.documents))} documents.</p>`}`;
 }
 
-/** @param {number | string} n */
-const count = (n) => Number(n).toLocaleString('en');
 
 /** @param {{ event: any, parts: string[] }} props */
 function Event({ event, parts }) {

@@ -1,15 +1,13 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { follow } from '../../lib/feed.js';
 import { useHidden } from '../../lib/hidden.js';
+import { number } from '../../ui/amounts.js';
 import { FeedState } from '../../ui/feedstate.js';
 import { Visible } from '../../ui/text.js';
 import { Arriving } from './arriving.js';
 
 /** How often the region shows what has come, in milliseconds. */
 const DRAW = 50;
-
-/** @param {number} n */
-const number = (n) => n.toLocaleString('en');
 
 /**
  * The derived changes of a save as they come on the feed, by rule and collection.

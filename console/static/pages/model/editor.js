@@ -1,7 +1,7 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { guard } from '../../lib/leave.js';
 import { placeHref, replacePlace } from '../../lib/place.js';
-import { number } from '../../ui/effects.js';
+import { number } from '../../ui/amounts.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Visible } from '../../ui/text.js';
 import { useBase } from './base.js';

@@ -1,6 +1,7 @@
 import { html } from '../../lib/html.js';
 import { placeHref } from '../../lib/place.js';
 import { visible } from '../../lib/visible.js';
+import { counted } from '../../ui/amounts.js';
 import { short, Warning } from './graphedge.js';
 
 /**
@@ -8,7 +9,7 @@ import { short, Warning } from './graphedge.js';
  * @param {{ node: import('./drawn.js').DrawnNode, place: { x: number, y: number, width: number, height: number }, chosen: boolean }} props
  */
 export function GraphNode({ node: { name, documents, failing }, place: { x, y, width, height }, chosen }) {
-  const count = documents.toLocaleString('en') + (documents === 1 ? ' document' : ' documents');
+  const count = counted(documents, 'document');
   const told = `${name}, ${count}` + (failing > 0 ? `, ${failing} failing` : '');
   return html`<a href=${placeHref([name])} aria-label=${visible(told)} class=${'node' + (failing > 0 ? ' failing' : '') + (chosen ? ' chosen' : '')}>
     <rect x=${x - width / 2} y=${y - height / 2} width=${width} height=${height} rx="7" />

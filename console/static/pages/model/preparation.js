@@ -1,7 +1,7 @@
 import { html, useRef, useState } from '../../lib/html.js';
 import { request } from '../../lib/http.js';
 import { asProblem } from '../../lib/load.js';
-import { number } from '../../ui/effects.js';
+import { number } from '../../ui/amounts.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Visible } from '../../ui/text.js';
 

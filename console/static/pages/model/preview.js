@@ -1,5 +1,5 @@
 import { html } from '../../lib/html.js';
-import { number } from '../../ui/effects.js';
+import { number } from '../../ui/amounts.js';
 import { Visible } from '../../ui/text.js';
 import { Differences } from './differences.js';
 import { PreviewedIndexes } from './indexes.js';

@@ -1,5 +1,5 @@
 import { html } from '../../lib/html.js';
-import { number } from '../../ui/effects.js';
+import { number } from '../../ui/amounts.js';
 import { Visible } from '../../ui/text.js';
 import { Apart } from './apart.js';
 

@@ -1,6 +1,6 @@
 import { html } from '../../lib/html.js';
 import { placeHref } from '../../lib/place.js';
-import { number } from '../../ui/effects.js';
+import { number } from '../../ui/amounts.js';
 import { Visible } from '../../ui/text.js';
 
 /**

@@ -1,5 +1,5 @@
 import { html, useState } from '../../lib/html.js';
-import { number } from '../../ui/effects.js';
+import { number } from '../../ui/amounts.js';
 import { DocumentLink } from '../../ui/link.js';
 import { Visible } from '../../ui/text.js';
 import { isFailing } from './declared.js';

@@ -2,7 +2,7 @@ import { html, useRef, useState } from '../../lib/html.js';
 import { placeHref } from '../../lib/place.js';
 import { key } from '../../lib/key.js';
 import { usePolled } from '../../lib/poll.js';
-import { count } from '../../ui/amounts.js';
+import { number } from '../../ui/amounts.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Section } from '../../ui/section.js';
 import { Table } from '../../ui/table.js';
@@ -41,10 +41,10 @@ export function Groups({ admin }) {
 function Row({ of: { name, group, parked, problem }, admin, deeds }) {
   const head = html`<th scope="row"><a href=${placeHref(['_groups', name])}><${Visible} text=${name} max=${200} /></a></th>`;
   if (!group) return html`<tr>${head}<td colspan="4">${problem && html`<${Visible} text=${problem.title + ': ' + problem.detail} max=${500} />`}</td></tr>`;
-  return html`<tr>${head}<td class="number">${count(group.partitions.length)}</td><td class="whole"><${Owners} group=${group} /></td>
+  return html`<tr>${head}<td class="number">${number(group.partitions.length)}</td><td class="whole"><${Owners} group=${group} /></td>
     <td class="lag"><${LagText} of=${groupLag(group, group)} /></td>
     <td class="wide">${parked.length === 0 ? 'none' : html`<ul class="batches" aria-label="Parked batches">${parked.slice(0, SHOWN).map((batch) => html`<li key=${batch.id}><${Batch} group=${group} batch=${batch} admin=${admin} deeds=${deeds} /></li>`)}</ul>
-      ${parked.length > SHOWN && html`<a href=${placeHref(['_groups', name])}>${count(parked.length - SHOWN)} more</a>`}`}</td></tr>`;
+      ${parked.length > SHOWN && html`<a href=${placeHref(['_groups', name])}>${number(parked.length - SHOWN)} more</a>`}`}</td></tr>`;
 }
 
 /** How many owners are named. */

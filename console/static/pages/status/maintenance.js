@@ -3,7 +3,7 @@ import { request } from '../../lib/http.js';
 import { asProblem } from '../../lib/load.js';
 import { plain } from '../../json/value.js';
 import { scan } from '../../json/scan.js';
-import { count, size } from '../../ui/amounts.js';
+import { number, size } from '../../ui/amounts.js';
 import { Confirm } from '../../ui/confirm.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Section } from '../../ui/section.js';
@@ -37,7 +37,7 @@ export function Maintenance({ status, refresh }) {
     try {
       const answer = plain(scan((await request(COMMANDS[name](other))).text));
       if (name === 'Verify') return setWork(answer.id);
-      setSaid(name === 'Snapshot' ? `Snapshot: ${size(answer.bytes)}, up to event ${count(answer.seq)}` : 'Replay: has begun');
+      setSaid(name === 'Snapshot' ? `Snapshot: ${size(answer.bytes)}, up to event ${number(answer.seq)}` : 'Replay: has begun');
       refresh();
     } catch (error) {
       setSaid('');
@@ -83,6 +83,6 @@ const Choice = ({ of, first, second, chosen, onChoose }) => html`<fieldset><lege
 function Checked({ check, running }) {
   if (!check || running) return null;
   const { rows, different, first, tables } = check;
-  return html`<p>The replay compared ${count(rows)} rows: ${different === 0 ? 'none differs.' : html`<strong>${count(different)} differ</strong>${tables && ` (${Object.entries(tables).map(([name, n]) => `${name}: ${count(n)}`).join(', ')})`}.
+  return html`<p>The replay compared ${number(rows)} rows: ${different === 0 ? 'none differs.' : html`<strong>${number(different)} differ</strong>${tables && ` (${Object.entries(tables).map(([name, n]) => `${name}: ${number(n)}`).join(', ')})`}.
     ${first && html` The first is ${first.kind}: ${first.table} <code>${first.key}</code>.`} “Replay” mends it.`}</p>`;
 }

@@ -1,5 +1,5 @@
 import { html } from '../../lib/html.js';
-import { count, duration } from '../../ui/amounts.js';
+import { duration, number } from '../../ui/amounts.js';
 import { Section } from '../../ui/section.js';
 import { Table } from '../../ui/table.js';
 import { Visible } from '../../ui/text.js';
@@ -14,7 +14,7 @@ export const Nodes = ({ status }) => html`<${Section} title="Nodes"><${Table} la
     <th scope="row"><${Visible} text=${node.address || node.id || 'this node'} max=${200} />${node.address && node.id && html` <code class="quiet"><${Visible} text=${node.id} max=${60} /></code>`}${node.self && status.nodes.length > 1 && html` <span class="quiet">the one asked</span>`}</th>
     <td>${stateOf(node)}</td>
     <td class="lag"><${LagText} of=${nodeLag(node, status)} /></td>
-    <td class="number">${count(node.applied)}</td>
+    <td class="number">${number(node.applied)}</td>
     <td>${node.folds[0] === node.folds[1] ? node.folds[0] : `${node.folds[0]} to ${node.folds[1]}`}</td>
     <td><${Visible} text=${node.version} max=${60} /></td></tr>`)}<//><//>`;
 

@@ -1,5 +1,5 @@
 import { html, useState } from '../../lib/html.js';
-import { count } from '../../ui/amounts.js';
+import { number } from '../../ui/amounts.js';
 import { Section } from '../../ui/section.js';
 import { Table } from '../../ui/table.js';
 import { Visible } from '../../ui/text.js';
@@ -20,9 +20,9 @@ export function Partitions({ group }) {
     ${shown.map((/** @type {any} */ one) => html`<tr key=${one.partition}><td class="number">${one.partition}</td>
       <td>${one.owner === undefined ? 'nobody' : html`<${Visible} text=${one.owner} max=${128} />`}${one.expires && html` <div class="quiet">until <${Time} text=${one.expires} /></div>`}</td>
       <td class="lag"><${LagText} of=${groupLag(group, one)} /></td><td><code><${Visible} text=${one.checkpoint} /></code></td>
-      <td class="number">${count(one.attempts)}</td><td class="number">${count(one.parked)}</td>
+      <td class="number">${number(one.attempts)}</td><td class="number">${number(one.parked)}</td>
       <td>${one.error && html`<${Visible} text=${one.error} max=${500} />`}${one.notBefore && html` <div class="quiet">comes again <${Time} text=${one.notBefore} /></div>`}</td></tr>`)}<//>
-    ${group.partitions.length > shown.length && html`<button type="button" onClick=${() => setAll(true)}>Show all ${count(group.partitions.length)} partitions</button>`}<//>`;
+    ${group.partitions.length > shown.length && html`<button type="button" onClick=${() => setAll(true)}>Show all ${number(group.partitions.length)} partitions</button>`}<//>`;
 }
 
 /**

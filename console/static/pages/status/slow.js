@@ -1,6 +1,6 @@
 import { html } from '../../lib/html.js';
 import { placeHref } from '../../lib/place.js';
-import { count, duration } from '../../ui/amounts.js';
+import { duration, number } from '../../ui/amounts.js';
 import { Section } from '../../ui/section.js';
 import { Suggestion } from '../../ui/suggestion.js';
 import { Table } from '../../ui/table.js';
@@ -21,7 +21,7 @@ export function Slow({ status, all, onAll }) {
     <${Table} label="Slow queries" head=${['Query', ['Times'], ['Looked at'], ['Gave'], ['Each took'], 'Index']}>
       ${shown.map((one) => html`<tr key=${keyOf(one)}><td class="wide"><a href=${placeHref([one.collection])}><${Visible} text=${one.collection} max=${100} /></a>
           ${part('filter', one.filter)}${part('sort', one.sort)}${part('group', one.group)}</td>
-        <td class="number">${count(one.queries)}</td><td class="number">${count(one.documents)}</td><td class="number">${count(one.given)}</td><td class="number">${duration(one.seconds / one.queries)}</td>
+        <td class="number">${number(one.queries)}</td><td class="number">${number(one.documents)}</td><td class="number">${number(one.given)}</td><td class="number">${duration(one.seconds / one.queries)}</td>
         <td class="lag">${one.index === null ? 'none: all documents' : html`<code><${Visible} text=${one.index} max=${100} /></code>`}
           ${one.suggest && html`<details><summary>An index that serves it</summary><${Suggestion} suggest=${one.suggest} /></details>`}</td></tr>`)}<//>
     ${queries.length > shown.length && html`<button type="button" onClick=${onAll}>Show all ${queries.length} queries</button>`}`}<//>`;

@@ -1,7 +1,7 @@
 import { html, useEffect } from '../../lib/html.js';
 import { ask, Problem } from '../../lib/http.js';
 import { usePolled } from '../../lib/poll.js';
-import { count, counted } from '../../ui/amounts.js';
+import { counted, number } from '../../ui/amounts.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Time } from '../../ui/time.js';
 import { LogReport } from './logreport.js';
@@ -46,7 +46,7 @@ function Outcome({ of }) {
 /** @param {any} work */
 function sentence(work) {
   const what = work.kind === 'verify' ? 'Verification' : 'Verification of the log';
-  if (!work.ended) return `${what}: ${work.phase}${work.total > 0 ? `, ${count(work.done)} of ${count(work.total)}` : ''}`;
+  if (!work.ended) return `${what}: ${work.phase}${work.total > 0 ? `, ${number(work.done)} of ${number(work.total)}` : ''}`;
   if (work.status >= 400) return `${what}: failed`;
   if (work.kind === 'verify-log') return `${what}: ${work.summary.damaged ? 'it is damaged' : 'it is whole'}`;
   const { documents, wrong } = work.summary;

@@ -1,5 +1,5 @@
 import { html } from '../../lib/html.js';
-import { count } from '../../ui/amounts.js';
+import { number } from '../../ui/amounts.js';
 import { Visible } from '../../ui/text.js';
 
 /**
@@ -9,7 +9,7 @@ import { Visible } from '../../ui/text.js';
 export function Warnings({ status }) {
   const { stopped, logError } = status;
   return html`${logError && html`<${Warning} title="The log cannot be used" text=${logError} />`}
-    ${stopped && html`<${Warning} title=${`Event ${count(stopped.seq)} cannot be folded`} text=${stopped.reason}><p>Reads show the state before it.</p><//>`}`;
+    ${stopped && html`<${Warning} title=${`Event ${number(stopped.seq)} cannot be folded`} text=${stopped.reason}><p>Reads show the state before it.</p><//>`}`;
 }
 
 /** @param {{ title: string, text: string, children?: any }} props */

@@ -1,5 +1,5 @@
 import { html, useState } from '../../lib/html.js';
-import { count } from '../../ui/amounts.js';
+import { number } from '../../ui/amounts.js';
 import { NamedDocument } from '../../ui/link.js';
 import { Table } from '../../ui/table.js';
 import { Visible } from '../../ui/text.js';
@@ -21,7 +21,7 @@ export function Wrong({ wrong, more }) {
   return html`<${Table} label="Wrong values" head=${['Document', 'Rule', 'Where', 'Expected', 'Found']}>
       ${wrong.slice(0, max).map((one, i) => html`<${Row} key=${i} one=${one} />`)}<//>
     ${wrong.length > max && html`<button type="button" onClick=${() => setMax(max + STEP)}>Show ${Math.min(STEP, wrong.length - max)} more wrong values</button>`}
-    ${more > 0 && html`<p>${count(more)} more wrong values are not listed.</p>`}`;
+    ${more > 0 && html`<p>${number(more)} more wrong values are not listed.</p>`}`;
 }
 
 /** @param {{ one: { document: string, rule?: string, detail: string } }} props */
