@@ -61,8 +61,7 @@ func TestCompactCommandJSON(t *testing.T) {
 	}
 }
 
-// startCommand runs a command until it ends or is interrupted, at the latest at the test's end. Its exit code comes on ended, and only then
-// out may be read.
+// startCommand runs a command, which the test's end interrupts at the latest. The exit code comes on ended. Then out may be read.
 func startCommand(t *testing.T, args ...string) (ended <-chan int, interrupt context.CancelFunc, out *bytes.Buffer) {
 	t.Helper()
 	ctx, interrupt := context.WithCancel(t.Context())
