@@ -96,7 +96,7 @@ func TestReadsByDerivedIDs(t *testing.T) {
 	if got := harness.Body(s, "/v1/customers/c/comments?page=1"); !strings.Contains(got, `"comments":[]`) {
 		t.Errorf("the page that they left is %s", got)
 	}
-	if got := harness.Body(s, "/v1/comments/1/_lineage"); !strings.Contains(got, `{"path":"/customerName","rule":"comments.customerName","sources":[{"collection":"customers","id":"d"`) {
+	if got := harness.Body(s, "/v1/comments/1/_lineage"); !strings.Contains(got, `{"path":"/customerName","rule":"comments.customerName","kind":"copy","sources":[{"collection":"customers","id":"d"`) {
 		t.Errorf("the lineage of a comment is %s", got)
 	}
 	if got := harness.Body(s, "/v1/comments/1/_lineage"); !strings.Contains(got, `{"rule":"customers.comments","documents":1,"first":["d"]}`) {

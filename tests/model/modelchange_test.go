@@ -112,7 +112,7 @@ func TestPoliciesThatHoldDeletes(t *testing.T) {
 	s.Want(http.StatusConflict, "DELETE", "/v1/as/1", "")
 	for _, policy := range []string{"cascade", "unlink"} {
 		r := s.Want(http.StatusConflict, "PUT", "/v1/_model", model(", strict: true, onDelete: "+policy), "Content-Type", harness.YAMLType)
-		if !strings.Contains(string(r.Body), `{"path":"collections.bs.relations.a.onDelete","detail":"changed: `+policy+`, was clear"}`) {
+		if !strings.Contains(string(r.Body), `{"path":"collections.bs.relations.a.onDelete","detail":"changed: `+policy+`, was clear","line":1,"column":75}`) {
 			t.Errorf("%s: it says %s", policy, r.Body)
 		}
 	}
