@@ -34,7 +34,7 @@ type Collecting struct {
 // Collected is what Collect has found.
 type Collected struct {
 	Erasures  []*fanfold.Erasure // for an erase event each, in order; empty where nothing is left to erase
-	Events    int64              // messages that they list
+	Events    int64              // messages that they list, compact events apart
 	Versions  int64              // events of the documents: puts, patches and deletes
 	Revisions map[fanfold.Key]fanfold.Revision
 	Last      uint64 // up to which the log was searched
@@ -70,6 +70,9 @@ func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
 	}
 	s.dropHeld()
 	s.out.Events = int64(len(s.found))
+	if err := s.listCompacts(); err != nil {
+		return nil, err
+	}
 	s.split()
 	return s.out, nil
 }
@@ -93,6 +96,8 @@ type search struct {
 	bytes int
 	first *Message // the last message with a digest, as long as its transaction goes on; nil for none
 	shown bool     // first is in found
+
+	compacts []Message // the compact events
 
 	held map[string]uint64 // the claims that documents have that live on, by subject
 }
@@ -161,6 +166,10 @@ func (s *search) look(m *Message) error {
 	if m.Headers.Get(headerTx) != "" && len(m.Headers[headerDigest]) > 0 {
 		kept := *m
 		s.first = &kept
+	}
+	if m.Subject == s.log.sub.compact() {
+		s.compacts = append(s.compacts, *m)
+		return nil
 	}
 	doc := s.bySubject[m.Subject]
 	kind, key, _ := guardOn(m.Subject)
@@ -335,6 +344,28 @@ func (s *search) dropHeld() {
 		stays[seq] = true
 	}
 	s.found = slices.DeleteFunc(s.found, func(f foundMessage) bool { return f.Claim && stays[f.Seq] })
+}
+
+// listCompacts lists the compact events with a document of which something is in the base: their digests are of its content, too, which could be
+// guessed from them where it is short. One that came while messages were looked for may have such a base.
+func (s *search) listCompacts() error {
+	i := slices.IndexFunc(s.docs, func(d *searchedDocument) bool { return d.base || s.c.From > 0 })
+	if i < 0 {
+		return nil
+	}
+	s.first = nil
+	for _, m := range s.compacts {
+		ev, err := s.decoder.decode(m)
+		if err != nil {
+			return err
+		}
+		out := *ev.Compaction
+		out.Event, out.Digest, out.Base.Sum = fanfold.Digest{}, fanfold.Digest{}, fanfold.Digest{}
+		if err := s.list(s.docs[i], &m, ev, encodeCompaction(&out)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // list lists a message with a document: a payload stands for its own, or a fence where that is nil. A message that is as what stands for it is

@@ -3,6 +3,7 @@ package events
 import (
 	"context"
 	"errors"
+	"maps"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -66,10 +67,41 @@ func (l *Log) EraseMessages(ctx context.Context, also map[string]func(seq uint64
 	if err := l.waitWhole(ctx, l.run.Load(), l.LastErased()); err != nil { // a loss of power must not take the event and leave the deletion
 		return err
 	}
+	if err := l.forgetDigest(ctx); err != nil {
+		return err
+	}
 	if e := l.opt.Embedded; e != nil && e.Sync() != SyncServer {
 		return l.rewriteFiles(ctx, also, progress)
 	}
 	return l.deleteMessages(ctx, progress)
+}
+
+// forgetDigest replaces the digest in the metadata of a restored log's stream, which is of what was erased from its base, too. The error is Unavailable.
+func (l *Log) forgetDigest(ctx context.Context) error {
+	base := l.erasures.get().base
+	if base == nil {
+		return nil
+	}
+	info, err := l.stream.Info(ctx)
+	if err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be read")
+	}
+	stored, err := baseOf(info.Config)
+	if err != nil || stored.Seq == 0 || stored.Seq > base.Seq {
+		return err
+	}
+	if stored.Digest = (fanfold.Digest{}); stored.Seq == base.Seq {
+		stored.Digest = base.Digest
+	}
+	config := info.Config
+	config.Metadata = maps.Clone(config.Metadata)
+	if config.Metadata[baseKey] = stored.String() + restoredBase; config.Metadata[baseKey] == info.Config.Metadata[baseKey] {
+		return nil
+	}
+	if _, err := l.js.UpdateStream(ctx, config); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be changed: %v", err)
+	}
+	return nil
 }
 
 // deleteMessages has the server delete what the erasures in force list, one message after the other. Each is overwritten.

@@ -104,7 +104,26 @@ func (l *Log) askBaseLocked(ctx context.Context, get func(ctx context.Context, s
 	if err := l.askErasures(ctx); err != nil {
 		return err
 	}
+	if err := l.noteListed(m.Sequence()); err != nil {
+		return err
+	}
 	l.horizon.asked = began
+	return nil
+}
+
+// noteListed takes note of what stands for the last compact event, where an erasure lists one after a sequence: its message is gone. The error is Invalid.
+func (l *Log) noteListed(after uint64) error {
+	t := l.erasures.get()
+	seq := t.latestOn(l.sub.compact())
+	if seq <= max(after, l.horizon.known.Load().seq) {
+		return nil
+	}
+	s, _ := t.find(seq, ^uint64(0))
+	var ev fanfold.Event
+	if err := Decode(s.Payload, &ev); err != nil || ev.Compaction == nil {
+		return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is erased, and what stands for it cannot be read", seq)
+	}
+	l.noteCompaction(ev.Compaction, seq)
 	return nil
 }
 
@@ -263,7 +282,7 @@ func conditionsOf(msgs []*nats.Msg, writes []fanfold.Write) []condition {
 }
 
 // mayBeGone tells whether a condition names a revision whose message may have been purged, so that the server may have none on the subject.
-// The last message on the subject of compact events never goes. The error is that of a condition that was read from a state before the
+// The last message on the subject of compact events is not purged. The error is that of a condition that was read from a state before the
 // horizon: another message may have been purged since.
 func (l *Log) mayBeGone(c condition) (bool, error) {
 	base := l.Base()

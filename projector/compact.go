@@ -121,7 +121,7 @@ func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
 	}
 	c.p.replay.compacts(reports.PhaseWriting, 0, 0)
 	return h, writeFile(c.File, func(w io.Writer) error {
-		h, err = r.db.WriteBase(ctx, w)
+		h, err = r.db.WriteSaltedBase(ctx, w)
 		return err
 	})
 }

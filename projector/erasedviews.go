@@ -173,6 +173,6 @@ func (p *Projector) WriteErasedBase(ctx context.Context, erasure uint64, w io.Wr
 	if err := r.load(ctx, base); err != nil {
 		return h, false, err
 	}
-	h, err = r.db.WriteBase(ctx, w)
+	h, err = r.db.WriteSaltedBase(ctx, w)
 	return h, true, err
 }

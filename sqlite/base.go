@@ -53,6 +53,14 @@ func newBaseTable(name, columns string, key int, where string) baseTable {
 	return t
 }
 
+// WriteSaltedBase does what WriteBase does, after a salt, by which the file's digest tells nothing of what is in it.
+func (db *DB) WriteSaltedBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, err error) {
+	if _, err := w.Write(basefile.Salt()); err != nil {
+		return h, err
+	}
+	return db.WriteBase(ctx, w)
+}
+
 // WriteBase writes the state of a generation that Build made, without its changes, as the file of a base. It returns the horizon that the
 // file is of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. Errors are ctx's,
 // w's, and those of the read model.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,6 +51,20 @@ func readAll(from io.Reader) (rows []string, err error) {
 			return rows, err
 		}
 		rows = append(rows, fmt.Sprintf("%s %#v", r.Header.Tables[table].Name, values))
+	}
+}
+
+// TestSalt: a file with a salt before it reads as without, and is another one each time.
+func TestSalt(t *testing.T) {
+	file := twoTables(t)
+	salted := append(Salt(), file...)
+	got, err := readAll(bytes.NewReader(salted))
+	want, err2 := readAll(bytes.NewReader(file))
+	if err != nil || err2 != nil || !slices.Equal(got, want) {
+		t.Errorf("with a salt it has %q, and without %q; errors %v, %v", got, want, err, err2)
+	}
+	if bytes.Equal(salted[:len(salted)-len(file)], Salt()) {
+		t.Error("two salts are the same")
 	}
 }
 

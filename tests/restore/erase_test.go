@@ -234,6 +234,7 @@ func TestRestoreWithErasures(t *testing.T) {
 		t.Run(fmt.Sprintf("compacted %v", compact), func(t *testing.T) {
 			s := withCustomers(t, compact)
 			dir := backUp(t, s)
+			digest := s.Node.Log.Base().Digest.String()
 			list := []reports.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "made-later"}, {Erasure: 95, Collection: "customers", ID: "ann"},
 				{Erasure: 99, Collection: "customers", ID: "ann", Members: []string{"/email"}}}
 			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
@@ -258,6 +259,13 @@ func TestRestoreWithErasures(t *testing.T) {
 			restored = restored.Reopen()
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
 			requireForgotten(t, data)
+			if found := filesWith(t, data, digest); compact && len(found) > 0 {
+				t.Errorf("the digest of what went before it was erased is in %s", strings.Join(found, ", "))
+			}
+			restored.CatchUp()
+			restored.Verify()
+			restored.Compact(restored.Node.Store.Applied.Seq())
+			restored = restored.Reopen()
 			restored.CatchUp()
 			restored.Verify()
 		})
