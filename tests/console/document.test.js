@@ -236,6 +236,12 @@ scenario('An object of 100,000 members opens by its first 100', { data: 'large',
   assert.ok(await region(page, 'Document').getByRole('listitem').nth(100).evaluate((element) => element === document.activeElement), 'the first new one has the focus');
 });
 
+scenario('A document of too many lines for a text box has none', { data: 'large', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/big/members?edit', 'big/members');
+  await page.getByText('has 100,003 lines, and is too long for a text box').waitFor();
+  assert.equal(await page.getByRole('textbox').count(), 0);
+});
+
 scenario('A document of 2 MiB is readable within a second, without a task over 100 ms', { data: 'large', shared: true }, async ({ tab, page }) => {
   await tab.open('#/', 'Collections');
   const { ms, longest } = await page.evaluate(async (place) => {

@@ -1,4 +1,4 @@
-import { html, useEffect, useState } from '../lib/html.js';
+import { html, useEffect, useLayoutEffect, useState } from '../lib/html.js';
 import { Problem } from '../lib/http.js';
 import { askReady } from '../lib/ready.js';
 import { ProblemAlert } from '../ui/problem.js';
@@ -12,7 +12,7 @@ const EVERY = 3000;
  */
 export function LatePage({ load, place }) {
   const [loaded, setLoaded] = useState(/** @type {{ page?: any, failed?: boolean }} */ ({}));
-  useEffect(() => {
+  useLayoutEffect(() => { // before the page is painted without it
     let ended = false;
     const take = (/** @type {{ page?: any, failed?: boolean }} */ of) => { if (!ended) setLoaded(of); };
     take({});

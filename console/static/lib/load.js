@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from './html.js';
+import { useLayoutEffect, useRef, useState } from './html.js';
 import { Problem } from './http.js';
 
 /**
@@ -22,7 +22,7 @@ export function useLoad(fn, deps) {
   const [tries, setTries] = useState(0);
   const [state, setState] = useState(/** @type {{ value?: T, problem?: Problem, busy: boolean }} */ ({ busy: true }));
   const pause = useRef(PAUSES.first);
-  useEffect(() => {
+  useLayoutEffect(() => { // an effect would ask only once the page is painted without it
     const ending = new AbortController();
     // A problem that passes stays until something else is known, or a screen reader would tell it with each try.
     setState((now) => ({ value: now.value, problem: now.problem?.passing ? now.problem : undefined, busy: true }));

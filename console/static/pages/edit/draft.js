@@ -1,4 +1,4 @@
-import { html, useEffect, useMemo, useRef, useState } from '../../lib/html.js';
+import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { guard } from '../../lib/leave.js';
 import { useWriting } from '../../lib/writing.js';
 import { indent } from '../../json/indent.js';
@@ -20,12 +20,11 @@ const NOTHING = { text: '', mistakes: /** @type {import('./mistakes.js').Mistake
 
 /**
  * A document while somebody edits it: the text box, what a save of it changes, and what to do where it changed meanwhile.
- * @param {{ collection: string, id: string, read?: Read, onSaved: (written: import('../../lib/write.js').Written) => void, children?: any }} props
- *   id is empty where the store makes it; read is what is edited, undefined for a new document; children stand beside the buttons
+ * @param {{ collection: string, id: string, read?: Read, initial?: string, onSaved: (written: import('../../lib/write.js').Written) => void, children?: any }} props
+ *   id is empty where the store makes it; read is what is edited, and initial how it stands in the text box, undefined for a new document; children stand beside the buttons
  */
-export function Draft({ collection, id, read, onSaved, children }) {
+export function Draft({ collection, id, read, initial = EMPTY, onSaved, children }) {
   const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  const initial = useMemo(() => (read ? indent(read.text) : EMPTY), []);
   const [base, setBase] = useState(read);
   const [told, setTold] = useState(NOTHING);
   const text = () => box.current?.value ?? '';
