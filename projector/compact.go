@@ -3,6 +3,7 @@ package projector
 import (
 	"bufio"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io"
 	"os"
@@ -42,7 +43,8 @@ const (
 type compaction struct {
 	Compacting
 	p       *Projector
-	erasure uint64 // as of which the base is
+	erasure uint64         // as of which the base is
+	sum     fanfold.Digest // of the base's file, once it is written
 }
 
 // BeginCompact begins to let the store begin at a horizon. The base is made by a replay, put where all nodes find it, read back, and must give
@@ -53,7 +55,7 @@ func (p *Projector) BeginCompact(asked Compacting) (run func(ctx context.Context
 	if !p.replay.beginCompaction(&reports.Compaction{Before: asked.Before, By: asked.By, Total: int64(asked.Horizon)}) {
 		return nil, errReplaying
 	}
-	c := &compaction{asked, p, p.erasure.Load()}
+	c := &compaction{Compacting: asked, p: p, erasure: p.erasure.Load()}
 	if c.Step == nil {
 		c.Step = func(string) error { return nil }
 	}
@@ -66,27 +68,13 @@ func (p *Projector) BeginCompact(asked Compacting) (run func(ctx context.Context
 
 // run does the work.
 func (c *compaction) run(ctx context.Context) error {
-	h, err := c.build(ctx)
-	if err == nil {
-		err = c.Step(StepBuilt)
-	}
-	if err != nil {
-		return err
-	}
-	file, base, err := c.store(ctx, h)
-	if err == nil {
-		err = c.Step(StepStored)
-	}
-	if err != nil {
-		return err
-	}
 	db, err := c.p.store.Build()
 	if err != nil {
 		return err
 	}
 	r := c.p.newRebuilding(db, c.erasure, c.p.store.Applied.Seq)
 	r.told = c.told
-	swapping, err := c.takeOver(ctx, r, base, file)
+	swapping, err := c.into(ctx, r)
 	if err != nil && !swapping {
 		return errors.Join(err, c.p.store.Discard(r.db))
 	}
@@ -96,13 +84,32 @@ func (c *compaction) run(ctx context.Context) error {
 	return c.Step(StepSwitched)
 }
 
+// into makes the read model that begins with the base the current one. The generation is the store's, even on an error, where swapping is true.
+func (c *compaction) into(ctx context.Context, r *rebuilding) (swapping bool, err error) {
+	h, err := c.build(ctx, r)
+	if err == nil {
+		err = c.Step(StepBuilt)
+	}
+	if err != nil {
+		return false, err
+	}
+	file, base, err := c.store(ctx, h)
+	if err == nil {
+		err = c.Step(StepStored)
+	}
+	if err != nil {
+		return false, err
+	}
+	return c.takeOver(ctx, r, base, file)
+}
+
 // told notes how many events are replayed.
 func (c *compaction) told(seq, target uint64) {
 	c.p.replay.compacts(reports.PhaseReplaying, int64(seq), int64(target))
 }
 
-// build replays the log up to the horizon and writes the base into the file.
-func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
+// build replays the log up to the horizon, and writes the base into the file. The read model next is filled with the same bytes meanwhile.
+func (c *compaction) build(ctx context.Context, next *rebuilding) (h fanfold.Horizon, err error) {
 	db, err := c.p.store.Build()
 	if err != nil {
 		return h, err
@@ -120,10 +127,37 @@ func (c *compaction) build(ctx context.Context) (h fanfold.Horizon, err error) {
 		return h, fanfold.Errorf(fanfold.Internal, "the replay to event %d ended at %d", c.Horizon, r.at)
 	}
 	c.p.replay.compacts(reports.PhaseWriting, 0, 0)
-	return h, writeFile(c.File, func(w io.Writer) error {
-		h, err = r.db.WriteSaltedBase(ctx, w)
-		return err
+	return c.write(ctx, r.db, next)
+}
+
+// write writes the base of a read model into the file, and fills another one with it.
+func (c *compaction) write(ctx context.Context, db *sqlite.DB, next *rebuilding) (h fanfold.Horizon, err error) {
+	err = db.ReadUnshared(func(s *sqlite.Snapshot) error {
+		h = fanfold.Horizon{Seq: s.Checkpoint.Seq, Digest: s.Checkpoint.Digest}
+		return nil
 	})
+	if err != nil {
+		return h, err
+	}
+	base := &Base{Horizon: h, Erasure: c.erasure}
+	written, loaded := io.Pipe()
+	sum := sha256.New()
+	both, ctx := errgroup.WithContext(ctx)
+	both.Go(func() (err error) {
+		defer func() { _ = loaded.CloseWithError(err) }() // it returns none
+		return writeFile(c.File, func(w io.Writer) error {
+			h, err = db.WriteSaltedBase(ctx, io.MultiWriter(w, loaded, sum))
+			return err
+		})
+	})
+	both.Go(func() (err error) {
+		defer func() { _ = written.CloseWithError(err) }() // it returns none; the writer ends
+		base.Open = func(context.Context) (io.ReadCloser, error) { return io.NopCloser(written), nil }
+		return next.load(ctx, base)
+	})
+	err = both.Wait()
+	c.sum = fanfold.Digest(sum.Sum(nil))
+	return h, err
 }
 
 // writeFile makes a file of what write writes. It need not be durable: the object store is, and a compaction that ends early begins anew.
@@ -188,7 +222,7 @@ func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, fi
 
 // check reads the base back, replays up to where the read model stood when that began, and returns an error that names what is different there.
 func (c *compaction) check(ctx context.Context, r *rebuilding, base *Base) (err error) {
-	frozen, err := c.load(ctx, r, base)
+	frozen, err := c.readBack(ctx, base)
 	if err != nil {
 		return err
 	}
@@ -209,18 +243,35 @@ func (c *compaction) check(ctx context.Context, r *rebuilding, base *Base) (err 
 	return c.Step(StepCompared)
 }
 
-// load reads the base back, and copies the read model meanwhile, to be compared with. The caller removes the copy.
-func (c *compaction) load(ctx context.Context, r *rebuilding, base *Base) (frozen *sqlite.Frozen, err error) {
-	base.Erasure = c.erasure
+// readBack reads the base back, whose bytes must be those that the next read model was filled with. It copies the current one meanwhile, to be compared with.
+// The caller removes the copy.
+func (c *compaction) readBack(ctx context.Context, base *Base) (frozen *sqlite.Frozen, err error) {
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { frozen, err = c.p.store.Freeze(ctx); return err })
-	both.Go(func() error { return r.load(ctx, base) })
+	both.Go(func() error { return c.compareFile(ctx, base) })
 	if err := both.Wait(); err != nil && frozen != nil {
 		return nil, errors.Join(err, frozen.Remove())
 	} else if err != nil {
 		return nil, err
 	}
 	return frozen, nil
+}
+
+// compareFile returns an error where a base that was stored has other bytes than were written.
+func (c *compaction) compareFile(ctx context.Context, base *Base) error {
+	file, err := base.Open(ctx)
+	if err != nil {
+		return err
+	}
+	sum := sha256.New()
+	_, err = io.Copy(sum, file)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fanfold.Wrap(err, fanfold.CodeOf(err), "the base up to event %d cannot be read: %s", base.Horizon.Seq, reason(err))
+	}
+	if got := fanfold.Digest(sum.Sum(nil)); got != c.sum {
+		return fanfold.Errorf(fanfold.Internal, "the base up to event %d was written with the digest %s, and is stored with %s; nothing was taken away", base.Horizon.Seq, c.sum, got)
+	}
+	return nil
 }
 
 // different says that a base does not give the read model.

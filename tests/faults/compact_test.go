@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync/atomic"
@@ -176,6 +177,38 @@ func TestCompactionIsCutAtEachStep(t *testing.T) {
 			requireCompactedOrNot(t, s, horizon, before, i >= 4)
 		})
 	}
+}
+
+// TestStoredBaseIsAnother: a base that comes back with other bytes than were written lets nothing go.
+func TestStoredBaseIsAnother(t *testing.T) {
+	dir := t.TempDir()
+	var damage atomic.Bool
+	damage.Store(true)
+	s := harness.Open(t, harness.Options{Dir: dir, Configure: func(cfg *node.Config) {
+		quickPurge(cfg)
+		cfg.CompactStep = func(step string) error {
+			if step != projector.StepBuilt || !damage.Load() {
+				return nil
+			}
+			f, err := os.OpenFile(filepath.Join(dir, "base.new"), os.O_APPEND|os.O_WRONLY, 0)
+			if err == nil {
+				_, err = f.WriteString("more")
+				err = errors.Join(err, f.Close())
+			}
+			return err
+		}
+	}})
+	defer func() { s.Close() }()
+	harness.RunScript(t, s, harness.CrashScript)
+	horizon := churn(t, s, 20)
+	before := everything(t, s)
+	s.Want(http.StatusAccepted, http.MethodPost, "/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, horizon), "Content-Type", "application/json")
+	harness.Await(t, "the compaction to fail", time.Minute, func() bool {
+		c := s.Node.Compaction()
+		return c != nil && !c.Running && strings.Contains(c.Error, "and is stored with")
+	})
+	damage.Store(false)
+	requireCompactedOrNot(t, s, horizon, before, false)
 }
 
 // requireCompactedOrNot checks a store in which a compaction was cut: whether it begins later, which it then does everywhere, and what it has.
