@@ -55,13 +55,30 @@ func (f *Feed) Farthest() (at fanfold.Position, found bool) {
 	f.answers.mu.Lock()
 	defer f.answers.mu.Unlock()
 	for st := range f.answers.streams {
-		mine := fanfold.Position(st.at.Load())
-		if sub := st.sub.Load(); sub != nil { // which may have looked at much that was not asked for
-			mine = max(mine, sub.checkedUpTo())
-		}
-		if !found || mine < at {
+		if mine := st.reached(); !found || mine < at {
 			at, found = mine, true
 		}
 	}
 	return at, found
+}
+
+// Behind returns how many endless answers have yet to come to a position, those of consumer groups included.
+func (f *Feed) Behind(at fanfold.Position) (n int64) {
+	f.answers.mu.Lock()
+	defer f.answers.mu.Unlock()
+	for st := range f.answers.streams {
+		if st.reached() < at {
+			n++
+		}
+	}
+	return n
+}
+
+// reached returns up to where the consumer has everything.
+func (st *stream) reached() fanfold.Position {
+	at := fanfold.Position(st.at.Load())
+	if sub := st.sub.Load(); sub != nil { // which may have looked at much that was not asked for
+		at = max(at, sub.checkedUpTo())
+	}
+	return at
 }

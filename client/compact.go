@@ -16,6 +16,7 @@ type CompactPlan struct {
 	Bytes    int64     // of the log, that they take, as estimated
 	Versions int64     // of documents, and rows of the feed
 	Groups   []string  // that have yet to acknowledge changes that go
+	Feeds    int64     // open ones, of the node that was asked, that have yet to get some of them
 }
 
 // CompactOptions say how Compact works.

@@ -86,6 +86,7 @@ func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*re
 	}
 	behind, err := n.groups.Behind(ctx, at)
 	plan.Groups = append(plan.Groups, behind...)
+	plan.Feeds = n.feed.Behind(at)
 	return plan, err
 }
 

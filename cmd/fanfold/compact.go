@@ -109,6 +109,9 @@ func showPlan(out io.Writer, p *client.CompactPlan, dryRun bool) {
 	for _, g := range p.Groups {
 		fmt.Fprintf(out, "the group %s has yet to acknowledge some of them\n", g)
 	}
+	if p.Feeds > 0 {
+		fmt.Fprintf(out, "%s of the node: still without some of them\n", counted(p.Feeds, "open feed"))
+	}
 	if dryRun {
 		fmt.Fprintln(out, "nothing is taken away")
 	}

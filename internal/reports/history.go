@@ -67,4 +67,5 @@ type CompactPlan struct {
 	Bytes    int64            `json:"bytes"`    // of the log that they take, as estimated
 	Versions int64            `json:"versions"` // changes of the feed, and of the histories of documents, that go
 	Groups   []string         `json:"groups"`   // consumer groups that have not acknowledged all of them
+	Feeds    int64            `json:"feeds"`    // open feeds of this node that have yet to send some of them
 }

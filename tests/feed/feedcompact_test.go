@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"net/url"
 	"strings"
 	"testing"
@@ -41,6 +42,10 @@ func TestFeedsAcrossACompaction(t *testing.T) {
 		polled <- rows
 	}()
 
+	plan := s.Want(http.StatusOK, http.MethodPost, "/v1/_compact", fmt.Sprintf(`{"before":"%d","dryRun":true}`, s.Node.Store.Applied.Seq()), "Content-Type", "application/json").Body
+	if !strings.Contains(string(plan), fmt.Sprintf(`"feeds":%d`, len(slow))) {
+		t.Errorf("%d feeds are behind, and the plan is %s", len(slow), plan)
+	}
 	oldest := s.Compact(s.Node.Store.Applied.Seq())
 	s.Put("books", "after", `{"n":7}`)
 	for query, feed := range lines {
