@@ -148,11 +148,14 @@ func (r *comparison) run(ctx context.Context, conns []*driver.Conn) error {
 		group.Go(func() (err error) {
 			defer c.EndWith(ctx)()
 			for part := range parts {
-				if err = errors.Join(err, ctx.Err()); err == nil {
+				if err = ctx.Err(); err == nil {
 					err = part(c)
 				}
+				if err != nil {
+					return err
+				}
 			}
-			return err
+			return nil
 		})
 	}
 	err = group.Wait()

@@ -66,6 +66,7 @@ export function scenario(name, wanted, run) {
       await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
       throw failure;
     }
+    for (const tab of tabs) await tab.page.unrouteAll({ behavior: 'ignoreErrors' }); // an answer on its way must fail no scenario that is over
     await context.close();
     await store.close();
   });

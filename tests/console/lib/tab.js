@@ -46,6 +46,9 @@ export class Tab {
    * @param {string} [heading] what it says
    */
   async open(place, heading) {
+    // A page that has just gone to a place by itself may be ahead of the browser, which would take that one for the one to go to.
+    const here = await this.page.evaluate(() => location.href);
+    await this.page.waitForURL((url) => url.href === here);
     await this.page.goto(`${this.store.url}/_console/${place}`);
     await this.page.getByRole('heading', { level: 1, ...(heading === undefined ? {} : { name: heading, exact: true }) }).waitFor();
   }
