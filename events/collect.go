@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -62,7 +63,11 @@ func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
 	}
 	erasure, _ := l.Erasures()
 	s.next = from
-	if err := l.messagesAs(ctx, from, s.out.Last, erasure, func(m *Message) error { return s.look(m) }); err != nil {
+	yield := yielding{log: l, began: time.Now()}
+	if err := l.messagesAs(ctx, from, s.out.Last, erasure, func(m *Message) error {
+		yield.toWrites(ctx, m.Seq)
+		return s.look(m)
+	}); err != nil {
 		return nil, err
 	}
 	if s.next != s.out.Last+1 {
