@@ -103,8 +103,15 @@ scenario('A key that ends in mid-work is asked for, and nothing typed is lost', 
   await use(mine);
   await replace(page, '1', '2');
   await store.want('DELETE', '/v1/_keys/' + mine.split('_')[1]);
+  /** @type {() => void} */
+  let answer = () => {};
+  const saved = new Promise((resolve) => { answer = () => resolve(undefined); });
+  await page.route((url) => url.pathname === '/v1/_me', async (route) => { await saved; await route.continue(); });
   await press(page, 'Save');
   await use(store.key);
+  await told(page, 'notes/d is saved');
+  answer(); // the page learns of another reader only after the save, which was that reader's
+  await page.getByRole('banner').getByText('admin key file').waitFor();
   await told(page, 'notes/d is saved');
   assert.equal((await store.bytes('notes', 'd')).toString(), '{"id":"d","a":2}');
 });

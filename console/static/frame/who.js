@@ -4,7 +4,7 @@ import { forgetKey, key } from '../lib/key.js';
 import { mayLeave } from '../lib/leave.js';
 import { followAgain } from '../lib/live.js';
 import { me, readers } from '../lib/me.js';
-import { saved } from '../lib/saved.js';
+import { forgetSavedByOthers } from '../lib/saved.js';
 import { Visible } from '../ui/text.js';
 
 /** Whom the server takes the reader for, and how to forget the key. */
@@ -20,7 +20,7 @@ export function Who() {
       last.current = come ?? before;
       me.value = come;
       if (!before || !come || before.name === come.name || !mayLeave()) return;
-      saved.value = null;
+      forgetSavedByOthers();
       readers.value++;
       followAgain(); // the connection has the rights of the key that began it
     };

@@ -1,6 +1,6 @@
 import { html } from '../lib/html.js';
 import { goTo, placeHref } from '../lib/place.js';
-import { saved } from '../lib/saved.js';
+import { tellSaved } from '../lib/saved.js';
 import { useWriting } from '../lib/writing.js';
 import { Preview, WriteProblem } from './preview.js';
 
@@ -12,7 +12,7 @@ export function EditActions({ collection, id, etag }) {
   const writing = useWriting({ always: true, onDone: (written, effects) => {
     const href = placeHref([collection]);
     const others = (effects?.writes.length ?? 1) - 1;
-    saved.value = { href, what: `${collection}/${id} is deleted${others > 0 ? `, and ${others} more written` : ''}`, written };
+    tellSaved({ href, what: `${collection}/${id} is deleted${others > 0 ? `, and ${others} more written` : ''}`, written });
     goTo(href);
   } });
   const { state } = writing;

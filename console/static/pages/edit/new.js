@@ -1,6 +1,6 @@
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { goTo, placeHref } from '../../lib/place.js';
-import { saved } from '../../lib/saved.js';
+import { tellSaved } from '../../lib/saved.js';
 import { Visible } from '../../ui/text.js';
 import { Draft } from './draft.js';
 
@@ -16,7 +16,7 @@ export function NewPage({ place }) {
   const done = (/** @type {import('../../lib/write.js').Written} */ written) => {
     const made = id === '' ? decodeURIComponent(written.location.split('/').pop() ?? '') : id;
     const href = placeHref([collection, made]);
-    saved.value = { href, what: collection + '/' + made + ' is saved', written };
+    tellSaved({ href, what: collection + '/' + made + ' is saved', written });
     goTo(href);
   };
   return html`<p>In <a href=${placeHref([collection])}><${Visible} text=${collection} /></a>.</p>

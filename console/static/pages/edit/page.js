@@ -2,7 +2,7 @@ import { html, useMemo } from '../../lib/html.js';
 import { indent } from '../../json/indent.js';
 import { useLoad } from '../../lib/load.js';
 import { goTo, placeHref } from '../../lib/place.js';
-import { saved } from '../../lib/saved.js';
+import { tellSaved } from '../../lib/saved.js';
 import { CopyAsCurl } from '../../ui/curl.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { Draft } from './draft.js';
@@ -22,7 +22,7 @@ export function EditPage({ place }) {
   const { value: read, problem, again } = useLoad((signal) => readDocument(collection, id, signal), []);
   const href = placeHref(place.parts);
   const done = (/** @type {import('../../lib/write.js').Written} */ written) => {
-    saved.value = { href, what: collection + '/' + id + ' is saved', written };
+    tellSaved({ href, what: collection + '/' + id + ' is saved', written });
     goTo(href);
   };
   const initial = useMemo(() => (read && read.text.length <= LONGEST ? indent(read.text) : undefined), [read]);

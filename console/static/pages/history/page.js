@@ -2,7 +2,7 @@ import { html } from '../../lib/html.js';
 import { request } from '../../lib/http.js';
 import { useLoad } from '../../lib/load.js';
 import { goTo, placeHref } from '../../lib/place.js';
-import { saved } from '../../lib/saved.js';
+import { tellSaved } from '../../lib/saved.js';
 import { read } from '../../json/read.js';
 import { member, textOf } from '../../json/value.js';
 import { CopyAsCurl } from '../../ui/curl.js';
@@ -25,7 +25,7 @@ export function HistoryPage({ place }) {
   const { value, problem, again } = useLoad((signal) => load([collection, id], { ...asked, signal }), [JSON.stringify(asked)]);
   const revert = useRevert([collection, id], value?.condition ?? {}, (at, written) => {
     const href = placeHref([collection, id]);
-    saved.value = { href, what: `${collection}/${id} is reverted to ${at}`, written };
+    tellSaved({ href, what: `${collection}/${id} is reverted to ${at}`, written });
     goTo(href);
   });
   const shown = problem ? undefined : value;
