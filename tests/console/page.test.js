@@ -48,7 +48,7 @@ scenario('The first page loads by few requests, and few bytes', { data: 'booksho
   await figure('all files, gzipped', kB(all), '120 kB');
   await figure('what the first page loads, gzipped', kB(bytes), '60 kB');
   await figure('its requests of assets', String(loaded.length - 1), '40');
-  assert.ok(all <= 200_000 && bytes <= 60_000, `${all} ${bytes}`);
+  assert.ok(all <= 200_000 && bytes <= 60_000 && loaded.length <= 41, `${all} ${bytes} ${loaded.length}`);
 });
 
 scenario('The console works below a path of a proxy', { data: 'bookshop', prefix: '/shop/fanfold' }, async ({ tab, page }) => {

@@ -2,7 +2,6 @@ import { html, useEffect, useRef } from '../lib/html.js';
 import { ask } from '../lib/http.js';
 import { forgetKey, key } from '../lib/key.js';
 import { mayLeave } from '../lib/leave.js';
-import { followAgain } from '../lib/live.js';
 import { me, readers } from '../lib/me.js';
 import { forgetSavedByOthers } from '../lib/saved.js';
 import { Visible } from '../ui/text.js';
@@ -22,7 +21,6 @@ export function Who() {
       if (!before || !come || before.name === come.name || !mayLeave()) return;
       forgetSavedByOthers();
       readers.value++;
-      followAgain(); // the connection has the rights of the key that began it
     };
     ask({ path: ['_me'], signal: ending.signal }).then(take, () => take(null));
     return () => ending.abort();

@@ -1,6 +1,7 @@
 // One feed a tab, over the collections that are on the page. A hidden tab has none, and goes on by position when it is seen again.
-import { signal, useEffect, useRef } from './html.js';
+import { effect, signal, useEffect, useRef } from './html.js';
 import { follow } from './feed.js';
+import { readers } from './me.js';
 import { isLater } from './position.js';
 
 /** @typedef {import('./row.js').Row} Row */
@@ -107,3 +108,4 @@ function tell(watcher, rows) {
 }
 
 document.addEventListener('visibilitychange', settle);
+effect(() => { if (readers.value > 0) followAgain(); }); // the connection has the rights of the key that began it
