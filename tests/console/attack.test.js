@@ -61,3 +61,37 @@ collections:
   await page.getByRole('alert').first().waitFor();
   assert.ok(!(await page.locator('body').innerText()).includes('of the writer'));
 });
+
+scenario('A right that ends under an open document ends what it shows', { closed: true, data: { model: `
+collections:
+  books: { access: { read: [clerk] } }
+`, documents: { books: { b1: { title: 'One' } } } } }, async ({ store, tab, page }) => {
+  await tab.open('#/books/b1');
+  const dialog = page.getByRole('dialog', { name: 'Key needed' });
+  await dialog.getByLabel('Key', { exact: true }).fill(await store.newKey('clerk'));
+  const following = page.waitForResponse((r) => r.url().includes('feed=continuous') && r.ok());
+  await dialog.getByRole('button', { name: 'Use key' }).click();
+  await page.getByRole('region', { name: 'Document', exact: true }).getByText('One').waitFor();
+  await following;
+  await store.want('PATCH', '/v1/_model', '{"collections":{"books":{"access":{"read":["boss"]}}}}', { 'Content-Type': 'application/merge-patch+json' });
+  await store.merge('books', 'b1', '{"title":"Two"}');
+  await page.getByRole('alert').first().waitFor();
+  assert.ok(!(await page.locator('body').innerText()).includes('Two'));
+});
+
+scenario('A hidden tab whose position has passed the horizon shows what is when it is seen again', { data: { documents: { notes: { n1: { n: 1 } } } } }, async ({ store, tab, page }) => {
+  const following = page.waitForResponse((r) => r.url().includes('feed=continuous') && r.ok());
+  await tab.open('#/notes/n1', 'notes/n1');
+  await following;
+  await tab.hide(true);
+  await store.merge('notes', 'n1', '{"n":2}');
+  await store.merge('notes', 'n1', '{"n":3}');
+  const { position } = (await store.get('/v1/_status')).json;
+  await store.want('POST', '/v1/_compact', JSON.stringify({ before: position }));
+  while ((await store.get('/v1/_compact')).json.phase !== 'done') await store.get('/v1/_status');
+  await store.merge('notes', 'n1', '{"n":4}');
+  await tab.hide(false);
+  await page.getByText(/no longer kept|begins/).first().waitFor();
+  await page.getByRole('button', { name: 'Try again' }).first().click();
+  await page.getByRole('region', { name: 'Document', exact: true }).getByText('4').waitFor();
+});
