@@ -64,7 +64,7 @@ func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
 	erasure, _ := l.Erasures()
 	s.next = from
 	yield := yielding{log: l, began: time.Now()}
-	if err := l.messagesAs(ctx, from, s.out.Last, erasure, func(m *Message) error {
+	if err := l.messagesAs(ctx, from, s.out.Last, erasure, false, func(m *Message) error {
 		yield.toWrites(ctx, m.Seq)
 		return s.look(m)
 	}); err != nil {
@@ -177,8 +177,11 @@ func (s *search) look(m *Message) error {
 		return nil
 	}
 	doc := s.bySubject[m.Subject]
-	kind, key, _ := guardOn(m.Subject)
-	isClaim := kind == fanfold.KindClaim && s.collections[key.Collection]
+	isClaim := false
+	if doc == nil && s.log.sub.isClaim(m.Subject) {
+		_, key, _ := guardOn(m.Subject)
+		isClaim = s.collections[key.Collection]
+	}
 	keeps := s.c.Copies != nil && bytes.Contains(m.Data, []byte(`"kept":`))
 	if doc == nil && !isClaim && !keeps {
 		return nil

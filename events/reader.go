@@ -23,6 +23,7 @@ type Reader struct {
 	Decoder
 
 	erasure uint64  // as of which the log is read
+	bare    bool    // messages have no digests
 	held    Message // a message after a gap that is being filled
 	holds   bool    // whether there is one
 
@@ -169,7 +170,11 @@ func (r *Reader) receive(ctx context.Context) (m Message, err error) {
 		return m, err
 	}
 	r.last = m.Seq
-	r.setDigest(&m)
+	if r.bare {
+		m.Time, m.badTime = timeOf(m.Time, m.Headers)
+	} else {
+		r.setDigest(&m)
+	}
 	return m, nil
 }
 

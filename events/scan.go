@@ -24,16 +24,17 @@ func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, siz
 // Messages is Scan for the whole messages. Both read as of the last erasure that is in force as they begin.
 func (l *Log) Messages(ctx context.Context, from, to uint64, fn func(m *Message) error) error {
 	_, inForce := l.Erasures()
-	return l.messagesAs(ctx, from, to, inForce, fn)
+	return l.messagesAs(ctx, from, to, inForce, true, fn)
 }
 
-// messagesAs does what Messages does as of an erasure.
-func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, fn func(m *Message) error) error {
+// messagesAs does what Messages does as of an erasure, and leaves the digests out that nobody looks at.
+func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests bool, fn func(m *Message) error) error {
 	for next := max(from, l.Base().Seq+1); next <= to; {
 		r, err := l.ReadAs(ctx, next, erasure)
 		if err != nil {
 			return err
 		}
+		r.bare = !digests
 		next, err = r.scan(ctx, next, to, fn)
 		r.Close()
 		if !errors.Is(err, errStalled) {

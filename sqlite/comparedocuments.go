@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"sync"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
@@ -25,14 +28,30 @@ const unchangedInOtherSQL = `SELECT DISTINCT d.collection, d.id FROM main.change
 // generation lacks a change, some of them more than once.
 // Nobody writes to the generation meanwhile, which Build made. It blocks until all are compared or ctx has ended. Errors are ctx's, fn's and those of reading.
 func (f *Frozen) DifferentDocuments(ctx context.Context, db *DB, fn func(key fanfold.Key) error) error {
+	var mu sync.Mutex // for fn
+	both, ctx := errgroup.WithContext(ctx)
+	for _, queries := range [][]string{{differentSQL}, {onlyInOtherSQL, unchangedInOtherSQL}} {
+		both.Go(func() error {
+			return f.queryWith(ctx, db, queries, func(r driver.Row) error {
+				mu.Lock()
+				defer mu.Unlock()
+				return fn(fanfold.Key{Collection: r.Text(0), ID: r.Text(1)})
+			})
+		})
+	}
+	return both.Wait()
+}
+
+// queryWith calls fn with the rows of queries of the copy and a generation.
+func (f *Frozen) queryWith(ctx context.Context, db *DB, queries []string, fn func(r driver.Row) error) error {
 	c, err := f.openWith(db)
 	if err != nil {
 		return err
 	}
 	restore := c.EndWith(ctx)
-	for _, query := range []string{differentSQL, onlyInOtherSQL, unchangedInOtherSQL} {
+	for _, query := range queries {
 		if err == nil {
-			err = c.Query(query, func(r driver.Row) error { return fn(fanfold.Key{Collection: r.Text(0), ID: r.Text(1)}) })
+			err = c.Query(query, fn)
 		}
 	}
 	restore()
