@@ -11,7 +11,7 @@ import (
 // where nothing was ever written, and whether that event was a delete. It blocks for a round trip, and for a durable publish
 // before where the stream is replicated; the error is Unavailable, or Invalid for an event that cannot be read.
 func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error) {
-	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.currentBySubject(ctx, l.sub.document(key)) })
+	m, err := l.lastStanding(ctx, l.sub.document(key), l.currentBySubject)
 	if err != nil || m == nil {
 		return 0, false, err
 	}
@@ -26,7 +26,7 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 // returns its sequence, 0 where there is none. It blocks for a round trip; the error is
 // Unavailable.
 func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) {
-	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.lastBySubject(ctx, l.sub.link(target)+".>") })
+	m, err := l.lastStanding(ctx, l.sub.link(target)+".>", l.lastBySubject)
 	return m.Sequence(), err
 }
 
@@ -40,7 +40,7 @@ func (l *Log) Horizon(ctx context.Context) (uint64, error) {
 // LastModel asks the log's leader for the last event about models, and returns its sequence. Where there is none it returns the event after
 // which the log began as it was opened, as the base has the model; 0 for neither. It blocks for a round trip; the error is Unavailable.
 func (l *Log) LastModel(ctx context.Context) (uint64, error) {
-	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.lastBySubject(ctx, l.sub.model()) })
+	m, err := l.lastStanding(ctx, l.sub.model(), l.lastBySubject)
 	return max(m.Sequence(), l.Base().Seq), err
 }
 
@@ -62,7 +62,7 @@ func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
 // there is none. It blocks as Last does; the error is Unavailable, or Invalid for an event that cannot be
 // read.
 func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error) {
-	m, err := l.outlasting(ctx, func() (*servers.Message, error) { return l.currentBySubject(ctx, l.sub.importProgress(id)) })
+	m, err := l.lastStanding(ctx, l.sub.importProgress(id), l.currentBySubject)
 	if err != nil || m == nil {
 		return nil, 0, err
 	}
@@ -73,13 +73,23 @@ func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold
 	return ev.Body, fanfold.Revision(m.Seq), nil
 }
 
-// outlasting asks for a message as outlast asks.
-func (l *Log) outlasting(ctx context.Context, ask func() (*servers.Message, error)) (m *servers.Message, err error) {
+// lastStanding asks for the last message on a subject, which may have wildcards, as outlast asks, and returns it as readers see it: what stands for one that
+// is erased may be the last, and that one may be gone. It returns nil for none.
+func (l *Log) lastStanding(ctx context.Context, subject string, ask func(ctx context.Context, subject string) (*servers.Message, error)) (m *servers.Message, err error) {
 	err = l.outlast(ctx, func() (err error) {
-		m, err = ask()
+		m, err = ask(ctx, subject)
 		return err
 	})
-	return m, err
+	if err != nil {
+		return nil, err
+	}
+	t := l.erasures.get()
+	seq := t.latestOn(subject)
+	if seq <= m.Sequence() {
+		return m, nil
+	}
+	s, _ := t.find(seq, ^uint64(0))
+	return &servers.Message{Subject: s.Subject, Seq: seq, Time: s.Time, Data: s.Payload}, nil
 }
 
 // lastBySubject returns the last message on a subject, which may have wildcards, or nil. The error

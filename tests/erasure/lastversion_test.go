@@ -1,0 +1,35 @@
+package erasure_test
+
+import (
+	"net/http"
+	"testing"
+
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// TestWritesAfterAnErasedLastVersion: a document lives on of whose messages none is left, for the last one took the member away that was erased. It is
+// written as others are, at the revision that it has.
+func TestWritesAfterAnErasedLastVersion(t *testing.T) {
+	suite.Parallel(t)
+	for _, write := range []struct{ method, body, contentType string }{
+		{http.MethodPut, `{"a":2}`, "application/json"},
+		{http.MethodPatch, `{"a":2}`, "application/merge-patch+json"},
+		{http.MethodDelete, "", ""},
+	} {
+		t.Run(write.method, func(t *testing.T) {
+			t.Parallel()
+			s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+			defer func() { s.Close() }()
+			s.Put("notes", "n", `{"a":1,"email":"`+secret+`"}`)
+			patched := s.Want(http.StatusNoContent, http.MethodPatch, "/v1/notes/n", `{"email":null}`, "Content-Type", "application/merge-patch+json")
+			s.Erased(erase(s, "/v1/notes/n/_erase", `{"members":["/email"]}`))
+			s.WantDoc("notes", "n", `{"id":"n","a":1}`)
+			etag := patched.Header.Get("ETag")
+			s.Want(http.StatusOK, write.method, "/v1/notes/n?dryRun=true", write.body, "Content-Type", write.contentType, "If-Match", etag)
+			s.Want(http.StatusPreconditionFailed, write.method, "/v1/notes/n?dryRun=true", write.body, "Content-Type", write.contentType, "If-Match", `"1"`)
+			s.Want(http.StatusNoContent, write.method, "/v1/notes/n", write.body, "Content-Type", write.contentType, "If-Match", etag)
+			s.Verify()
+		})
+	}
+}
