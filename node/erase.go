@@ -474,7 +474,7 @@ func (e *erasing) removeLiving(ctx context.Context) error {
 				ops = append(ops, &writer.Operation{Kind: writer.Delete, Key: key})
 			case skeleton.Has(row.ReferencedText(), e.asked.Members):
 				body := skeleton.Without(row.ReferencedText(), e.asked.Members)
-				ops = append(ops, &writer.Operation{Kind: writer.Put, Key: key, Content: body, Conditions: writer.Conditions{Revisions: []fanfold.Revision{row.Revision}}})
+				ops = append(ops, &writer.Operation{Kind: writer.Put, Key: key, Content: body, AsWritten: true, Conditions: writer.Conditions{Revisions: []fanfold.Revision{row.Revision}}})
 			}
 		}
 		return nil

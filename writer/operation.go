@@ -60,6 +60,7 @@ type Operation struct {
 	PatchType fanfold.PatchType // of a Patch
 	Refresh   []string          // paths of frozen fields whose values are taken from their targets again
 	Strict    bool              // members that the store owns are refused rather than dropped
+	AsWritten bool              // of a Put: the content is what is stored, less some of it, so that members stay that a rule has taken over
 	IDOf      *Operation        // in a transaction, an operation before, the id of whose document this one has; nil for none
 
 	// Dropped is set by Prepare to the JSON pointers of the body's members that it dropped, because the store owns them.
@@ -127,7 +128,9 @@ func (ck *checker) prepare(op *Operation) (err error) {
 		if err := ck.checkLength(op.event.Body); err != nil {
 			return err
 		}
-		op.Key = op.event.Key
+		if op.Key = op.event.Key; op.AsWritten {
+			op.event.Body, op.Dropped = op.Content, nil
+		}
 	case Patch:
 		op.event.Kind, op.event.Body, op.event.Patch = fanfold.KindPatch, op.Content, op.PatchType
 		if err := ck.checkJSON(op.Content); err != nil {

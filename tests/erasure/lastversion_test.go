@@ -33,3 +33,18 @@ func TestWritesAfterAnErasedLastVersion(t *testing.T) {
 		})
 	}
 }
+
+// TestErasedMembersAlone: a member that a rule has taken over stays in the document as it was written, and comes back with the rule's end.
+func TestErasedMembersAlone(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer func() { s.Close() }()
+	s.Put("notes", "n", `{"sum":"by hand","email":"`+secret+`","a":1}`)
+	s.Model("collections: {notes: {derive: {sum: {value: doc.a + 1, takeOver: true}}}}")
+	s.Erased(erase(s, "/v1/notes/n/_erase", `{"members":["/email"]}`))
+	s.WantDoc("notes", "n", `{"id":"n","a":1,"sum":2}`)
+	if got := harness.Body(s, "/v1/notes/n?view=referenced"); got != `{"id":"n","sum":"by hand","a":1}` {
+		t.Errorf("as it was written it is %s", got)
+	}
+	s.Verify()
+}
