@@ -115,3 +115,31 @@ scenario('A key that ends in mid-work is asked for, and nothing typed is lost', 
   await told(page, 'notes/d is saved');
   assert.equal((await store.bytes('notes', 'd')).toString(), '{"id":"d","a":2}');
 });
+
+scenario('A page that learns of another reader during a save waits for the save', { data: { documents: { notes: { d: '{"id":"d","a":1}' } } }, closed: true }, async ({ store, tab, page }) => {
+  const use = async (/** @type {string} */ key) => {
+    const dialog = page.getByRole('dialog', { name: 'Key needed' });
+    await dialog.getByLabel('Key', { exact: true }).fill(key);
+    await dialog.getByRole('button', { name: 'Use key', exact: true }).click();
+  };
+  const mine = await store.newKey('admin');
+  await tab.open('#/notes/d?edit', 'notes/d');
+  await use(mine);
+  await replace(page, '1', '2');
+  await store.want('DELETE', '/v1/_keys/' + mine.split('_')[1]);
+  /** @type {string[]} */
+  const asked = [];
+  page.on('dialog', (dialog) => { asked.push(dialog.message()); dialog.dismiss(); });
+  await page.route((url) => url.pathname === '/v1/notes/d' && !url.search.includes('dryRun'), async (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    const response = await route.fetch();
+    await page.getByRole('banner').getByText('admin key file').waitFor();
+    await route.fulfill({ response });
+  });
+  await press(page, 'Save');
+  await use(store.key);
+  await told(page, 'notes/d is saved');
+  assert.equal(new URL(page.url()).hash, '#/notes/d');
+  assert.deepEqual(asked, []);
+  assert.equal((await store.bytes('notes', 'd')).toString(), '{"id":"d","a":2}');
+});

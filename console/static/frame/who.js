@@ -1,7 +1,7 @@
 import { html, useEffect, useRef } from '../lib/html.js';
 import { ask } from '../lib/http.js';
 import { forgetKey, key } from '../lib/key.js';
-import { mayLeave } from '../lib/leave.js';
+import { mayLeave, settled } from '../lib/leave.js';
 import { me, readers } from '../lib/me.js';
 import { forgetSavedByOthers } from '../lib/saved.js';
 import { Visible } from '../ui/text.js';
@@ -13,12 +13,14 @@ export function Who() {
   const last = useRef(/** @type {any} */ (null));
   useEffect(() => {
     const ending = new AbortController();
-    const take = (/** @type {any} */ come) => {
+    const take = async (/** @type {any} */ come) => {
       if (ending.signal.aborted) return;
       const before = last.current;
       last.current = come ?? before;
       me.value = come;
-      if (!before || !come || before.name === come.name || !mayLeave()) return;
+      if (!before || !come || before.name === come.name) return;
+      await settled();
+      if (!mayLeave()) return;
       forgetSavedByOthers();
       readers.value++;
     };

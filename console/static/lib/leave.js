@@ -12,6 +12,30 @@ export function guard(has) {
   return () => { unsaved.delete(has); };
 }
 
+/** Writes on their way, with the look at what they change. @type {Set<Promise<unknown>>} */
+const writes = new Set();
+
+/**
+ * Notes that a write is on its way, and returns it.
+ * @template T
+ * @param {Promise<T>} write
+ * @returns {Promise<T>}
+ */
+export function onItsWay(write) {
+  writes.add(write);
+  const over = () => { writes.delete(write); };
+  write.then(over, over);
+  return write;
+}
+
+/** Waits until no write is on its way, and the place is shown to which the last one has led. */
+export async function settled() {
+  do {
+    await Promise.allSettled(writes);
+    await new Promise((resolve) => setTimeout(resolve)); // a place is shown by an event
+  } while (writes.size > 0);
+}
+
 const isUnsaved = () => [...unsaved].some((has) => has());
 
 /** Tells whether the page may go to another place: it asks where text would be lost. */

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from './html.js';
 import { Problem } from './http.js';
+import { onItsWay } from './leave.js';
 import { asProblem } from './load.js';
 import { effectsOf, fanoutLimit, isUnknown, mayRepeat, newKey, write } from './write.js';
 
@@ -42,7 +43,10 @@ export function useWriting({ always = false, onDone, onStale }) {
   useEffect(() => () => current.current.ending.abort(), []);
 
   /** @param {Asked} asked */
-  const begin = async (asked) => {
+  const begin = (asked) => { onItsWay(look(asked)); };
+
+  /** @param {Asked} asked */
+  const look = async (asked) => {
     if (current.current.sending) return; // a second click must not be a second write
     current.current.ending.abort();
     const ending = new AbortController();
@@ -76,7 +80,7 @@ export function useWriting({ always = false, onDone, onStale }) {
       const problem = asProblem(error);
       const back = shown ? { ...shown, phase: /** @type {const} */ ('asking') } : { phase: /** @type {const} */ ('idle') };
       if (problem.kind === 'fanout-limit' && shown) setState({ ...back, past: true, problem });
-      else refused(problem, back, () => send(shown, allowFanout), isUnknown(problem));
+      else refused(problem, back, () => { onItsWay(send(shown, allowFanout)); }, isUnknown(problem));
     } finally {
       current.current.sending = false;
     }
@@ -100,7 +104,7 @@ export function useWriting({ always = false, onDone, onStale }) {
   return {
     state,
     begin,
-    go: (allowFanout) => send(state, allowFanout),
+    go: (allowFanout) => { onItsWay(send(state, allowFanout)); },
     stop: () => { current.current.ending.abort(); setState({ phase: 'idle' }); },
   };
 }

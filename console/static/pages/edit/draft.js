@@ -28,7 +28,7 @@ export function Draft({ collection, id, read, initial = EMPTY, onSaved, children
   const [base, setBase] = useState(read);
   const [told, setTold] = useState(NOTHING);
   const text = () => box.current?.value ?? '';
-  const isSaved = useUnsaved(text, initial, !read && id !== '');
+  const isSaved = useUnsaved(box, initial, !read && id !== '');
   const done = useRef(false); // the next change on the feed is the save itself
   const writing = useWriting({
     onDone: (written) => { done.current = true; isSaved(text()); onSaved(written); },
@@ -107,14 +107,15 @@ function mistakeIn(text) {
 
 /**
  * Lets leaving ask while a text is not saved. It returns a function that says which text is.
- * @param {() => string} text
+ * @param {{ current: HTMLTextAreaElement | null }} box
  * @param {string} initial
  * @param {boolean} more whether there is more than the text that would be lost
  */
-function useUnsaved(text, initial, more) {
+function useUnsaved(box, initial, more) {
   const stored = useRef({ text: initial, more: false });
   const now = useRef(more);
   now.current = more;
-  useEffect(() => guard(() => text() !== stored.current.text || now.current !== stored.current.more), []);
+  // A text box that has gone has lost nothing: the guard may outlive it for a moment.
+  useEffect(() => guard(() => box.current !== null && (box.current.value !== stored.current.text || now.current !== stored.current.more)), []);
   return (/** @type {string} */ saved) => { stored.current = { text: saved, more: now.current }; };
 }
