@@ -91,39 +91,34 @@ func (l *Log) askBaseLocked(ctx context.Context, get func(ctx context.Context, s
 	if err != nil {
 		return err
 	}
-	if m != nil {
-		var ev fanfold.Event
-		if err := Decode(m.Data, &ev); err != nil {
-			return fanfold.Wrap(err, fanfold.Invalid, "event %d, which says where the log begins, %s", m.Seq, fanfold.MessageOf(err))
-		}
-		if ev.Compaction == nil {
-			return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is a %s", m.Seq, ev.Kind)
-		}
-		l.noteCompaction(ev.Compaction, m.Seq)
+	if err := l.noteBegin(m); err != nil {
+		return err
 	}
 	if err := l.askErasures(ctx); err != nil {
 		return err
 	}
-	if err := l.noteListed(m.Sequence()); err != nil {
-		return err
+	if standing := l.standing(m, l.sub.compact()); standing != m {
+		if err := l.noteBegin(standing); err != nil {
+			return err
+		}
 	}
 	l.horizon.asked = began
 	return nil
 }
 
-// noteListed takes note of what stands for the last compact event, where an erasure lists one after a sequence: its message is gone. The error is Invalid.
-func (l *Log) noteListed(after uint64) error {
-	t := l.erasures.get()
-	seq := t.latestOn(l.sub.compact())
-	if seq <= max(after, l.horizon.known.Load().seq) {
+// noteBegin takes note of the message of a compact event, nil for none. The error is Invalid.
+func (l *Log) noteBegin(m *servers.Message) error {
+	if m == nil {
 		return nil
 	}
-	s, _ := t.find(seq, ^uint64(0))
 	var ev fanfold.Event
-	if err := Decode(s.Payload, &ev); err != nil || ev.Compaction == nil {
-		return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is erased, and what stands for it cannot be read", seq)
+	if err := Decode(m.Data, &ev); err != nil {
+		return fanfold.Wrap(err, fanfold.Invalid, "event %d, which says where the log begins, %s", m.Seq, fanfold.MessageOf(err))
 	}
-	l.noteCompaction(ev.Compaction, seq)
+	if ev.Compaction == nil {
+		return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is a %s", m.Seq, ev.Kind)
+	}
+	l.noteCompaction(ev.Compaction, m.Seq)
 	return nil
 }
 

@@ -73,8 +73,7 @@ func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold
 	return ev.Body, fanfold.Revision(m.Seq), nil
 }
 
-// lastStanding asks for the last message on a subject, which may have wildcards, as outlast asks, and returns it as readers see it: what stands for one that
-// is erased may be the last, and that one may be gone. It returns nil for none.
+// lastStanding asks for the last message on a subject, which may have wildcards, as outlast asks. It returns it as standing does.
 func (l *Log) lastStanding(ctx context.Context, subject string, ask func(ctx context.Context, subject string) (*servers.Message, error)) (m *servers.Message, err error) {
 	err = l.outlast(ctx, func() (err error) {
 		m, err = ask(ctx, subject)
@@ -83,13 +82,19 @@ func (l *Log) lastStanding(ctx context.Context, subject string, ask func(ctx con
 	if err != nil {
 		return nil, err
 	}
+	return l.standing(m, subject), nil
+}
+
+// standing returns the last message on a subject as readers see it, where m is the last one that is there, nil for none. What stands for an erased
+// message may be the last.
+func (l *Log) standing(m *servers.Message, subject string) *servers.Message {
 	t := l.erasures.get()
 	seq := t.latestOn(subject)
 	if seq <= m.Sequence() {
-		return m, nil
+		return m
 	}
 	s, _ := t.find(seq, ^uint64(0))
-	return &servers.Message{Subject: s.Subject, Seq: seq, Time: s.Time, Data: s.Payload}, nil
+	return &servers.Message{Subject: s.Subject, Seq: seq, Time: s.Time, Data: s.Payload}
 }
 
 // lastBySubject returns the last message on a subject, which may have wildcards, or nil. The error
