@@ -15,17 +15,10 @@ export function guard(has) {
 /** Writes on their way, with the look at what they change. @type {Set<Promise<unknown>>} */
 const writes = new Set();
 
-/**
- * Notes that a write is on its way, and returns it.
- * @template T
- * @param {Promise<T>} write
- * @returns {Promise<T>}
- */
+/** Notes that a write is on its way, which never fails. @param {Promise<unknown>} write */
 export function onItsWay(write) {
   writes.add(write);
-  const over = () => { writes.delete(write); };
-  write.then(over, over);
-  return write;
+  write.finally(() => writes.delete(write));
 }
 
 /** Waits until no write is on its way, and the place is shown to which the last one has led. */
