@@ -26,6 +26,7 @@ var (
 	consoleDir = flag.String("console-dir", "", "serve the console's files of this directory, and not those in the program")
 	rewrite    = flag.Bool("rewrite", false, "write the golden files anew")
 	again      = flag.Bool("again", false, "run files that fail once more, alone, and only print the names of those that pass then: for machines that others use")
+	late       = flag.Duration("late", 1, "answers come late by a random time up to this: it finds scenarios that hang on who is first")
 	million    = flag.Bool("million", false, "measure the list of collections with 1,000,000 documents")
 )
 

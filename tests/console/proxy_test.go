@@ -9,12 +9,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/fanfold/fanfold/tests/openapi"
 )
@@ -90,6 +92,7 @@ func (p *proxy) examine(resp *http.Response) error {
 	if path := r.URL.Path; path == "/_console" || strings.HasPrefix(path, "/_console/") {
 		return nil
 	}
+	time.Sleep(rand.N(*late))
 	sent, _ := r.Context().Value(sentBody{}).([]byte)
 	if endless(resp) {
 		p.note(r, resp, p.contract.Check(r, sent, resp, nil))

@@ -1,4 +1,4 @@
-import { html, useEffect, useId, useRef } from '../lib/html.js';
+import { html, useId, useLayoutEffect, useRef } from '../lib/html.js';
 
 /**
  * A modal dialog. It takes the focus, which goes to what is marked by data-focus, keeps it, and gives it back to where it was. Escape closes it.
@@ -6,12 +6,19 @@ import { html, useEffect, useId, useRef } from '../lib/html.js';
  */
 export function Dialog({ title, onClose, children, closable = true }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
+  const gone = useRef(false);
   const id = useId();
-  useEffect(() => {
+  // At once, and not after the paint: whoever sees that the dialog has gone finds the focus where it was.
+  useLayoutEffect(() => {
     const before = /** @type {HTMLElement | null} */ (document.activeElement);
-    ref.current?.showModal();
-    /** @type {HTMLElement | null | undefined} */ (ref.current?.querySelector('[data-focus]'))?.focus();
-    return () => before?.isConnected && before.focus();
+    const dialog = /** @type {HTMLDialogElement} */ (ref.current);
+    dialog.showModal();
+    /** @type {HTMLElement | null} */ (dialog.querySelector('[data-focus]'))?.focus();
+    return () => {
+      gone.current = true;
+      dialog.close(); // nothing outside of it takes the focus before
+      if (before?.isConnected) before.focus();
+    };
   }, []);
   const cancel = (/** @type {Event} */ event) => {
     event.preventDefault();
@@ -19,6 +26,7 @@ export function Dialog({ title, onClose, children, closable = true }) {
   };
   // A browser closes a dialog without a question when Escape comes twice.
   const closed = () => {
+    if (gone.current) return;
     if (closable) onClose();
     else ref.current?.showModal();
   };
