@@ -115,10 +115,10 @@ clients:
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
 
 # The console in Chromium, against real nodes, and what it measures: its types, then the scenarios of tests/console. A proxy holds
-# all that passes against /openapi.json. It installs what is missing, on a Debian as root. In CI, files of scenarios that fail are run
-# once more, alone, and named: others use that machine. Otherwise a browser that is late is an error.
+# all that passes against /openapi.json. It installs what is missing, on a Debian as root. In CI, scenarios that fail are run once
+# more, alone, and named: others use that machine. Otherwise a browser that is late is an error.
 console:
-	@$(call install,node:nodejs npm:npm chromium:chromium)
+	@$(call install,node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell)
 	npm ci --prefix tests/console --no-audit --no-fund
 	cd tests/console && npx tsc -p . && npx tsc -p tsconfig.static.json
 	go test -tags=console -timeout=25m -count=1 -run='^TestConsole$$' -v ./tests/console $(if $(findstring retest,$(GOTEST)),-again)

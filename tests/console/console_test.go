@@ -4,16 +4,14 @@
 package console_test
 
 import (
-	"bufio"
 	"flag"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -25,7 +23,8 @@ var (
 	scenario   = flag.String("scenario", "", "a regular expression of the names of scenarios to run")
 	consoleDir = flag.String("console-dir", "", "serve the console's files of this directory, and not those in the program")
 	rewrite    = flag.Bool("rewrite", false, "write the golden files anew")
-	again      = flag.Bool("again", false, "run files that fail once more, alone, and only print the names of those that pass then: for machines that others use")
+	again      = flag.Bool("again", false, "run scenarios that fail once more, alone, and only print the names of those that pass then: for machines that others use")
+	atATime    = flag.Int("at-a-time", 4, "how many scenarios run at a time, but for those that measure")
 	late       = flag.Duration("late", 1, "answers come late by a random time up to this: it finds scenarios that hang on who is first")
 	million    = flag.Bool("million", false, "measure the list of collections with 1,000,000 documents")
 )
@@ -42,8 +41,12 @@ func TestConsole(t *testing.T) {
 	if err != nil || len(found) == 0 {
 		t.Fatalf("no files %s: %v", *files, err)
 	}
+	browser, err := exec.LookPath("chromium-headless-shell")
+	if err != nil {
+		t.Fatal(err)
+	}
 	h := newHouse(t)
-	env := append(os.Environ(), "FANFOLD_CONTROL="+h.url, "FANFOLD_BROWSER="+startBrowser(t))
+	env := append(os.Environ(), "FANFOLD_CONTROL="+h.url, "FANFOLD_BROWSER="+browser)
 	if *consoleDir != "" {
 		env = append(env, "FANFOLD_DIR="+*consoleDir)
 	}
@@ -61,77 +64,44 @@ func TestConsole(t *testing.T) {
 			together = append(together, name)
 		}
 	}
-	runScenarios(t, env, 2, together)
+	runScenarios(t, env, *atATime, together)
 	runScenarios(t, env, 1, later)
 	h.end()
 }
 
-// runScenarios runs files of scenarios, some at a time.
+// runScenarios runs the scenarios of files, some at a time.
 func runScenarios(t *testing.T, env []string, atATime int, names []string) {
 	t.Helper()
-	var all errgroup.Group
-	all.SetLimit(atATime)
-	failed := make([]error, len(names))
-	for i, name := range names {
-		all.Go(func() error {
-			failed[i] = runFile(t, env, name)
-			return nil
-		})
+	if len(names) == 0 {
+		return
 	}
-	_ = all.Wait() // each has its error
-	for i, name := range names {
-		if failed[i] != nil && *again {
-			if failed[i] = runFile(t, env, name); failed[i] == nil {
-				t.Logf("FLAKY: %s failed, and passed alone", name)
-			}
+	failed, err := play(t, env, atATime, *scenario, names)
+	if err != nil && *again && len(failed) > 0 {
+		t.Logf("FLAKY, or wrong: %q failed, and run once more, alone", failed)
+		for i, name := range failed {
+			failed[i] = regexp.QuoteMeta(name)
 		}
-		if failed[i] != nil {
-			t.Errorf("scenarios of %s failed: %v", name, failed[i])
-		}
+		_, err = play(t, env, 1, "^("+strings.Join(failed, "|")+")$", names)
+	}
+	if err != nil {
+		t.Errorf("scenarios failed: %v", err)
 	}
 }
 
-// runFile runs the scenarios of a file, and prints what they say.
-func runFile(t *testing.T, env []string, name string) error {
+// play runs the scenarios whose names match a pattern, prints what they say, and returns the names of those that failed.
+func play(t *testing.T, env []string, atATime int, pattern string, names []string) (failed []string, err error) {
 	t.Helper()
-	args := []string{"--test", "--test-reporter=spec"}
-	if *scenario != "" {
-		args = append(args, "--test-name-pattern="+*scenario)
+	list := filepath.Join(t.TempDir(), "failed")
+	args := []string{"--test-reporter=spec"}
+	if pattern != "" {
+		args = append(args, "--test-name-pattern="+pattern)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", append(args, name)...)
-	cmd.Env = env
-	out, err := cmd.CombinedOutput()
-	fmt.Printf("%s\n%s", name, out)
-	return err
-}
-
-// startBrowser starts the browser that all scenarios share, until the test ends, and returns where it is driven.
-func startBrowser(t *testing.T) (endpoint string) {
-	t.Helper()
-	path, err := exec.LookPath("chromium")
-	if err != nil {
-		t.Fatal(err)
+	cmd := exec.CommandContext(t.Context(), "node", append(append(args, "lib/run.js"), names...)...)
+	cmd.Env = append(env, fmt.Sprint("FANFOLD_AT_A_TIME=", atATime), "FANFOLD_FAILED="+list)
+	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+	err = cmd.Run()
+	if text, readErr := os.ReadFile(list); readErr == nil { // it is not there where the process broke off
+		failed = strings.Split(strings.TrimSpace(string(text)), "\n")
 	}
-	cmd := exec.Command("node", "lib/browser.js", path)
-	cmd.Stderr = os.Stderr
-	in, err := cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := cmd.StdoutPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = in.Close() // the browser ends with it
-		_ = cmd.Wait()
-	})
-	line, err := bufio.NewReader(out).ReadString('\n')
-	if err != nil {
-		t.Fatalf("the browser does not start: %v", err)
-	}
-	return strings.TrimSpace(line)
+	return failed, err
 }

@@ -113,14 +113,17 @@ scenario('A delete shows what goes with it, and who restricts it', { data: blog 
   await accessible(page);
   await golden(dialog, 'delete');
   // Whoever sees the dialog go finds the focus where it was: not a moment later.
-  const focused = page.evaluate(() => new Promise((resolve) => {
+  await page.evaluate(() => {
     const watch = new MutationObserver(() => {
-      if (!document.querySelector('dialog')) resolve(document.activeElement?.textContent);
+      if (document.querySelector('dialog')) return;
+      document.title = 'focused: ' + document.activeElement?.textContent;
+      watch.disconnect();
     });
     watch.observe(document.body, { childList: true, subtree: true });
-  }));
+  });
   await page.keyboard.press('Escape');
-  assert.equal(await focused, 'Delete');
+  await dialog.waitFor({ state: 'detached' });
+  assert.equal(await page.title(), 'focused: Delete');
   await store.get('/v1/posts/p1');
   await press(page, 'Delete');
   await dialog.getByRole('button', { name: 'Delete now', exact: true }).click();

@@ -1,5 +1,4 @@
 // What a user does, told in a browser: each scenario has a server, a context of the browser and a tab of its own.
-import { after, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { openStore } from './store.js';
 import { Tab } from './tab.js';
@@ -31,45 +30,68 @@ import { Tab } from './tab.js';
  */
 
 /** @type {Promise<import('playwright-core').Browser> | undefined} */
-let connected;
+let launched;
 
-/** The browser of the suite. */
-const browser = () => connected ??= chromium.connect(String(process.env.FANFOLD_BROWSER));
+/** The browser of all scenarios. */
+const browser = () => launched ??= chromium.launch({
+  executablePath: process.env.FANFOLD_BROWSER,
+  args: ['--no-sandbox', '--disable-gpu', '--disable-quic', '--disable-dev-shm-usage'],
+});
 
-after(async () => (await connected)?.close());
+/** Ends that browser, once all scenarios are over. */
+export const closeBrowser = async () => (await launched)?.close();
 
 /**
- * Runs a scenario as a test. It fails on an error in the browser, too, and on whatever openapi.json does not have.
+ * The scenarios of the files that were read.
+ * @type {{ name: string, run: () => Promise<void> }[]}
+ */
+export const declared = [];
+
+/**
+ * Declares a scenario. It fails on an error in the browser, too, and on whatever openapi.json does not have.
  * @param {string} name
  * @param {Wanted} wanted
  * @param {(scene: Scene) => Promise<void>} run
  */
-export function scenario(name, wanted, run) {
-  test(name, { timeout: 120_000 }, async () => {
-    const store = await openStore(wanted);
-    const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC', ...wanted.context });
-    context.setDefaultTimeout(20_000);
-    /** @type {Tab[]} */
-    const tabs = [];
-    const newTab = async () => {
-      const tab = new Tab(await context.newPage(), store, wanted.mayFail ?? false);
-      tabs.push(tab);
-      return tab;
-    };
-    try {
-      const tab = await newTab();
-      await run({ store, tab, page: tab.page, context, newTab });
-      for (const tab of tabs) await tab.noErrors();
-    } catch (error) {
-      const failure = await told(error, tabs);
-      await context.close();
-      await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
-      throw failure;
-    }
-    for (const tab of tabs) await tab.page.unrouteAll({ behavior: 'ignoreErrors' }); // an answer on its way must fail no scenario that is over
+export const scenario = (name, wanted, run) => { declared.push({ name, run: () => play(wanted, run) }); };
+
+/** Plays a scenario. @param {Wanted} wanted @param {(scene: Scene) => Promise<void>} run */
+async function play(wanted, run) {
+  const store = await openStore(wanted);
+  const context = await (await browser()).newContext({ viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce', locale: 'en-GB', timezoneId: 'UTC', ...wanted.context });
+  context.setDefaultTimeout(20_000);
+  /** @type {Tab[]} */
+  const tabs = [];
+  const newTab = async () => {
+    const tab = new Tab(await context.newPage(), store, wanted.mayFail ?? false);
+    tabs.push(tab);
+    return tab;
+  };
+  try {
+    const tab = await newTab();
+    await within(120_000, run({ store, tab, page: tab.page, context, newTab }));
+    for (const tab of tabs) await tab.noErrors();
+  } catch (error) {
+    const failure = await told(error, tabs);
     await context.close();
-    await store.close();
-  });
+    await store.close().catch((/** @type {Error} */ wrong) => console.error(wrong.message));
+    throw failure;
+  }
+  for (const tab of tabs) await tab.page.unrouteAll({ behavior: 'ignoreErrors' }); // an answer on its way must fail no scenario that is over
+  await context.close();
+  await store.close();
+}
+
+/**
+ * Waits for something, and throws where it takes too long: what it had is closed then, as after any other error.
+ * @param {number} most in milliseconds
+ * @param {Promise<void>} done
+ */
+async function within(most, done) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const late = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`it takes longer than ${most} ms`)), most); });
+  await Promise.race([done, late]).finally(() => clearTimeout(timer));
 }
 
 /** Returns an error with what the tabs show. @param {any} error @param {Tab[]} tabs */
