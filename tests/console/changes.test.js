@@ -71,8 +71,8 @@ scenario('The feed begins at 0, at a position, at a time or now', {}, async ({ s
   await page.waitForFunction(() => document.querySelectorAll('ul[aria-label=Changes] > li').length === 1);
   await item(page, 'plans/p1').waitFor();
   await choose({ From: 'now', Collections: '', Filter: '' });
-  await says(page, 'Following');
   await page.getByText('No change has come yet.').waitFor();
+  await says(page, 'Following');
   await notes(store, 4, 4);
   await item(page, 'notes/n4').waitFor();
   assert.deepEqual(await noted(page), ['notes/n4']);

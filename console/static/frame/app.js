@@ -1,4 +1,4 @@
-import { html, useEffect, useRef } from '../lib/html.js';
+import { html, useLayoutEffect, useRef } from '../lib/html.js';
 import { readers } from '../lib/me.js';
 import { place, placeHref } from '../lib/place.js';
 import { saved } from '../lib/saved.js';
@@ -28,7 +28,8 @@ export function App() {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const first = useRef(true);
   const path = at.parts.join('/');
-  useEffect(() => {
+  // With what it shows, and not after the paint: the focus must not go away from what somebody has begun to type in.
+  useLayoutEffect(() => {
     document.title = visible(title) + ' – Fanfold';
     if (!first.current) heading.current?.focus();
     first.current = false;

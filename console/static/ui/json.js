@@ -1,4 +1,4 @@
-import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js';
+import { html, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { PAGE, childrenOf, countOf, isContainer, openAtFirst } from '../json/rows.js';
 import { visible } from '../lib/visible.js';
 import { shortOrLong } from './longtext.js';
@@ -36,7 +36,7 @@ function Rows({ node, pointer, depth, open, adds }) {
   const fresh = useRef(/** @type {HTMLElement | null} */ (null));
   const count = countOf(node);
   const first = max - PAGE;
-  useEffect(() => { if (first > 0) fresh.current?.focus(); }, [first]);
+  useLayoutEffect(() => { if (first > 0) fresh.current?.focus(); }, [first]);
   const next = Math.min(PAGE, count - max);
   return html`<ul role="list" class=${depth > 8 ? 'deep' : undefined}>
     ${childrenOf(node, pointer, max).map((child, i) => html`<li key=${child.key} ref=${first > 0 && i === first ? fresh : undefined} tabindex=${first > 0 && i === first ? -1 : undefined}>

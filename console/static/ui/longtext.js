@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from '../lib/html.js';
+import { html, useLayoutEffect, useRef, useState } from '../lib/html.js';
 import { Visible } from './text.js';
 
 /** How many characters are shown at first, and how many more at each step. */
@@ -21,7 +21,7 @@ export function LongText({ text, of, first = FIRST }) {
   }
   const left = text.length - end;
   // The button goes with the last step, and the focus must not go with it.
-  useEffect(() => { if (steps > 0 && left === 0) shown.current?.focus(); }, [steps, left]);
+  useLayoutEffect(() => { if (steps > 0 && left === 0) shown.current?.focus(); }, [steps, left]);
   return html`<span class="pieces" ref=${shown} tabindex="-1">${pieces.map((piece, i) => html`<span key=${i}><${Visible} text=${piece} /></span>`)}${left > 0 && '…'}</span>
     ${left > 0 && html` <button type="button" class="small" aria-label=${`Show more of ${of}`} onClick=${() => setSteps(steps + 1)}>Show more</button> <span class="quiet">${left.toLocaleString('en')} characters left</span>`}`;
 }

@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from '../lib/html.js';
+import { html, useLayoutEffect, useRef, useState } from '../lib/html.js';
 
 /** How many items are shown at first, and how many more at each step. */
 const STEP = 20;
@@ -13,7 +13,7 @@ export function MoreList({ label, items, item, ids = false, more, busy = false }
   const fresh = useRef(/** @type {HTMLElement | null} */ (null));
   const first = max - STEP;
   const isThere = items.length > first;
-  useEffect(() => { if (first > 0 && isThere) fresh.current?.focus(); }, [first, isThere]);
+  useLayoutEffect(() => { if (first > 0 && isThere) fresh.current?.focus(); }, [first, isThere]);
   const next = () => {
     if (items.length < max + STEP) more?.();
     setMax(max + STEP);

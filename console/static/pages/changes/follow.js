@@ -20,14 +20,14 @@ export function useFeed(since, query, paused) {
   const asked = JSON.stringify([since, query]);
   const kept = useRef({ asked: '', rows: new Kept(), position: '' });
   if (kept.current.asked !== asked) kept.current = { asked, rows: new Kept(), position: '' };
-  const [view, setView] = useState({ version: 0, state: /** @type {State} */ ('off'), problem: /** @type {any} */ (undefined) });
+  const [view, setView] = useState({ version: 0, asked, state: /** @type {State} */ ('off'), problem: /** @type {any} */ (undefined) });
   useEffect(() => {
     if (paused || hidden) return undefined;
     const ending = new AbortController();
     const mine = kept.current;
     /** @type {ReturnType<typeof setTimeout> | 0} */
     let drawing = 0;
-    const draw = (/** @type {Partial<typeof view>} */ more) => setView((now) => ({ ...now, ...more, version: now.version + 1 }));
+    const draw = (/** @type {Partial<typeof view>} */ more) => setView((now) => ({ ...now, ...more, asked, version: now.version + 1 }));
     const drawSoon = () => { drawing ||= setTimeout(() => { drawing = 0; draw({}); }, DRAW); };
     draw({ state: 'off', problem: undefined });
     follow({
@@ -43,5 +43,6 @@ export function useFeed(since, query, paused) {
     kept.current = { asked, rows: new Kept(), position: '' };
     again();
   };
-  return { kept: kept.current.rows, position: kept.current.position, state: view.state, problem: view.problem, again, anew };
+  const { state, problem } = view.asked === asked ? view : { state: /** @type {State} */ ('off'), problem: undefined }; // not that of another feed
+  return { kept: kept.current.rows, position: kept.current.position, state, problem, again, anew };
 }

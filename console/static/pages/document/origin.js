@@ -1,4 +1,4 @@
-import { html, useEffect, useRef } from '../../lib/html.js';
+import { html, useLayoutEffect, useRef } from '../../lib/html.js';
 import { placeHref } from '../../lib/place.js';
 import { number } from '../../ui/amounts.js';
 import { DocumentLink } from '../../ui/link.js';
@@ -13,7 +13,7 @@ import { kindOf, ruleOf } from './model.js';
  */
 export function Origin({ value, parts, model, onClose }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
-  useEffect(() => heading.current?.focus(), []);
+  useLayoutEffect(() => heading.current?.focus(), []);
   const rule = ruleOf(model, value.rule);
   const leave = (/** @type {KeyboardEvent} */ event) => {
     if (event.key === 'Escape') onClose();

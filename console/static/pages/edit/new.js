@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from '../../lib/html.js';
+import { html, useLayoutEffect, useRef, useState } from '../../lib/html.js';
 import { goTo, placeHref } from '../../lib/place.js';
 import { tellSaved } from '../../lib/saved.js';
 import { Visible } from '../../ui/text.js';
@@ -12,7 +12,7 @@ export function NewPage({ place }) {
   const [collection] = place.parts;
   const [id, setId] = useState('');
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   const done = (/** @type {import('../../lib/write.js').Written} */ written) => {
     const made = id === '' ? decodeURIComponent(written.location.split('/').pop() ?? '') : id;
     const href = placeHref([collection, made]);

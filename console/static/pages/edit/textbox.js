@@ -1,11 +1,11 @@
-import { html, useEffect } from '../../lib/html.js';
+import { html, useLayoutEffect } from '../../lib/html.js';
 
 /**
  * The text box of a document. It takes the focus, and Tab leaves it. What is typed stays in it, whatever else the page shows.
  * @param {{ box: { current: HTMLTextAreaElement | null }, initial: string, wrong: boolean, focus: boolean, onInput?: () => void }} props wrong says that a message below is about it
  */
 export function TextBox({ box, initial, wrong, focus, onInput }) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (!focus) return;
     box.current?.focus();
     box.current?.setSelectionRange(0, 0);
