@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -29,8 +30,10 @@ var (
 	million    = flag.Bool("million", false, "measure the list of collections with 1,000,000 documents")
 )
 
-// alone lists the files that run after all others, with the machine for themselves: they measure.
-const alone = "figures.test.js"
+const (
+	alone = "figures.test.js" // runs after all others, with the machine for itself: it measures
+	plain = "json.test.js"    // needs no browser, and runs beside the others in a process of its own
+)
 
 // TestMain runs the tests.
 func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
@@ -56,15 +59,21 @@ func TestConsole(t *testing.T) {
 	if *million {
 		env = append(env, "FANFOLD_MILLION=1")
 	}
-	var together, later []string
+	var apart, together, later []string
 	for _, name := range found {
-		if filepath.Base(name) == alone {
+		switch filepath.Base(name) {
+		case plain:
+			apart = append(apart, name)
+		case alone:
 			later = append(later, name)
-		} else {
+		default:
 			together = append(together, name)
 		}
 	}
+	var all sync.WaitGroup
+	all.Go(func() { runScenarios(t, env, 1, apart) })
 	runScenarios(t, env, *atATime, together)
+	all.Wait()
 	runScenarios(t, env, 1, later)
 	h.end()
 }
@@ -98,8 +107,8 @@ func play(t *testing.T, env []string, atATime int, pattern string, names []strin
 	}
 	cmd := exec.CommandContext(t.Context(), "node", append(append(args, "lib/run.js"), names...)...)
 	cmd.Env = append(env, fmt.Sprint("FANFOLD_AT_A_TIME=", atATime), "FANFOLD_FAILED="+list)
-	cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
-	err = cmd.Run()
+	said, err := cmd.CombinedOutput()
+	fmt.Printf("%s", said)
 	if text, readErr := os.ReadFile(list); readErr == nil { // it is not there where the process broke off
 		failed = strings.Split(strings.TrimSpace(string(text)), "\n")
 	}

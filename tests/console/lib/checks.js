@@ -10,7 +10,7 @@ const tags = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22a', 'wcag22aa']
  * @param {import('playwright-core').Page} page
  */
 export async function accessible(page) {
-  await page.evaluate(axe.source);
+  if (!await page.evaluate(() => 'axe' in globalThis)) await page.evaluate(axe.source);
   // The scheme changes colours, and nothing else.
   for (const [colorScheme, runOnly] of /** @type {const} */ ([['light', { type: 'tag', values: tags }], ['dark', { type: 'rule', values: ['color-contrast'] }]])) {
     await page.emulateMedia({ colorScheme });
