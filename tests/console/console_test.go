@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -106,7 +107,7 @@ func play(t *testing.T, env []string, atATime int, pattern string, names []strin
 		args = append(args, "--test-name-pattern="+pattern)
 	}
 	cmd := exec.CommandContext(t.Context(), "node", append(append(args, "lib/run.js"), names...)...)
-	cmd.Env = append(env, fmt.Sprint("FANFOLD_AT_A_TIME=", atATime), "FANFOLD_FAILED="+list)
+	cmd.Env = slices.Concat(env, []string{fmt.Sprint("FANFOLD_AT_A_TIME=", atATime), "FANFOLD_FAILED=" + list})
 	said, err := cmd.CombinedOutput()
 	fmt.Printf("%s", said)
 	if text, readErr := os.ReadFile(list); readErr == nil { // it is not there where the process broke off

@@ -140,6 +140,27 @@ scenario('A snapshot is taken, and the lag is unknown without the log', { nats: 
   await own.getByText('0 events').waitFor();
 });
 
+scenario('A server that takes no writes shows what it has, and says why it refuses', { data: 'bookshop', process: true }, async ({ store, tab, page }) => {
+  await store.serveReadOnly();
+  const refused = page.getByRole('alert').filter({ hasText: 'This server has one position, and nothing later' });
+  await tab.open('#/books/adam-bede', 'books/adam-bede');
+  await page.getByRole('button', { name: 'Origin of /authors/0/name' }).click();
+  await page.getByRole('region', { name: 'Origin', exact: true }).getByRole('link', { name: 'authors/mary-ann-evans' }).first().waitFor();
+  await tab.open('#/books/adam-bede?edit', 'books/adam-bede');
+  const box = page.getByRole('textbox', { name: 'Document', exact: true });
+  await box.fill('{"title":"Another"}');
+  await page.getByRole('button', { name: 'Save', exact: true }).click();
+  await refused.getByText('send it what is to be written').waitFor();
+  assert.equal(await box.inputValue(), '{"title":"Another"}');
+  await box.fill('');
+  page.on('dialog', (dialog) => dialog.accept()); // what was typed goes
+  await tab.open('#/_status', 'Operations');
+  await page.getByRole('region', { name: 'This node' }).waitFor();
+  await refused.waitFor(); // of the groups, which lie beside the log
+  await page.getByRole('table', { name: 'Nodes' }).waitFor();
+  assert.ok(tab.requests.filter((one) => one.url().includes('feed=')).length <= 6, 'a feed that has no more is not asked for again and again');
+});
+
 scenario('Rules that fail and queries without an index are listed', { data: {
   model: `
 collections:

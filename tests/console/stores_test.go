@@ -13,6 +13,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -74,6 +75,7 @@ type store struct {
 	process   *harness.Process // or another one
 	outside   *natsserver.Cluster
 	opened    bool
+	readOnly  bool          // it takes no writes, and verifies nothing
 	filled    chan struct{} // is closed once the first who shares it has filled it
 }
 
@@ -196,6 +198,19 @@ func (s *store) start(h *house) {
 	s.opened = true
 }
 
+// serveReadOnly ends the process, and serves in its place what it had, by one that takes no writes.
+func (s *store) serveReadOnly(t *testing.T) error {
+	_, head := s.process.Changes("since=now")
+	s.stop()
+	out := filepath.Join(t.TempDir(), "out")
+	if said, err := harness.RunProgram(t, "replay", "--data", s.dir, "--to", head, "--out", out); err != nil {
+		return fmt.Errorf("replay --to: %w: %s", err, said)
+	}
+	s.process = harness.StartProcess(t, "--read-only", out)
+	s.opened, s.readOnly = true, true
+	return s.forwardTo(s.client().URL)
+}
+
 // stop ends the server: as a kill does where it is a process.
 func (s *store) stop() {
 	if s.Process {
@@ -245,6 +260,10 @@ func (h *house) do(w http.ResponseWriter, r *http.Request) {
 		s.outside.Stop(0)
 	case "find-log":
 		s.outside.Restart(0)
+	case "read-only":
+		if err := s.serveReadOnly(h.t); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+		}
 	case "damage":
 		var statement string
 		if err := json.NewDecoder(r.Body).Decode(&statement); err != nil {
@@ -330,7 +349,9 @@ func (s *store) end(t *testing.T) {
 	if !s.opened {
 		return
 	}
-	s.verify(t)
+	if !s.readOnly {
+		s.verify(t)
+	}
 	s.stop()
 }
 

@@ -121,6 +121,9 @@ export class Store {
   /** Starts the server again, with the data that it has. */
   start() { return ask('POST', `/stores/${this.name}/start`); }
 
+  /** Ends the process, and serves what it had by one that takes no writes. */
+  serveReadOnly() { return ask('POST', `/stores/${this.name}/read-only`); }
+
   /** The time that the process has computed, in milliseconds. @returns {Promise<number>} */
   cpu() { return ask('POST', `/stores/${this.name}/cpu`); }
 
