@@ -1,6 +1,7 @@
 // What a save has caused, as it arrives (point 18 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -15,13 +16,6 @@ async function change(page, was, is) {
   await box.fill((await box.inputValue()).replace(was, is));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('dialog', { name: 'What this save changes' }).getByRole('button', { name: 'Save now' }).click();
-}
-
-/** Gives a key to a page that asks for one. @param {Page} page @param {string} key */
-async function useKey(page, key) {
-  const dialog = page.getByRole('dialog', { name: 'Key needed' });
-  await dialog.getByLabel('Key', { exact: true }).fill(key);
-  await dialog.getByRole('button', { name: 'Use key' }).click();
 }
 
 scenario('A rename arrives, by rule and collection, and the other tab sees it', { data: 'bookshop' }, async ({ store, tab, page, newTab }) => {

@@ -1,6 +1,7 @@
 // What goes wrong between a hand, a place and an answer: nothing is written twice, asked of another path, or shown to somebody else.
 import assert from 'node:assert/strict';
 import { box, library, told, versions } from './lib/editing.js';
+import { keyDialog, useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 scenario('Two clicks on Save write once', { data: library(2, 0) }, async ({ store, tab, page }) => {
@@ -48,10 +49,8 @@ collections:
   plans: { access: { read: [planner] } }
 `, documents: { notes: { n1: { text: 'of the writer' } }, plans: { p1: { text: 'of the planner' } } } }, closed: true }, async ({ store, tab, page }) => {
   const use = async (/** @type {string} */ key) => {
-    const dialog = page.getByRole('dialog', { name: 'Key needed' });
-    await dialog.getByLabel('Key', { exact: true }).fill(key);
-    await dialog.getByRole('button', { name: 'Use key' }).click();
-    await dialog.waitFor({ state: 'detached' });
+    await useKey(page, key);
+    await keyDialog(page).waitFor({ state: 'detached' });
   };
   await tab.open('#/notes/n1');
   await use(await store.newKey('writer'));
@@ -67,10 +66,8 @@ collections:
   books: { access: { read: [clerk] } }
 `, documents: { books: { b1: { title: 'One' } } } } }, async ({ store, tab, page }) => {
   await tab.open('#/books/b1');
-  const dialog = page.getByRole('dialog', { name: 'Key needed' });
-  await dialog.getByLabel('Key', { exact: true }).fill(await store.newKey('clerk'));
   const following = page.waitForResponse((r) => r.url().includes('feed=continuous') && r.ok());
-  await dialog.getByRole('button', { name: 'Use key' }).click();
+  await useKey(page, await store.newKey('clerk'));
   await page.getByRole('region', { name: 'Document', exact: true }).getByText('One').waitFor();
   await following;
   await store.want('PATCH', '/v1/_model', '{"collections":{"books":{"access":{"read":["boss"]}}}}', { 'Content-Type': 'application/merge-patch+json' });

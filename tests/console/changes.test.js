@@ -1,6 +1,7 @@
 // The change feed as a page (point 13 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { keyDialog, useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -167,10 +168,9 @@ scenario('A position that is gone says where to begin', {}, async ({ store, tab,
 scenario('A key that is revoked under a feed is asked for, and the feed of another begins anew', { closed: true, data: { model: 'collections: {notes: {access: {read: [reader]}}, plans: {}}' } }, async ({ store, tab, page }) => {
   const { key, id } = (await store.want('POST', '/v1/_keys', '{"name":"ada","roles":["reader"]}')).json;
   await tab.open('#/_changes', 'Changes');
-  const dialog = page.getByRole('dialog', { name: 'Key needed' });
+  const dialog = keyDialog(page);
   const give = async (/** @type {string} */ text) => {
-    await dialog.getByLabel('Key', { exact: true }).fill(text);
-    await dialog.getByRole('button', { name: 'Use key' }).click();
+    await useKey(page, text);
     await dialog.waitFor({ state: 'hidden' });
   };
   await give(key);

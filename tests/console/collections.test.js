@@ -1,6 +1,7 @@
 // The first page (point 9 of the console): the collections, and what needs attention.
 import assert from 'node:assert/strict';
 import { accessible } from './lib/checks.js';
+import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 /** @param {import('playwright-core').Page} page */
@@ -108,9 +109,7 @@ collections:
 scenario('Who may not know how the store stands sees the collections that are theirs, and no list', { data: { model: closed, documents: { books: { b1: {} }, bills: { b1: {} } } }, closed: true }, async ({ store, tab, page }) => {
   const key = await store.newKey('readers');
   await tab.open('#/', 'Collections');
-  const dialog = page.getByRole('dialog', { name: 'Key needed', exact: true });
-  await dialog.getByLabel('Key', { exact: true }).fill(key);
-  await dialog.getByRole('button', { name: 'Use key', exact: true }).click();
+  await useKey(page, key);
   await table(page).getByRole('link', { name: 'books', exact: true }).waitFor();
   assert.deepEqual(await table(page).getByRole('link').allTextContents(), ['books']);
   assert.equal(await page.getByText('eeds attention').count(), 0);

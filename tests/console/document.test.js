@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { buffer } from 'node:stream/consumers';
 import { accessible, golden } from './lib/checks.js';
 import { HOSTILE } from './lib/data.js';
+import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 import { figure, pathOf } from './lib/store.js';
 
@@ -187,9 +188,7 @@ scenario('Whoever reads one collection sees its documents, and nothing of others
   await store.want('PUT', '/v1/_model', JSON.stringify(model));
   const key = await store.newKey('seller');
   await tab.open('#/books/b1', 'books/b1');
-  const dialog = page.getByRole('dialog', { name: 'Key needed' });
-  await dialog.getByLabel('Key', { exact: true }).fill(key);
-  await dialog.getByRole('button', { name: 'Use key' }).click();
+  await useKey(page, key);
   await button(page, 'Origin of /authors/0/name').click();
   const origin = region(page, 'Origin');
   await origin.getByText('You may not read the collection that it comes from.').waitFor();

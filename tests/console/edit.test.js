@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { accessible } from './lib/checks.js';
 import { box, library, press, replace, told } from './lib/editing.js';
+import { saveAsKeyEnds, useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 const written = [
@@ -92,33 +93,26 @@ scenario('Leaving a text that is not saved asks', { data: { documents: { notes: 
   await page.getByRole('heading', { level: 1, name: 'Collections' }).waitFor();
 });
 
-/** Types a key into the dialog that asks for one. @param {import('playwright-core').Page} page @param {string} key */
-async function useKey(page, key) {
-  const dialog = page.getByRole('dialog', { name: 'Key needed' });
-  await dialog.getByLabel('Key', { exact: true }).fill(key);
-  await dialog.getByRole('button', { name: 'Use key', exact: true }).click();
-}
-
 /**
- * Edits notes/d with a key that ends before anything is saved.
+ * Edits notes/d with a key, which comes back.
  * @param {import('./lib/store.js').Store} store
  * @param {import('./lib/tab.js').Tab} tab
  */
 async function typeWithKey(store, tab) {
-  const mine = await store.newKey('admin');
+  const key = await store.newKey('admin');
   await tab.open('#/notes/d?edit', 'notes/d');
-  await useKey(tab.page, mine);
+  await useKey(tab.page, key);
   await replace(tab.page, '1', '2');
-  await store.want('DELETE', '/v1/_keys/' + mine.split('_')[1]);
+  return key;
 }
 
 scenario('A key that ends in mid-work is asked for, and nothing typed is lost', { data: { documents: { notes: { d: '{"id":"d","a":1}' } } }, closed: true }, async ({ store, tab, page }) => {
-  await typeWithKey(store, tab);
+  const key = await typeWithKey(store, tab);
   /** @type {() => void} */
   let answer = () => {};
   const saved = new Promise((resolve) => { answer = () => resolve(undefined); });
   await page.route((url) => url.pathname === '/v1/_me', async (route) => { await saved; await route.continue(); });
-  await press(page, 'Save');
+  await saveAsKeyEnds(store, page, '/v1/notes/d', key);
   await useKey(page, store.key);
   await told(page, 'notes/d is saved');
   answer(); // the page learns of another reader only after the save, which was that reader's
@@ -128,7 +122,7 @@ scenario('A key that ends in mid-work is asked for, and nothing typed is lost', 
 });
 
 scenario('A page that learns of another reader during a save waits for the save', { data: { documents: { notes: { d: '{"id":"d","a":1}' } } }, closed: true }, async ({ store, tab, page }) => {
-  await typeWithKey(store, tab);
+  const key = await typeWithKey(store, tab);
   /** @type {string[]} */
   const asked = [];
   page.on('dialog', (dialog) => { asked.push(dialog.message()); dialog.dismiss(); });
@@ -138,7 +132,7 @@ scenario('A page that learns of another reader during a save waits for the save'
     await page.getByRole('banner').getByText('admin key file').waitFor();
     await route.fulfill({ response });
   });
-  await press(page, 'Save');
+  await saveAsKeyEnds(store, page, '/v1/notes/d', key);
   await useKey(page, store.key);
   await told(page, 'notes/d is saved');
   assert.equal(new URL(page.url()).hash, '#/notes/d');

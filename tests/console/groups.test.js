@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
 import { makeGroup, park, parkedOf } from './lib/groups.js';
+import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 const ERROR = 'the index is read-only <img src=x onerror=alert(1)>';
@@ -70,9 +71,7 @@ scenario('Whoever has the role of a group sees it, and drops nothing', { data: '
   await makeGroup(store, 'search', { partitions: 1, maxAttempts: 1, role: 'read' });
   await park(store, 'search', ERROR);
   await tab.open('#/_groups/search', 'search');
-  const dialog = page.getByRole('dialog', { name: 'Key needed' });
-  await dialog.getByLabel('Key', { exact: true }).fill(await store.newKey('read'));
-  await dialog.getByRole('button', { name: 'Use key' }).click();
+  await useKey(page, await store.newKey('read'));
   await page.getByRole('list', { name: 'Parked batches' }).getByText(ERROR).waitFor();
   for (const name of ['Retry', 'Drop']) assert.equal(await page.getByRole('button', { name }).count(), 0, name);
 });

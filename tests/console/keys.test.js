@@ -1,6 +1,7 @@
 // Keys: a closed house asks for one, and shows no more than its owner may read (point 7 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { keyDialog, saveAsKeyEnds, useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 /** A shop whose secrets only the role boss reads; a copy of one stands on each book that the role clerk reads. */
@@ -22,21 +23,10 @@ collections:
   },
 };
 
-/** The dialog that asks for a key. @param {import('playwright-core').Page} page */
-const dialogOf = (page) => page.getByRole('dialog', { name: 'Key needed' });
-
-/** Types a key into the dialog. @param {import('playwright-core').Page} page @param {string} key @param {boolean} [keep] */
-async function useKey(page, key, keep = false) {
-  const dialog = dialogOf(page);
-  await dialog.getByLabel('Key', { exact: true }).fill(key);
-  if (keep) await dialog.getByRole('checkbox', { name: 'Keep in this tab' }).check();
-  await dialog.getByRole('button', { name: 'Use key' }).click();
-}
-
 scenario('A closed house asks for a key, and forgets it with the page', { data: house, closed: true }, async ({ store, tab, page, newTab }) => {
   const key = await store.newKey('clerk');
   await tab.open('#/');
-  const dialog = dialogOf(page);
+  const dialog = keyDialog(page);
   await dialog.waitFor();
   const input = dialog.getByLabel('Key', { exact: true });
   assert.ok(await input.evaluate((element) => element === document.activeElement), 'the field has the focus');
@@ -60,7 +50,7 @@ scenario('A closed house asks for a key, and forgets it with the page', { data: 
   await page.getByRole('link', { name: 'books', exact: true }).waitFor();
   const other = await newTab();
   await other.open('#/');
-  await dialogOf(other.page).waitFor(); // what one tab keeps, another does not have
+  await keyDialog(other.page).waitFor(); // what one tab keeps, another does not have
 
   await page.getByRole('button', { name: 'Forget key' }).click();
   await dialog.waitFor();
@@ -92,14 +82,12 @@ scenario('Whoever reads one collection sees nothing of another', { data: house, 
 });
 
 scenario('A key that ends in mid-work is asked for again, and what was typed stays', { data: house, closed: true }, async ({ store, tab, page }) => {
-  const first = await store.want('POST', '/v1/_keys', JSON.stringify({ name: 'first', roles: ['clerk'] }));
+  const first = await store.newKey('clerk');
   await tab.open('#/books/b1?edit');
-  await useKey(page, first.json.key);
+  await useKey(page, first);
   const text = page.getByRole('textbox', { name: 'Document', exact: true });
   await text.fill('{"title":"Two","authorId":"a1"}');
-  await store.want('DELETE', '/v1/_keys/' + first.json.id);
-  await page.getByRole('button', { name: 'Save', exact: true }).click();
-  await dialogOf(page).waitFor();
+  await saveAsKeyEnds(store, page, '/v1/books/b1', first);
   await useKey(page, await store.newKey('clerk'));
   await page.getByRole('region', { name: 'Document' }).getByText('Two').waitFor();
   assert.equal((await store.bytes('books', 'b1')).toString(), '{"id":"b1","title":"Two","authorId":"a1"}');

@@ -1,6 +1,7 @@
 // Pages that follow the feed (point 14), and how problems and the node are told (point 8 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -109,9 +110,7 @@ scenario('The node says that it is ready, its position and its lag, to whoever m
   await store.put('notes', 'n1', '{}');
   const keyed = async (/** @type {import('./lib/tab.js').Tab} */ one, /** @type {string} */ key) => {
     await one.open('#/', 'Collections');
-    const dialog = one.page.getByRole('dialog', { name: 'Key needed' });
-    await dialog.getByLabel('Key', { exact: true }).fill(key);
-    await dialog.getByRole('button', { name: 'Use key' }).click();
+    await useKey(one.page, key);
   };
   const node = page.getByRole('status', { name: 'Node', exact: true });
   await keyed(tab, store.key);

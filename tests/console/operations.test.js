@@ -1,6 +1,7 @@
 // Operations: how the store runs, and the commands of its administrators (point 21 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -224,9 +225,7 @@ scenario('What a reader may not do is absent, and a refusal names the right', { 
   /** @param {import('./lib/tab.js').Tab} tab @param {string} role */
   const enter = async (tab, role) => {
     await tab.open('#/_status', 'Operations');
-    const dialog = tab.page.getByRole('dialog', { name: 'Key needed' });
-    await dialog.getByLabel('Key', { exact: true }).fill(await store.newKey(role));
-    await dialog.getByRole('button', { name: 'Use key' }).click();
+    await useKey(tab.page, await store.newKey(role));
   };
   await enter(tab, 'monitor');
   await page.getByRole('table', { name: 'Nodes' }).waitFor();
