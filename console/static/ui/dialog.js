@@ -6,7 +6,6 @@ import { html, useId, useLayoutEffect, useRef } from '../lib/html.js';
  */
 export function Dialog({ title, onClose, children, closable = true }) {
   const ref = useRef(/** @type {HTMLDialogElement | null} */ (null));
-  const gone = useRef(false);
   const id = useId();
   // At once, and not after the paint: whoever sees that the dialog has gone finds the focus where it was.
   useLayoutEffect(() => {
@@ -15,7 +14,6 @@ export function Dialog({ title, onClose, children, closable = true }) {
     dialog.showModal();
     /** @type {HTMLElement | null} */ (dialog.querySelector('[data-focus]'))?.focus();
     return () => {
-      gone.current = true;
       dialog.close(); // nothing outside of it takes the focus before
       if (before?.isConnected) before.focus();
     };
@@ -26,9 +24,9 @@ export function Dialog({ title, onClose, children, closable = true }) {
   };
   // A browser closes a dialog without a question when Escape comes twice.
   const closed = () => {
-    if (gone.current) return;
+    if (!ref.current) return; // it has gone
     if (closable) onClose();
-    else ref.current?.showModal();
+    else ref.current.showModal();
   };
   return html`<dialog ref=${ref} aria-labelledby=${id} onCancel=${cancel} onClose=${closed}><h2 id=${id}>${title}</h2>${children}</dialog>`;
 }
