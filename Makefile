@@ -1,9 +1,10 @@
-# What CI runs is `make ci`: `make check short console`, within a quarter of an hour on two cores.
+# What CI runs is `make ci`: the phases below, within 20 minutes on two idle cores.
 
-# How tests are run. `make check` runs each test that fails twice more, alone, and notes those that pass then in flaky.txt
-# (tests/retest): a busy machine refuses no change, and hides no flaky test either.
+# How tests are run. `make check` and `make ci` run each test that fails twice more, alone, and note those that pass then in flaky.txt
+# (tests/retest): a busy machine refuses no change, and hides no flaky test either. They note in bin/times how long each took.
+# Lint has vetted the files by then.
 GOTEST = go test
-RETEST = $(CURDIR)/bin/retest -flaky $(CURDIR)/flaky.txt --
+RETEST = $(CURDIR)/bin/retest -flaky $(CURDIR)/flaky.txt -times $(CURDIR)/bin/times -phase $$phase -- -vet=off
 
 LINT = go tool -modfile=tools/go.mod golangci-lint
 
@@ -22,9 +23,14 @@ BUDGET = 1h
 holding = $$(grep -rlE --include='*_test.go' '^func ($(1))\(' tests | xargs -n1 dirname | sort -u | sed 's|^|./|')
 FULLER = $$(grep -rliE --include='*_test.go' '\bamount\(' tests | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
-# Runs targets one after the other until one fails, and prints how long each took.
-phases = @took=; for phase in $(1); do began=$$(date +%s); $(MAKE) --no-print-directory GOTEST='$(RETEST)' $$phase; code=$$?; \
-	took="$$took$$(printf '%-10s %4d s' $$phase $$(($$(date +%s) - began)))\n"; [ $$code = 0 ] || break; done; printf "$$took"; exit $$code
+# Runs targets one after the other until one fails, and prints a table of how long phases, packages and tests took. Phases whose
+# inputs are as they were when they passed are left out (.ci/unchanged).
+phases = @rm -f bin/times; began=$${CI_BEGAN:-$$(date +%s)}; code=0; for phase in $(1); do \
+	if .ci/unchanged $$phase; then echo "$$phase is left out: its inputs passed before (.ci/inputs, .ci/passed)"; continue; fi; \
+	since=$$(date +%s); $(MAKE) --no-print-directory GOTEST="$(RETEST)" $$phase; code=$$?; \
+	printf '%s\t\t\t%d\n' $$phase $$(($$(date +%s) - since)) >>bin/times; [ $$code = 0 ] || break; \
+	.ci/unchanged -note $$phase || true; done; \
+	bin/retest -times bin/times -table $$(($$(date +%s) - began))s; exit $$code
 
 CHECK = lint test deploy race
 
@@ -35,7 +41,7 @@ check: bin/retest
 # What CI runs. The commands of docs/security.md need openssl.
 ci: bin/retest
 	@$(call install,openssl:openssl)
-	$(call phases,$(CHECK) short console)
+	$(call phases,$(CHECK) short-versions short-clients short-stack console)
 
 # Everything, and more of what could go on for ever than make test runs: 2,000 random histories instead of 480, 100 losses of
 # power instead of 50, and so on (suite.Amount in tests/suite/soak.go). Every test passes at its first run, and none is noted as flaky.
@@ -54,7 +60,7 @@ build:
 # Every test, without the race detector. Of what could go on for ever (random histories, crashes at random writes, kills
 # of the process, linearizability) it runs a part; the seeds of the fuzz tests run with it.
 test:
-	$(GOTEST) -timeout=30m ./...
+	$(GOTEST) ./...
 
 # gofmt, go vet and the other linters of .golangci.yml, each over a file once.
 lint:
@@ -66,19 +72,11 @@ VERSIONS = TestTwoFolds|TestTwoFoldsOfFrozenCopies|TestGroupOverTwoFolds|TestUpg
 versions:
 	$(GOTEST) -tags=nextfold -short -timeout=10m -run='^(TestRandomHistories|TestCrashWhileUpgrading|$(VERSIONS))$$' $(call holding,TestRandomHistories|$(VERSIONS))
 
-# The tests again under the race detector, except those in which it has nothing to see and that it would make slow.
-# These say so themselves (suite.PlainOnly in tests/suite/suite.go): they start the server as another process, which the
-# detector does not watch, or send one request after the other. What is left is what runs many things at a time: feeds,
-# guards and strict races, transactions, imports and exports, patches on one document, models in the background, replays,
-# admission, 15 seconds of linearizability, a short share of the random histories and every seventh crash of a
-# preparation; and all tests that are quick.
-#
-# Packages that start no goroutine and hold no lock are left out, and so are the benchmarks, which start processes.
-RACING = $$(grep -rlE --include='*.go' --exclude-dir=tests --exclude-dir=fanfold-bench '"sync"|"sync/atomic"|go func|\.Go\(' . | xargs -n1 dirname | sort -u)
-# So are the tests of how much work something takes, which do one thing after the other, by their names.
-WORK = TestHistoryIsLinear|TestParkingIsBounded|TestEvaluationIsBounded|TestWorstExpressions|TestUndoAll|TestMayExceedWork|TestWorkOf\w+
+# The tests that prove something about concurrency, under the race detector. Each says so in its first statement (suite.Concurrent);
+# all others run without it, in make test. tests/house/race_test.go looks that each package with goroutines has one.
+CONCURRENT = $$(grep -rhA1 --include='*_test.go' '^func Test' . | grep -B1 'suite\.Concurrent(t' | grep -oE '\bTest\w+' | sort -u | paste -sd'|')
 race:
-	$(GOTEST) -race -timeout=30m -skip='^($(WORK))$$' $(RACING) ./tests/...
+	$(GOTEST) -race -run="^($(CONCURRENT))$$" $$(grep -rl --include='*_test.go' 'suite\.Concurrent(t' . | xargs -n1 dirname | sort -u)
 
 # docker-compose.yml, the Dockerfile and deploy/ against the schemas and parsers of the tools that read them.
 deploy:

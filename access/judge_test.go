@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // roles are those that principals and lists draw from.
@@ -141,6 +142,7 @@ func (k *movingKeys) Version() uint64 { return k.version.Load() }
 // TestRightsEnd: rights hold until the key is invalid or the model says something else about access, and Changed tells of it.
 // Another change of the model leaves them in force.
 func TestRightsEnd(t *testing.T) {
+	suite.Concurrent(t)
 	var current atomic.Pointer[model.Model]
 	current.Store(modelWith(t, nil))
 	k := &movingKeys{}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // serveHTTP2 serves a handler over HTTP/2, as a Server does, with a time for each answer.
@@ -34,7 +36,7 @@ func TestQuietStreams(t *testing.T) {
 	srv := serveHTTP2(t, short, func(w http.ResponseWriter, _ *http.Request, control *http.ResponseController) {
 		for range 3 {
 			time.Sleep(3 * short) // until a deadline has passed, which is a time: there is no position to wait for
-			if err := control.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+			if err := control.SetWriteDeadline(time.Now().Add(suite.Deadline(time.Minute))); err != nil {
 				t.Error(err)
 			}
 			if _, err := w.Write([]byte("row\n")); err != nil {
@@ -48,7 +50,7 @@ func TestQuietStreams(t *testing.T) {
 			}
 		}
 		time.Sleep(3 * short)
-		if err := control.SetWriteDeadline(time.Now().Add(time.Minute)); err != nil {
+		if err := control.SetWriteDeadline(time.Now().Add(suite.Deadline(time.Minute))); err != nil {
 			t.Error(err)
 		}
 	})
@@ -89,7 +91,7 @@ func TestSilentStreams(t *testing.T) {
 			if err == nil {
 				t.Errorf("%s: the write ends without an error", name)
 			}
-		case <-time.After(10 * time.Second):
+		case <-time.After(suite.Deadline(10 * time.Second)):
 			t.Fatalf("%s: the write goes on to wait", name)
 		}
 		if _, err := io.Copy(io.Discard, resp.Body); err == nil {
@@ -136,12 +138,13 @@ func TestLastPieceHasADeadline(t *testing.T) {
 
 // TestReadsOverHTTP2: a read deadline bounds how long a read waits, and not how long nobody reads.
 func TestReadsOverHTTP2(t *testing.T) {
+	suite.Concurrent(t)
 	srv := serveHTTP2(t, 0, func(w http.ResponseWriter, r *http.Request, control *http.ResponseController) {
 		if err := control.SetReadDeadline(time.Now().Add(short)); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(3 * short) // as a node that is busy
-		if err := control.SetReadDeadline(time.Now().Add(10 * time.Second)); err != nil {
+		if err := control.SetReadDeadline(time.Now().Add(suite.Deadline(10 * time.Second))); err != nil {
 			t.Error(err)
 		}
 		got := make([]byte, 5)

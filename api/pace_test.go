@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // drips is a client that sends size bytes each pause, of what is left. It is its own connection, with the deadline of one.
@@ -113,6 +114,7 @@ func TestWorkIsNotTheClients(t *testing.T) {
 
 // TestLateBodiesAreCutForOthers: while somebody waits, the bodies are cut that are late, the latest first, until there is enough.
 func TestLateBodiesAreCutForOthers(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		var all senders
 		var mu sync.Mutex

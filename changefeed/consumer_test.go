@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // streams are the endless transports.
@@ -40,7 +42,7 @@ type consumer struct {
 // consume opens a feed, and closes it at the test's end.
 func consume(t testing.TB, url, kind, query string) *consumer {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Deadline(time.Minute))
 	t.Cleanup(cancel)
 	c := &consumer{t: t, kind: kind, close: cancel}
 	url += "?feed=" + kind + "&" + query

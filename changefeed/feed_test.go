@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // open are the rights of everybody in an open house.
@@ -80,6 +81,7 @@ func TestLimitDoesNotCutATransaction(t *testing.T) {
 
 // TestCloseEndsFeeds: Close ends a long poll and an event stream that wait for changes.
 func TestCloseEndsFeeds(t *testing.T) {
+	suite.Concurrent(t)
 	for _, kind := range []string{"longpoll", "eventsource", "continuous"} {
 		feed := changefeed.New(newMemoryStore(), changefeed.Options{Timeout: time.Hour, Heartbeat: time.Hour})
 		ended := make(chan error)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // cutAfterOnePage returns a store of three pages whose first changes go once one page was read.
@@ -31,6 +32,7 @@ func cutAfterOnePage() *memoryStore {
 
 // TestFeedEndsWhereChangesGo: an answer that is before the oldest change when that moves on ends there, and says so. It skips nothing.
 func TestFeedEndsWhereChangesGo(t *testing.T) {
+	suite.Concurrent(t)
 	for _, kind := range streams {
 		t.Run(kind, func(t *testing.T) {
 			h := newHouse(t)
@@ -76,6 +78,7 @@ func TestNothingSentIsRefused(t *testing.T) {
 
 // TestSharedFeedEndsWhereChangesGo: consumers that share the reading end as others do.
 func TestSharedFeedEndsWhereChangesGo(t *testing.T) {
+	suite.Concurrent(t)
 	for _, kind := range streams {
 		h, store := newHouse(t), newMemoryStore(create(1, "b1"))
 		url := h.serve(t, changefeed.New(store, changefeed.Options{}))

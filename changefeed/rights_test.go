@@ -23,6 +23,7 @@ import (
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // house is a closed house with principals by their roles. It implements access.Keys.
@@ -156,6 +157,7 @@ func causes() *memoryStore {
 // TestHiddenCollections: who does not read a collection gets no row of it, by any transport. Other rows do not tell
 // which of its documents has caused them, also not by a filter. A reader of all is told.
 func TestHiddenCollections(t *testing.T) {
+	suite.Concurrent(t)
 	h, feed := newHouse(t), changefeed.New(causes(), changefeed.Options{})
 	defer feed.Close()
 	const shown = `"collection":"cities","id":"secret"`
@@ -207,6 +209,7 @@ func TestOpenHouseIsToldNoActor(t *testing.T) {
 
 // TestLimitBesideHiddenRows: rows that are left out count for no limit, and a transaction stays whole.
 func TestLimitBesideHiddenRows(t *testing.T) {
+	suite.Concurrent(t)
 	part := func(ch fanfold.Change) fanfold.Change {
 		ch.Tx = "t"
 		return ch
@@ -232,6 +235,7 @@ func TestLimitBesideHiddenRows(t *testing.T) {
 
 // TestHeartbeatsBesideHiddenRows: who reads nothing of what comes is told positions all the same.
 func TestHeartbeatsBesideHiddenRows(t *testing.T) {
+	suite.Concurrent(t)
 	h, store := newHouse(t), newMemoryStore()
 	url := h.serve(t, changefeed.New(store, changefeed.Options{}))
 	for _, kind := range streams {
@@ -253,6 +257,7 @@ func TestHeartbeatsBesideHiddenRows(t *testing.T) {
 
 // TestSharedByEqualRights: consumers with the same rights share a reading, and no others do.
 func TestSharedByEqualRights(t *testing.T) {
+	suite.Concurrent(t)
 	const each, changes = 10, 40
 	h, store := newHouse(t), newMemoryStore()
 	url := h.serve(t, changefeed.New(store, changefeed.Options{}))
@@ -309,6 +314,7 @@ func wantEnd(t *testing.T, c *consumer, last string) {
 // TestStreamsEndWithTheirRights: whether it waits or reads, a stream ends soon after its key, and after the access to collections
 // has changed. Others that share its reading go on.
 func TestStreamsEndWithTheirRights(t *testing.T) {
+	suite.Concurrent(t)
 	for _, kind := range streams {
 		for _, query := range []string{"mode=all", "mode=all&limit=1000", "mode=all&since=9-0", "mode=all&filter=true"} {
 			t.Run(kind+" "+query, func(t *testing.T) {
@@ -337,6 +343,7 @@ func TestStreamsEndWithTheirRights(t *testing.T) {
 
 // TestBusyStreamEnds: a stream of which more is to be sent than its client reads ends after what was under way.
 func TestBusyStreamEnds(t *testing.T) {
+	suite.Concurrent(t)
 	for _, kind := range streams {
 		t.Run(kind, func(t *testing.T) {
 			h, store := newHouse(t), newMemoryStore()
@@ -364,6 +371,7 @@ func TestBusyStreamEnds(t *testing.T) {
 
 // TestAnswersEndWithTheirRights: a long poll answers with what it has, and one answer says that it is not whole.
 func TestAnswersEndWithTheirRights(t *testing.T) {
+	suite.Concurrent(t)
 	h, store := newHouse(t), newMemoryStore(create(1, "b1"))
 	feed := changefeed.New(store, changefeed.Options{Timeout: 20 * time.Second})
 	defer feed.Close()
@@ -418,6 +426,7 @@ func (n narrow) Accept() (net.Conn, error) {
 
 // TestNothingForTheSlow: a client that reads late is sent nothing that had yet to be written when its rights ended: neither of a page nor of what it shares with others.
 func TestNothingForTheSlow(t *testing.T) {
+	suite.Concurrent(t)
 	const changes, size = 200, 4 << 10
 	for _, live := range []bool{false, true} {
 		h, store := newHouse(t), newMemoryStore()
@@ -468,6 +477,7 @@ func TestNothingForTheSlow(t *testing.T) {
 
 // TestStreamsEndWhileTheyWait: a stream that waits for room, or for its turn to evaluate a filter, ends soon after its key.
 func TestStreamsEndWhileTheyWait(t *testing.T) {
+	suite.Concurrent(t)
 	const size = 4 << 20
 	for name, c := range map[string]struct {
 		query string

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/internal/sending"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // wantAll reads a feed's changes up to an event and fails the test where one is missing or comes twice.
@@ -70,6 +71,7 @@ func TestOneReadServesAll(t *testing.T) {
 
 // TestFanoutIsReadOnce: an event with thousands of rows is read once for all who follow, whole and in order.
 func TestFanoutIsReadOnce(t *testing.T) {
+	suite.Concurrent(t)
 	const each, rows = 4, 5000
 	store := newMemoryStore()
 	url := serve(t, store)
@@ -192,6 +194,7 @@ func TestSlowAreEnded(t *testing.T) {
 // TestConsumersComeAndGo: with consumers of all transports that come, read at their own pace and leave at random, beside
 // writes of random length, each gets every change behind its position once, in order.
 func TestConsumersComeAndGo(t *testing.T) {
+	suite.Concurrent(t)
 	store := newMemoryStore()
 	budget := sending.NewBudget(8 << 20)
 	feed := changefeed.New(store, changefeed.Options{Budget: budget})

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestStreamsFollow: every endless transport sends what is there, then what comes.
@@ -65,6 +66,7 @@ func TestStreamsBeatBeyondTheHead(t *testing.T) {
 // TestAnswersBeyondTheHead: one answer says at once that this node is behind, a long poll when its time is over, and both
 // where it stands. A long poll whose position comes in time is answered.
 func TestAnswersBeyondTheHead(t *testing.T) {
+	suite.Concurrent(t)
 	store := newMemoryStore(create(1, "b1"))
 	feed := changefeed.New(store, changefeed.Options{Timeout: time.Hour})
 	defer feed.Close()

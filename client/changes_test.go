@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestChangesOnce: the changes up to now, of both modes, with what the server tells of each.
@@ -56,6 +57,7 @@ func TestChangesOnce(t *testing.T) {
 
 // TestChangesGoOn: a consumer gets every change, in order, over cut connections and restarts of the server.
 func TestChangesGoOn(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	defer func() { s.Close() }()
 	p := newProxy(t, s)
@@ -104,11 +106,12 @@ func TestChangesGoOn(t *testing.T) {
 
 // TestChangesFromNow: a feed that begins now loses nothing where its connection breaks before the first change.
 func TestChangesFromNow(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "before", `{}`)
 	p := newProxy(t, s)
 	c := connect(t, p.url(), client.Options{})
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(time.Minute))
 	defer cancel()
 	begun := false
 	opt := client.ChangesOptions{Since: "now", Heartbeat: 100 * time.Millisecond, OnPosition: func(string) {
@@ -131,6 +134,7 @@ func TestChangesFromNow(t *testing.T) {
 
 // TestSilentConnection: a connection on which nothing comes any more is given up.
 func TestSilentConnection(t *testing.T) {
+	suite.Concurrent(t)
 	if testing.Short() {
 		t.Skip("takes five seconds")
 	}
@@ -315,6 +319,7 @@ func TestChosenChanges(t *testing.T) {
 
 // TestAnotherStore: a position of another store ends the loop, and a client goes on without it.
 func TestAnotherStore(t *testing.T) {
+	suite.Concurrent(t)
 	s, other := harness.OpenTemp(t, ""), harness.OpenTemp(t, "")
 	s.Put("books", "b", `{}`)
 	other.Put("books", "b", `{}`)

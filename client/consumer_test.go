@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // record is what the members of a group have handled.
@@ -69,7 +70,7 @@ func (r *record) enter(partition, n int) {
 // await waits until so many changes were handled.
 func (r *record) await(total int) {
 	r.t.Helper()
-	limit := time.After(time.Minute)
+	limit := time.After(suite.Deadline(time.Minute))
 	for {
 		r.mu.Lock()
 		have := r.total
@@ -113,7 +114,7 @@ func awaitGroup(t *testing.T, c *client.Client, name string, fn func(g *client.G
 		if fn(g) {
 			return
 		}
-		if time.Since(begun) > time.Minute {
+		if time.Since(begun) > suite.Deadline(time.Minute) {
 			t.Fatalf("the group stays as %s", g.Raw)
 		}
 	}
@@ -121,6 +122,7 @@ func awaitGroup(t *testing.T, c *client.Client, name string, fn func(g *client.G
 
 // TestConsumers: the members of a group handle every change, those of a document in order, while members come and go.
 func TestConsumers(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	c := connect(t, s.URL, client.Options{})
 	settings := client.GroupSettings{Partitions: 8, Lease: 8 * time.Second}
@@ -175,6 +177,7 @@ func TestConsumers(t *testing.T) {
 
 // TestConsumerOverRestarts: nothing is lost over cut connections and restarts of the server.
 func TestConsumerOverRestarts(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	defer func() { s.Close() }()
 	p := newProxy(t, s)
@@ -204,6 +207,7 @@ func TestConsumerOverRestarts(t *testing.T) {
 
 // TestConsumerParks: a batch whose handler fails is tried again, parked with its error, listed, given again and dropped.
 func TestConsumerParks(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	c := connect(t, s.URL, client.Options{})
 	must(c.PutGroup(t.Context(), "g", client.GroupSettings{Partitions: 1, MaxAttempts: 2}))(t)
@@ -242,6 +246,7 @@ func TestConsumerParks(t *testing.T) {
 
 // TestConsumerStops: a handler that runs may end its work, and that is acknowledged; one that takes too long is told to end.
 func TestConsumerStops(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	c := connect(t, s.URL, client.Options{})
 	must(c.PutGroup(t.Context(), "g", client.GroupSettings{Partitions: 1}))(t)
@@ -286,6 +291,7 @@ func TestConsumerStops(t *testing.T) {
 
 // TestConsumerLosesItsLease: a handler's context ends when the lease is lost, and what it did is not acknowledged.
 func TestConsumerLosesItsLease(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	p := newProxy(t, s)
 	c, direct := connect(t, p.url(), client.Options{RetryFor: -1}), connect(t, s.URL, client.Options{})
@@ -314,6 +320,7 @@ func TestConsumerLosesItsLease(t *testing.T) {
 
 // TestConsumerEnds: what trying again does not help ends a consumer.
 func TestConsumerEnds(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	c := connect(t, s.URL, client.Options{})
 	handler := func(context.Context, *client.Batch) error { return nil }
@@ -350,6 +357,7 @@ func TestConsumerEnds(t *testing.T) {
 
 // TestConsumerBatches: a batch ends behind an event where that is not too large, and within it otherwise.
 func TestConsumerBatches(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, model)
 	c := connect(t, s.URL, client.Options{})
 	const books = 10_500
@@ -375,7 +383,7 @@ func TestConsumerBatches(t *testing.T) {
 	}})
 	select {
 	case <-done:
-	case <-time.After(time.Minute):
+	case <-time.After(suite.Deadline(time.Minute)):
 		t.Fatal("the event was not handled to its end")
 	}
 	if fmt.Sprint(sizes) != "[10000 501]" {

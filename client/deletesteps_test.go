@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // openPosts opens a store with a post that so many comments refer to, and a mark, which loses the reference.
@@ -71,6 +72,7 @@ func TestDeleteSteps(t *testing.T) {
 
 // TestDeleteStepsWithoutAnswers: a step whose answer is lost is made again, and where that was the last one the delete is done.
 func TestDeleteStepsWithoutAnswers(t *testing.T) {
+	suite.Concurrent(t)
 	s := openPosts(t, 3)
 	p := newProxy(t, s)
 	posts := client.Collection[any](connect(t, p.url(), client.Options{}), "posts")

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestKeyIsNotPrinted: no print shows the key, whatever the verb: of itself, of options, or of a client.
@@ -174,6 +175,7 @@ func TestKeysByTheClient(t *testing.T) {
 
 // TestLostAnswerAboutKeys: a request that must not be made twice is not sent again: to make a key, to rotate or to revoke one.
 func TestLostAnswerAboutKeys(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenClosed(t, "")
 	s.Put("books", "b0", `{}`) // the collection is there, whichever request comes first
 	p := newProxy(t, s)

@@ -14,10 +14,12 @@ import (
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestLostAnswers: a write whose answer is lost is stored once, and its call returns what the first request did.
 func TestLostAnswers(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	p := newProxy(t, s)
 	c := connect(t, p.url(), client.Options{})
@@ -82,6 +84,7 @@ func TestWithoutKeys(t *testing.T) {
 
 // TestRestart: calls wait for a server that comes back, and no longer than they may.
 func TestRestart(t *testing.T) {
+	suite.Concurrent(t)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
 	p := newProxy(t, s)

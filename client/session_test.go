@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestSession: a client sends the newest position that it has seen unless it is told not to, and takes over another's,
 // also while many goroutines use it.
 func TestSession(t *testing.T) {
+	suite.Concurrent(t)
 	var mu sync.Mutex
 	event, sent := 0, ""
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 func openQueueTest(t *testing.T, timeout time.Duration) *Log {
@@ -54,7 +55,7 @@ func (c *committer) requireQueued(t *testing.T, n int) {
 	t.Helper()
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	for limit := time.After(20 * time.Second); ; {
+	for limit := time.After(suite.Deadline(20 * time.Second)); ; {
 		c.mu.Lock()
 		have := len(c.queue)
 		c.mu.Unlock()
@@ -81,7 +82,7 @@ func requireNothingWritten(t *testing.T, err error) {
 // known to be stored.
 func requireNextSeq(t *testing.T, l *Log, seq uint64) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(20*time.Second))
 	defer cancel()
 	if got, err := l.publish(ctx, l.mustMessage(t, "last"), fanfold.Expect{}, false, nil); err != nil || got != seq {
 		t.Fatalf("the next event is at %d, want %d: %v", got, seq, err)
@@ -137,6 +138,7 @@ func TestDeadlineBeforeTheCommit(t *testing.T) {
 // TestDeadlineInABatch: writes whose deadline passes while the batch with their messages is under
 // way wait for the batch, and are told their sequences.
 func TestDeadlineInABatch(t *testing.T) {
+	suite.Concurrent(t)
 	l := openQueueTest(t, 0)
 	l.commit.occupy()
 	ctx, cancel := context.WithCancel(t.Context())

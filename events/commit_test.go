@@ -14,11 +14,13 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestGroupCommit: many writes at a time are stored in batches; each gets its own sequence, those
 // to one document all of them, and those whose condition is not met a verdict of their own.
 func TestGroupCommit(t *testing.T) {
+	suite.Concurrent(t)
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", nodes), func(t *testing.T) {
 			l := open(t, natsserver.Start(t, nodes)[0], nodes)
@@ -103,6 +105,7 @@ func requireLog(t *testing.T, l *events.Log, seqs map[uint64]string) {
 // TestLostAckOfBatch loses the acknowledgements of group commits and transactions: each write is
 // stored once, and told at its own sequence.
 func TestLostAckOfBatch(t *testing.T) {
+	suite.Concurrent(t)
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", nodes), func(t *testing.T) {
 			url := natsserver.Start(t, nodes)[0]

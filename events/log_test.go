@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 func open(t *testing.T, url string, replicas int) *events.Log {
@@ -130,6 +131,7 @@ func TestLostAck(t *testing.T) {
 // TestLostAckThenOvertaken: the write is stored, its ack lost, and another write follows before
 // the resend. It is still ours.
 func TestLostAckThenOvertaken(t *testing.T) {
+	suite.Concurrent(t)
 	url := natsserver.Start(t, 1)[0]
 	direct := open(t, url, 1)
 	js, err := jetstream.New(natsserver.Connect(t, url))
@@ -164,6 +166,7 @@ func TestLostAckThenOvertaken(t *testing.T) {
 // TestRacesHaveOneWinner provokes both conflict codes: 10071 on one replica, mostly 10164 on
 // three. Each revision has exactly one writer; everybody else is told Stale.
 func TestRacesHaveOneWinner(t *testing.T) {
+	suite.Concurrent(t)
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", nodes), func(t *testing.T) {
 			urls := natsserver.Start(t, nodes)
@@ -226,6 +229,7 @@ func TestUnreachableLogWritesNothing(t *testing.T) {
 // TestFailingLogIsTriedAgain: an outside server that refused an event is tried again by itself, for a node that is not ready
 // because of it gets no writes.
 func TestFailingLogIsTriedAgain(t *testing.T) {
+	suite.Concurrent(t)
 	url := natsserver.Start(t, 1)[0]
 	l := open(t, url, 1)
 	js, err := jetstream.New(natsserver.Connect(t, url))
@@ -255,7 +259,7 @@ func TestFailingLogIsTriedAgain(t *testing.T) {
 	go func() { ended <- l.Recover(ctx, func() (uint64, error) { return 1, nil }) }()
 	limit(-1)
 	// Whether the log takes events again has no position to wait for.
-	for deadline := time.Now().Add(time.Minute); l.Failing() != nil; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(suite.Deadline(time.Minute)); l.Failing() != nil; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it is still failing: %v", l.Failing())
 		}
@@ -267,6 +271,7 @@ func TestFailingLogIsTriedAgain(t *testing.T) {
 }
 
 func TestFenceCoversWhatWasAcknowledged(t *testing.T) {
+	suite.Concurrent(t)
 	l := open(t, natsserver.Start(t, 1)[0], 1)
 	var wg sync.WaitGroup
 	for i := range 32 {

@@ -10,11 +10,13 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestMayPublish: what may not be published is not, by whatever way it comes, and nothing of it is stored; a fence is. What
 // was let through is told of when it is acknowledged, and a message that may not be sent again has an unknown outcome.
 func TestMayPublish(t *testing.T) {
+	suite.Concurrent(t)
 	url := natsserver.Start(t, 1)[0]
 	proxy := natsserver.StartProxy(t, url)
 	nc, err := servers.Connect(proxy.URL)

@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestReplacedLeader: a leader that is cut off from the other servers, and does not know yet that they have another, refuses
@@ -23,7 +24,7 @@ import (
 // that revision; nor does what it says of the document.
 func TestReplacedLeader(t *testing.T) {
 	cluster := natsserver.StartLinked(t, false, false)
-	for limit := time.Now().Add(time.Minute); !cluster.Leading(); {
+	for limit := time.Now().Add(suite.Deadline(time.Minute)); !cluster.Leading(); {
 		if time.Now().After(limit) {
 			t.Fatal("the cluster has no leader")
 		}
@@ -34,7 +35,7 @@ func TestReplacedLeader(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Cleanup(nc.Close)
-		for limit := time.Now().Add(time.Minute); ; { // a leader may not know the other servers yet
+		for limit := time.Now().Add(suite.Deadline(time.Minute)); ; { // a leader may not know the other servers yet
 			l, err := events.Open(t.Context(), nc, events.Options{Replicas: 3, Attempt: 200 * time.Millisecond, Timeout: 500 * time.Millisecond})
 			if err == nil {
 				return l, nc
@@ -52,7 +53,7 @@ func TestReplacedLeader(t *testing.T) {
 	key := fanfold.Key{Collection: "c", ID: "1"}
 	for range 10 { // a leader may notice before there is another
 		before := uint64(0)
-		for limit := time.Now().Add(time.Minute); before == 0; {
+		for limit := time.Now().Add(suite.Deadline(time.Minute)); before == 0; {
 			var err error
 			if before, err = logs[0].Append(t.Context(), put("1", `{"n":1}`), fanfold.Expect{}); err != nil && time.Now().After(limit) {
 				t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // onMessage is a log handler that calls back with every message.
@@ -34,7 +35,7 @@ func TestServerThatHasJustStarted(t *testing.T) {
 			cluster := natsserver.NewLinked(t, false, false)
 			cluster.EachLink(2, (*natsserver.Link).Cut)
 			nc := startAll(t, cluster)
-			for limit := time.Now().Add(time.Minute); !cluster.LeadingAmong(2); {
+			for limit := time.Now().Add(suite.Deadline(time.Minute)); !cluster.LeadingAmong(2); {
 				if time.Now().After(limit) {
 					t.Fatal("two of the servers have no leader")
 				}
@@ -54,7 +55,7 @@ func TestServersWithoutALeader(t *testing.T) {
 			cluster.EachLink(1, (*natsserver.Link).Cut)
 			cluster.EachLink(2, (*natsserver.Link).Cut)
 			nc := startAll(t, cluster)
-			for limit := time.Now().Add(time.Minute); told; {
+			for limit := time.Now().Add(suite.Deadline(time.Minute)); told; {
 				answer, err := nc.Request("$JS.API.STREAM.INFO.fanfold", nil, 5*time.Second)
 				if err == nil && strings.Contains(string(answer.Data), "10008") {
 					break
@@ -97,7 +98,7 @@ func openMending(t *testing.T, nc *nats.Conn, replicas int, mend func()) {
 		}
 	}))}
 	l, err := events.Open(t.Context(), nc, opt)
-	for limit := time.Now().Add(3 * time.Minute); fanfold.CodeOf(err) == fanfold.Unavailable && time.Now().Before(limit); {
+	for limit := time.Now().Add(suite.Deadline(3 * time.Minute)); fanfold.CodeOf(err) == fanfold.Unavailable && time.Now().Before(limit); {
 		l, err = events.Open(t.Context(), nc, opt)
 	}
 	if err != nil {

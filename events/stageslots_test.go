@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // stageSome stages two documents at a time.
@@ -67,7 +68,7 @@ func TestAbandonedStages(t *testing.T) {
 	if _, err := stageSome(t, l, "long ago", time.Now().Add(-stagedAtMost)); err != nil {
 		t.Fatal(err)
 	}
-	for limit := time.Now().Add(time.Minute); !l.stageSlots.TryAcquire(1); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(suite.Deadline(time.Minute)); !l.stageSlots.TryAcquire(1); time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatal("what the server has dropped takes up a place")
 		}

@@ -3,10 +3,13 @@ package events
 import (
 	"sync"
 	"testing"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestWatermark has goroutines wait for numbers that others raise.
 func TestWatermark(t *testing.T) {
+	suite.Concurrent(t)
 	var w Watermark
 	const last = 5_000
 	var wg sync.WaitGroup

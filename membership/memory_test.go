@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // memoryKV is a KV in memory.
@@ -100,7 +101,7 @@ func (l *connection) await(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
-	case <-time.After(10 * time.Second):
+	case <-time.After(suite.Deadline(10 * time.Second)):
 		return fanfold.Errorf(fanfold.Unavailable, "cut")
 	}
 }

@@ -8,11 +8,13 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestLease: a node may write once it has registered and caught up; where its heartbeats are not acknowledged any more it
 // may not after ten seconds, and may again only once it has caught up behind the heartbeat that was.
 func TestLease(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		n := newTestNode(kv)
@@ -63,6 +65,7 @@ func TestLease(t *testing.T) {
 
 // TestLeaves: a node that ends takes its entry away, also one of a heartbeat whose acknowledgement it has not got.
 func TestLeaves(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		for _, deaf := range []bool{false, true} {
 			kv := newMemoryKV()
@@ -82,6 +85,7 @@ func TestLeaves(t *testing.T) {
 
 // TestHoldRequest: a hold request returns once all others hold their writes, who go on once it is taken back and they have caught up.
 func TestHoldRequest(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b, c := startNode(t, kv), startNode(t, kv), startNode(t, kv)
@@ -117,6 +121,7 @@ func TestHoldRequest(t *testing.T) {
 
 // TestHoldRequestsOfTwo: two nodes that ask at the same time both come to an end.
 func TestHoldRequestsOfTwo(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b := startNode(t, kv), startNode(t, kv)
@@ -148,6 +153,7 @@ func TestHoldRequestsOfTwo(t *testing.T) {
 // TestHoldRequestWithFrozenNode: a node that does not answer is waited for until it is gone, by its entry and not by any clock of its own;
 // the others go on writing meanwhile. When it comes back it may not write before it has caught up.
 func TestHoldRequestWithFrozenNode(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b, frozen := startNode(t, kv), startNode(t, kv), startNode(t, kv)
@@ -189,6 +195,7 @@ func TestHoldRequestWithFrozenNode(t *testing.T) {
 // TestHoldRequestOfFrozenNode: where the node that asks freezes, the others hold their writes until it is gone, and its request is not
 // confirmed afterwards before they hold them again.
 func TestHoldRequestOfFrozenNode(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b := startNode(t, kv), startNode(t, kv)
@@ -217,6 +224,7 @@ func TestHoldRequestOfFrozenNode(t *testing.T) {
 
 // TestHoldRequestEnds: a hold request ends with its ctx, and says for whom it waited; a refused one holds up nobody.
 func TestHoldRequestEnds(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b := startNode(t, kv), startNode(t, kv)
@@ -243,6 +251,7 @@ func TestHoldRequestEnds(t *testing.T) {
 
 // TestLeaving: a node that ends takes its entry away, and one that is gone for an hour has its taken away.
 func TestLeaving(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		kv := newMemoryKV()
 		a, b, lost := startNode(t, kv), startNode(t, kv), startNode(t, kv)
@@ -307,6 +316,7 @@ func TestOldAnswer(t *testing.T) {
 // TestEntriesOfOthers: what the bucket has is read within bounds; an entry that cannot be read counts as a node that does
 // not answer.
 func TestEntriesOfOthers(t *testing.T) {
+	suite.Concurrent(t)
 	id := NewID()
 	for name, value := range map[string]string{
 		"too large":      `{"id":"` + id + `","version":"` + strings.Repeat("v", maxRecordBytes) + `"}`,

@@ -8,10 +8,12 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestScrapesAreBounded: of the requests for the metrics maxScrapes are answered at a time, and others are 503 at once.
 func TestScrapesAreBounded(t *testing.T) {
+	suite.Concurrent(t)
 	m := newInstruments()
 	reading, goOn := make(chan struct{}, maxScrapes), make(chan struct{})
 	m.gauge("fanfold_slow", "It takes long.", func() float64 {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // slowReader delivers events one by one, as they are sent to it.
@@ -39,6 +40,7 @@ func (r slowReader) WaitSynced(context.Context, uint64) error { return nil }
 // TestGuardsAreFoldedWithTheirDocuments checks that no batch ends between a claim or link and the document that it is
 // of: whoever saw that would take the value or the target for free.
 func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
+	suite.Concurrent(t)
 	a, b, c := fanfold.Key{Collection: "bs", ID: "a"}, fanfold.Key{Collection: "bs", ID: "b"}, fanfold.Key{Collection: "bs", ID: "c"}
 	at := fanfold.Key{Collection: "as", ID: "1"}
 	events := []*fanfold.Event{

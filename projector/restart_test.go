@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // restartingLog is a log without events whose server is started again and again.
@@ -53,6 +54,7 @@ func (restartingReader) WaitSynced(context.Context, uint64) error { return nil }
 // TestPlannedRestarts: planned restarts of the log's server are no stop of the folding, however many there are and however far apart. A
 // server that does not come back is one.
 func TestPlannedRestarts(t *testing.T) {
+	suite.Concurrent(t)
 	for _, c := range []struct {
 		runs  time.Duration
 		stops bool
@@ -67,7 +69,7 @@ func TestPlannedRestarts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(5*time.Minute))
 			defer cancel()
 			if err := p.Run(ctx); err != nil {
 				t.Error(err)
@@ -90,7 +92,7 @@ func TestFollowerFailsAgain(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.stop()
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(time.Minute))
 		defer cancel()
 		for try := range 3 {
 			if _, err := f.next(ctx, Options{}, 1); !errors.Is(err, fanfold.ErrRestarting) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestSwapSurvivesReopening: after Swap, readers and a store that is opened later find the new
@@ -93,6 +94,7 @@ func TestUpdateRollsBack(t *testing.T) {
 // TestWaitForAnEvent: Wait returns when its event is folded, when the projector stops, and when
 // the context ends.
 func TestWaitForAnEvent(t *testing.T) {
+	suite.Concurrent(t)
 	store := openStore(t, t.TempDir())
 	a := store.Applied
 	results := make(chan error)

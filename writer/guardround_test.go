@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // appended is what guardRounds.append returned.
@@ -36,6 +37,7 @@ func (q *guardRounds) count() int {
 // TestGuardedWriteIsWithdrawn ends the context of a write that waits for its round, and of one whose round has begun: the
 // first is not written, the second keeps its outcome.
 func TestGuardedWriteIsWithdrawn(t *testing.T) {
+	suite.Concurrent(t)
 	q := &guardRounds{busy: true} // no round begins by itself
 	ctx, cancel := context.WithCancel(t.Context())
 	begun := startAppend(ctx, q, "b1")

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // waiting returns how many writers wait for the lock of key.
@@ -27,6 +28,7 @@ func until(condition func() bool) {
 // TestKeyLocksAreGrantedInOrder queues several writers for one document, and expects them to get the lock in order of
 // arrival.
 func TestKeyLocksAreGrantedInOrder(t *testing.T) {
+	suite.Concurrent(t)
 	var locks keyLocks
 	key := fanfold.Key{Collection: "books", ID: "b1"}
 	_, unlock, err := locks.lock(t.Context(), key)
@@ -65,6 +67,7 @@ func (l *keyLocks) isEmpty() bool {
 
 // TestKeyLocksOfSeveralKeys locks the same keys in opposite orders at a time, which must not deadlock.
 func TestKeyLocksOfSeveralKeys(t *testing.T) {
+	suite.Concurrent(t)
 	var locks keyLocks
 	a, b := fanfold.Key{Collection: "books", ID: "a"}, fanfold.Key{Collection: "books", ID: "b"}
 	done := make(chan struct{})
@@ -117,6 +120,7 @@ func TestKeyLocksSayWhatWasStored(t *testing.T) {
 
 // TestKeyLockCancelled ends a writer's context while it holds one lock and waits for another: it must give both up.
 func TestKeyLockCancelled(t *testing.T) {
+	suite.Concurrent(t)
 	var locks keyLocks
 	free, taken := fanfold.Key{Collection: "books", ID: "a"}, fanfold.Key{Collection: "books", ID: "b"}
 	_, unlock, err := locks.lock(t.Context(), taken)

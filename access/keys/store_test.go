@@ -24,6 +24,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // openLog starts an embedded server on a directory, and returns its log and what closes both.
@@ -137,6 +138,7 @@ func wantIn(t *testing.T, s *keys.Store, key access.Key, roles ...string) *acces
 // TestFirstKeyClosesTheHouse: everybody is let in before the first key, which must be an admin's. From then on nobody enters without
 // one: on every node, after a restart, and when no key is left that works.
 func TestFirstKeyClosesTheHouse(t *testing.T) {
+	suite.Concurrent(t)
 	dir, c := t.TempDir(), &clock{}
 	l, stop := openLog(t, dir, embedded.Always)
 	s := open(t, bucketOf(l), keys.Options{Now: c.now})
@@ -279,6 +281,7 @@ func TestLastAdmin(t *testing.T) {
 
 // TestAdminsRevokedAtOnce: of two keys with admin one stays, however many revoke them on two nodes at once.
 func TestAdminsRevokedAtOnce(t *testing.T) {
+	suite.Concurrent(t)
 	l := newLog(t)
 	stores := []*keys.Store{open(t, bucketOf(l), keys.Options{}), open(t, bucketOf(l), keys.Options{})}
 	admins := []access.Key{create(t, stores[0], "admin"), create(t, stores[0], "admin")}
@@ -418,6 +421,7 @@ func TestKilledBetweenTheWrites(t *testing.T) {
 // TestChangeWithoutAnAnswer: a change whose first write has no answer is an outcome that is not known. It is there once the bucket
 // is read again. A change that was not sent is not.
 func TestChangeWithoutAnAnswer(t *testing.T) {
+	suite.Concurrent(t)
 	l := newLog(t)
 	b := &faultyBucket{Bucket: bucketOf(l)}
 	s := running(t, b, keys.Options{})
@@ -444,6 +448,7 @@ func TestChangeWithoutAnAnswer(t *testing.T) {
 // TestRandomChangesOnTwoNodes: changes by two nodes at once, of which some fail between their writes, leave both with the same
 // keys as a node that has just started.
 func TestRandomChangesOnTwoNodes(t *testing.T) {
+	suite.Concurrent(t)
 	l := newLog(t)
 	faults := []*faultyBucket{{Bucket: bucketOf(l)}, {Bucket: bucketOf(l)}}
 	var counts atomic.Int64
@@ -565,6 +570,7 @@ func TestRotation(t *testing.T) {
 // TestMaxAge: a node that cannot read the bucket goes by what it has read for so long, and then lets nobody in, until it reads
 // again. An open house stays open.
 func TestMaxAge(t *testing.T) {
+	suite.Concurrent(t)
 	l, c := newLog(t), &clock{}
 	b := &faultyBucket{Bucket: bucketOf(l)}
 	s := running(t, b, keys.Options{Now: c.now, MaxAge: time.Minute, Anonymous: true})
@@ -598,6 +604,7 @@ func TestMaxAge(t *testing.T) {
 
 // TestLostBucket: whoever takes the bucket away does not open the house of a node that runs.
 func TestLostBucket(t *testing.T) {
+	suite.Concurrent(t)
 	l := newLog(t)
 	s := running(t, bucketOf(l), keys.Options{})
 	key := create(t, s, "admin")
@@ -612,6 +619,7 @@ func TestLostBucket(t *testing.T) {
 
 // TestOtherNodesLearn: a change on one node holds on another within a second.
 func TestOtherNodesLearn(t *testing.T) {
+	suite.Concurrent(t)
 	l := newLog(t)
 	s, other := running(t, bucketOf(l), keys.Options{}), running(t, bucketOf(l), keys.Options{})
 	create(t, s, "admin")
@@ -633,6 +641,7 @@ func TestOtherNodesLearn(t *testing.T) {
 
 // TestWithoutHints: a node that hears nothing of changes learns of them all the same.
 func TestWithoutHints(t *testing.T) {
+	suite.Concurrent(t)
 	l := newLog(t)
 	s, other := open(t, bucketOf(l), keys.Options{}), running(t, deafBucket{bucketOf(l)}, keys.Options{})
 	create(t, s, "admin")
@@ -826,6 +835,7 @@ func (h errorsTo) Handle(context.Context, slog.Record) error {
 // TestAdminFile: the key in the file has admin, closes the house, and is another one once the file has another. A file that
 // cannot be read leaves the old one in force.
 func TestAdminFile(t *testing.T) {
+	suite.Concurrent(t)
 	l, path := newLog(t), t.TempDir()+"/admin.key"
 	write := func(text string, mode os.FileMode) {
 		t.Helper()

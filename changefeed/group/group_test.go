@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // want fails the test unless an error has a code, "" for none.
@@ -130,6 +131,7 @@ func TestLagIsBounded(t *testing.T) {
 // value that a partition ever had follows from the one before: the checkpoint never goes back, only the lease that the
 // partition has moves it, and no token is given twice.
 func TestRandomClocks(t *testing.T) {
+	suite.Concurrent(t)
 	const partitions, workers, rounds = 4, 6, 150
 	kv := newMemoryKV()
 	jumping := func() time.Time { return begin.Add(time.Duration(rand.IntN(7200)-3600) * time.Second) }

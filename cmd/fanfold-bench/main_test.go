@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestMain lets the tests' program be the one that benchmarks start as processes of their own.
@@ -57,6 +58,7 @@ func measured(t *testing.T, args ...string) (results []bench.Result) {
 
 // TestBystanders: requests beside a rename are measured on two nodes, and none of them fails.
 func TestBystanders(t *testing.T) {
+	suite.Concurrent(t, "cmd/fanfold-bench/internal/bench")
 	r := measured(t, "--only", "bystanders", "--documents", "1000", "--nodes", "2", "--steps", "2", "--nats", natsserver.Start(t, 1)[0])
 	if notes := strings.Join(r[0].Notes, "\n"); len(r) != 1 || !strings.Contains(notes, "answered 202") || !strings.Contains(notes, "2 nodes") {
 		t.Errorf("%+v", r)
@@ -74,7 +76,7 @@ func TestSizing(t *testing.T) {
 
 // TestRetention: disk and time of compactions and erasures are measured, and no GET beside one is refused.
 func TestRetention(t *testing.T) {
-	r := measured(t, "--only", "retention", "--documents", "20000")
+	r := measured(t, "--only", "retention", "--documents", suite.Amount("5000", "20000"))
 	if len(r) != 8 || !strings.Contains(strings.Join(r[4].Notes, "\n"), "\n0 of ") || !strings.Contains(strings.Join(r[7].Notes, "\n"), "\n0 of ") {
 		t.Errorf("%+v", r)
 	}

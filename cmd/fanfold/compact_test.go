@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // openPurging opens a store whose log is purged a time after the store begins later.
@@ -77,6 +78,7 @@ func startCommand(t *testing.T, args ...string) (ended <-chan int, interrupt con
 
 // TestCompactCommandInterrupted: a command that is interrupted while the log waits to be purged says that the server goes on.
 func TestCompactCommandInterrupted(t *testing.T) {
+	suite.Concurrent(t)
 	s := openPurging(t, time.Hour)
 	s.Put("books", "b1", `{"n":1}`)
 	s.Put("books", "b1", `{"n":2}`)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // fanfoldCommand runs a command line as main does, without the process.
@@ -150,8 +151,9 @@ func TestDemoCommands(t *testing.T) {
 
 // TestDemoStaysUp interrupts a demo that waits, on a directory that it must keep.
 func TestDemoStaysUp(t *testing.T) {
+	suite.Concurrent(t)
 	dir := filepath.Join(t.TempDir(), "kept")
-	ctx, interrupt := context.WithTimeout(t.Context(), time.Minute)
+	ctx, interrupt := context.WithTimeout(t.Context(), suite.Deadline(time.Minute))
 	defer interrupt()
 	r, w := io.Pipe()
 	done := make(chan error, 1)

@@ -323,7 +323,7 @@ func (t *tour) commands() {
 	t.say("\n   Replay all events, and check everything derived:\n   %[1]s replay --server %[2]s\n   %[1]s verify --server %[2]s",
 		invocation(), t.server.server)
 	t.say("\n   A store of your own:\n   %s serve --data ./fanfold-data", invocation())
-	t.say("\n   In a checkout, the whole stack with Docker, and all tests:\n   docker compose up --build\n   go test -timeout 30m ./...")
+	t.say("\n   In a checkout, the whole stack with Docker, and all tests:\n   docker compose up --build\n   go test ./...")
 	t.say("\nPress Ctrl-C to stop.")
 }
 

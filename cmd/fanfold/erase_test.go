@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestEraseUsage: a command line that names no documents, or too much besides, is refused before anything is asked.
@@ -109,6 +110,7 @@ func TestErasureLines(t *testing.T) {
 
 // TestEraseCommandInterrupted: a command that is interrupted while it waits says that the server goes on, and that does.
 func TestEraseCommandInterrupted(t *testing.T) {
+	suite.Concurrent(t)
 	held, release := make(chan struct{}), make(chan struct{})
 	var once, end sync.Once
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestModelDiffWarns: model diff and model apply print which rules find no value, and warn of those that find none at all,
@@ -55,7 +56,7 @@ collections:
 		if strings.Contains(out.String(), "no value    WARNING books.names: value found no value in any of 2 documents, such as authors/a") {
 			return
 		}
-		if time.Since(began) > 20*time.Second {
+		if time.Since(began) > suite.Deadline(20*time.Second) {
 			t.Fatalf("status says %s", out.String())
 		}
 	}

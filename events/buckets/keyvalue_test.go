@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // openBucket starts an embedded server on a directory, and returns a bucket beside its log and what closes all of it.
@@ -151,6 +152,7 @@ func TestKeyValueIsSynced(t *testing.T) {
 
 // TestKeyValueCounts: of many who count up at the same time nobody loses one.
 func TestKeyValueCounts(t *testing.T) {
+	suite.Concurrent(t)
 	kv, stop := openBucket(t, t.TempDir(), nil)
 	defer stop()
 	const workers, increments = 8, 20

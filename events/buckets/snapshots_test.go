@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // open opens a log on a server, which is to have so many replicas.
@@ -202,6 +203,7 @@ func firstChunk(t *testing.T, stream jetstream.Stream) uint64 {
 
 // TestSnapshotsAtTheSameTime: several are put at once, on three servers; each that is listed is whole.
 func TestSnapshotsAtTheSameTime(t *testing.T) {
+	suite.Concurrent(t)
 	l := open(t, natsserver.Start(t, 3)[0], 3)
 	data := bytes.Repeat([]byte("0123456789"), 100_000)
 	var group sync.WaitGroup
@@ -214,7 +216,7 @@ func TestSnapshotsAtTheSameTime(t *testing.T) {
 		})
 	}
 	group.Wait()
-	for limit := time.Now().Add(time.Minute); ; { // a replica that lags may list one that is gone
+	for limit := time.Now().Add(suite.Deadline(time.Minute)); ; { // a replica that lags may list one that is gone
 		wrong := wrongSnapshots(t, l, data)
 		if wrong == "" {
 			return

@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // manyPuts returns writes of so many new documents.
@@ -169,6 +170,7 @@ type stored struct {
 // TestConditionsOfBatches: many writers write transactions of 2 to 100 messages and single events of few documents, some of them on a
 // condition. Every condition held right before its batch, and a batch's messages follow each other.
 func TestConditionsOfBatches(t *testing.T) {
+	suite.Concurrent(t)
 	const writers, rounds, documents = 12, 60, 30
 	var mu sync.Mutex
 	var all []stored
@@ -285,6 +287,7 @@ func checkConditions(t *testing.T, l *events.Log, all []stored) {
 
 // TestKeysOfBatches: of transactions under one key, and single events under it, one is stored.
 func TestKeysOfBatches(t *testing.T) {
+	suite.Concurrent(t)
 	err := openIn(t, t.TempDir(), events.Options{}, func(l *events.Log) {
 		for round := range 20 {
 			var wg sync.WaitGroup
@@ -322,6 +325,7 @@ func TestKeysOfBatches(t *testing.T) {
 // TestRefusalMidway: the server refuses a message in the middle of a transaction. No part of it stays, and nobody is shown any of it.
 // Single events beside it are stored all the same, and the log goes on.
 func TestRefusalMidway(t *testing.T) {
+	suite.Concurrent(t)
 	dir := t.TempDir()
 	err := connectIn(t, dir, events.Options{}, func(l *events.Log, nc *nats.Conn) {
 		ctx, stop := context.WithCancel(t.Context())

@@ -23,6 +23,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // embeddedLog opens a log on an embedded server in a directory of its own, and returns both, a connection, and the directory of
@@ -157,6 +158,7 @@ func readUpTo(t *testing.T, m events.Messages, last uint64) (all []events.Messag
 // over several blocks, and reads them from the files while they are written, and afterwards from any place, as a consumer
 // gives them.
 func TestBlocksAgreeWithConsumer(t *testing.T) {
+	suite.Concurrent(t)
 	l, e, nc, msgs := embeddedLog(t, Always, defaultOptions)
 	var highest events.Watermark // nobody tells of new events: the reader looks by itself
 	live, err := openBlockMessages(e.opt.Dir, "fanfold", 1, &highest)
@@ -400,7 +402,7 @@ func TestGrowingBlocks(t *testing.T) {
 
 // mustReceive returns a message that is there.
 func mustReceive(t *rapid.T, m *blockMessages) events.Message {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Deadline(time.Minute))
 	defer cancel()
 	got, err := m.Receive(ctx)
 	if err != nil {

@@ -19,6 +19,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // erasing is a log with erased documents on an embedded server that a test kills.
@@ -276,6 +277,7 @@ func TestEraseFromFiles(t *testing.T) {
 
 // TestEraseWhileWriting: an erasure from the files loses nothing that others write and read meanwhile.
 func TestEraseWhileWriting(t *testing.T) {
+	suite.Concurrent(t)
 	x := &erasing{t: t, dir: filepath.Join(t.TempDir(), "nats"), random: rand.New(rand.NewPCG(3, 4))}
 	x.start()
 	defer func() { x.stop() }()

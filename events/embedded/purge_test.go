@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // largePut is a write of a document of 100 kB.
@@ -37,6 +38,7 @@ func purgeOptions(o *events.Options) { o.PurgeWait = time.Nanosecond }
 // TestPurgeBesideReadersAndWriters: the log is purged again and again while others append and read. A reader misses nothing, the log stays
 // whole, and so it is once its server was started again.
 func TestPurgeBesideReadersAndWriters(t *testing.T) {
+	suite.Concurrent(t)
 	l, e, nc, msgs := embeddedLog(t, Always, purgeOptions)
 	const writers, each = 3, 120
 	var read atomic.Uint64

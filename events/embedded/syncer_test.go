@@ -3,11 +3,14 @@ package embedded
 import (
 	"os"
 	"testing"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestSyncIsShared: who asks for an event while the fsync that covers it is under way waits for that one; who asks for a
 // later event waits for the next.
 func TestSyncIsShared(t *testing.T) {
+	suite.Concurrent(t)
 	began, finish := make(chan struct{}, 2), make(chan struct{})
 	files := func(f *os.File) error {
 		if st, err := f.Stat(); err != nil || st.IsDir() {

@@ -9,10 +9,13 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestLeases: what is held never exceeds the budget, whoever waits is served, and everything comes back.
 func TestLeases(t *testing.T) {
+	suite.Concurrent(t)
 	b := NewBudget(4 << 20)
 	var wg sync.WaitGroup
 	for i := range 64 {

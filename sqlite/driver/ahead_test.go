@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // openAhead opens a file with tables a and b, which the connection watches.
@@ -34,6 +36,7 @@ func count(c *Conn, table string) (n int64, err error) {
 
 // TestQueryAhead: a query runs between deferred statements, and SettleWrites waits for those that write a table alone.
 func TestQueryAhead(t *testing.T) {
+	suite.Concurrent(t)
 	c := openAhead(t)
 	for _, table := range []string{"a", "b"} { // compiled before anything is deferred
 		if _, err := count(c, table); err != nil {

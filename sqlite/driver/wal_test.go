@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // openTestFile returns a file with tables for fold, open to readers, which is closed at the test's end.
@@ -197,6 +199,7 @@ func TestWALIsKeptWithinItsBound(t *testing.T) {
 
 // TestReaderHoldsUpTruncation: a WAL that a reader holds on to is truncated once that has ended.
 func TestReaderHoldsUpTruncation(t *testing.T) {
+	suite.Concurrent(t)
 	f := openTestFile(t)
 	w := &f.WAL
 	if err := fold(f, 1); err != nil {
@@ -238,6 +241,7 @@ func TestReaderHoldsUpTruncation(t *testing.T) {
 
 // TestIdleWALIsTruncated: a WAL goes after the last write, if nothing more is written, also one that few writes have made long.
 func TestIdleWALIsTruncated(t *testing.T) {
+	suite.Concurrent(t)
 	f := openTestFile(t)
 	if err := addLink(f, strings.Repeat("x", 2*smallWAL), 1); err != nil {
 		t.Fatal(err)

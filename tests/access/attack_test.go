@@ -24,6 +24,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // marker is a part of every credential of the attack that is no key, so that an echo of it is found.
@@ -56,7 +57,7 @@ func (w *wire) try(t *testing.T, text string) (*harness.Response, error) {
 		}
 		w.conn, w.in = conn, bufio.NewReader(conn)
 	}
-	if err := w.conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := w.conn.SetDeadline(time.Now().Add(suite.Deadline(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(w.conn, text); err != nil {
@@ -245,6 +246,7 @@ func TestAttackByHeaders(t *testing.T) {
 // TestAttackByBodies: a request that is refused for its sender is answered before its body comes. The body is not asked for, and
 // hardly any of it is read.
 func TestAttackByBodies(t *testing.T) {
+	suite.Concurrent(t)
 	a := openAttacked(t)
 	reader := "Authorization: Bearer " + a.newKey(t, "read") + "\r\n"
 	for _, route := range []string{"PUT /v1/books/m", "PATCH /v1/books/m", "POST /v1/books", "PUT /v1/_model", "POST /v1/_keys", "POST /v1/_groups/g/_lease", "POST /v1/_transactions", "POST /v1/_import"} {
@@ -272,7 +274,7 @@ func sendEndless(t *testing.T, address, head string, body bool) (status, taken i
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(suite.Deadline(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.WriteString(conn, head); err != nil {

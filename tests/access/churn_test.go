@@ -96,6 +96,7 @@ func (c *churn) end(at *harness.Store, how int, id string) {
 // Every stream ends by itself once its key has, with nothing after the end, and no node lets the key read from then on. Under -full
 // that takes 1 s at most.
 func TestKeysChurn(t *testing.T) {
+	suite.Concurrent(t)
 	streams, lasting, pause := suite.Amount(9, 100), suite.Amount(4*time.Second, time.Minute), suite.Amount(60*time.Millisecond, 6*time.Millisecond)
 	url := natsserver.Start(t, 1)[0]
 	c := &churn{t: t}
@@ -155,7 +156,7 @@ func TestKeysChurn(t *testing.T) {
 	go func() { c.wg.Wait(); close(ended) }()
 	select {
 	case <-ended:
-	case <-time.After(harness.WaitTime):
+	case <-time.After(suite.Deadline(harness.WaitTime)):
 		t.Fatal("streams go on whose keys have ended")
 	}
 	cancel()

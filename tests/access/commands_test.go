@@ -55,7 +55,6 @@ func wantFailure(t *testing.T, want int, says string) func(stdout, stderr string
 
 // TestKeysCommands: the way in is a command on a directory that is not there yet. Its key lets in, and looks after others.
 func TestKeysCommands(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	wantFailure(t, 2, "is not the data directory")(command(t, nil, "keys", "list", "--data", dir))
@@ -135,7 +134,6 @@ func TestKeysCommands(t *testing.T) {
 
 // TestKeysNew: a new key needs no server, and is the node's admin in the file that it is written to.
 func TestKeysNew(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	stdout, stderr, code := command(t, nil, "keys", "new")
 	_, text := wantKey(t, stdout, stderr, code)
@@ -153,7 +151,6 @@ func TestKeysNew(t *testing.T) {
 // TestKeyFiles: commands refuse a key that is none, a file that everybody may read, and an authority that is none, before they ask
 // a server. They never print the key.
 func TestKeyFiles(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	text := access.NewKey().Text()
 	file := harness.KeyFile(t, text)

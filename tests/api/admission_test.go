@@ -21,7 +21,6 @@ import (
 // TestManyLargeWrites: a thousand connections, under -full two thousand, write bodies of 1 MiB at once. Each is stored, or
 // told to come again later; memory stays bounded, and the server answers afterwards.
 func TestManyLargeWrites(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	conns := suite.Amount(1000, 2000)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval")
 	addr := strings.TrimPrefix(p.URL, "http://")
@@ -127,6 +126,7 @@ collections:
 // TestFewAtATime: what looks at every document runs a few at a time. Those that come on top wait for as long as a
 // write does, and are then told to come again.
 func TestFewAtATime(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: 2 * time.Millisecond}})
 	defer s.Close()
 	s.Model(fewModel)
@@ -191,7 +191,6 @@ func TestFewAtATime(t *testing.T) {
 
 // TestConnectionsAreBounded: a connection past the bound waits until another one ends, and is answered then.
 func TestConnectionsAreBounded(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval", "--max-connections", "3")
 	p.HTTP.CloseIdleConnections()
 	addr := strings.TrimPrefix(p.URL, "http://")

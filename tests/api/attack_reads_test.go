@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // expandModel has documents that refer to many others.
@@ -29,7 +28,6 @@ collections:
 // TestExpandIsBounded: what an answer expands is counted before it is read. A document that expands too much is refused,
 // a page of such documents ends early, and the server's memory stays within a few answers.
 func TestExpandIsBounded(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval")
 	p.Model(expandModel)
 	const holders, narrow, targets = 20, 20, 50 // 20 targets are more than a page has, and 50 more than an answer
@@ -108,7 +106,6 @@ func slowReaders(t *testing.T, p *harness.Process, n int, path string) {
 // TestSlowReaders: hundreds of clients that do not read what they asked for cost a bounded amount of memory, and others
 // are served meanwhile.
 func TestSlowReaders(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	for _, c := range []struct {
 		name, path string
 		readers    int
@@ -146,7 +143,6 @@ func TestSlowReaders(t *testing.T) {
 // TestExportLetsGoOfItsSnapshot: an export whose client reads nothing does not keep the read model's snapshot open, and
 // still has everything of one prefix.
 func TestExportLetsGoOfItsSnapshot(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, "")
 	for i := range 40 {
 		s.Put("big", fmt.Sprintf("%03d", i), `{"x":"`+strings.Repeat("x", 1_000_000)+`"}`)
@@ -184,7 +180,6 @@ func isExporting() bool {
 // TestLineageIsBounded: the lineage of a document with thousands of derived values and a long history of large changes is
 // bounded in values, time and memory.
 func TestLineageIsBounded(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, `
 collections:
   authors: {}

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // zip returns a text as gzip.
@@ -31,7 +30,6 @@ func zip(t *testing.T, text string) []byte {
 
 // TestGzipBodies: a compressed body is as good as a plain one, on every route, within the same bounds.
 func TestGzipBodies(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, "")
 	gz := []string{"Content-Encoding", "gzip"}
 	for _, c := range []struct {
@@ -69,7 +67,6 @@ func TestGzipBodies(t *testing.T) {
 
 // TestGzipBombs: bodies that hold a thousand times what they have cost no more than the limit of a plain one.
 func TestGzipBombs(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval")
 	before := p.HighWater(t)
 	const size = 128 << 20

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // slowModel makes verifying, and previewing another model, take seconds for the documents of loadSlow: each of many values
@@ -114,7 +113,6 @@ func slowRequests() map[string]string {
 
 // TestWorkEndsWithItsClient: whatever a request does, it ends soon after its client has gone.
 func TestWorkEndsWithItsClient(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, "")
 	loadSlow(t, s.Client)
 	begun := time.Now()
@@ -169,7 +167,6 @@ func TestWritesEndWithTheirClients(t *testing.T) {
 
 // TestStopUnderLoad: SIGTERM ends a node within ten seconds and with exit code 0, whatever it is doing.
 func TestStopUnderLoad(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval")
 	loadSlow(t, p.Client)
 	for range 100 {
@@ -222,7 +219,6 @@ func writeUntil(c *harness.Client, w int, stop chan struct{}) {
 // TestStopDuringALongFold: SIGTERM ends a node that folds for minutes, because one small write has a thousand documents
 // evaluated by forty costly expressions. What it folds is rolled back.
 func TestStopDuringALongFold(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	rules := make([]string, 40)
 	for k := range rules {
 		rules[k] = fmt.Sprintf(`"r[].w%d": {copy: r, value: "doc.l.all(x, doc.l.all(y, x<=y+%d))"}`, k, k)

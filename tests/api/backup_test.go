@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // backupInto runs fanfold backup, and returns what it prints as JSON.
@@ -98,6 +99,7 @@ func logStream(t *testing.T, url string) jetstream.Stream {
 // TestBackup: backups that are made beside writes and transactions have every event up to a whole transaction, as the log has it, with the groups and
 // their checkpoints. A directory is continued from run to run, by the server and without it.
 func TestBackup(t *testing.T) {
+	suite.Concurrent(t)
 	url := natsserver.Start(t, 1)[0]
 	for name, nats := range map[string]string{"embedded": "", "outside": url} {
 		t.Run(name, func(t *testing.T) {
@@ -184,9 +186,10 @@ func writeBeside(t *testing.T, s *harness.Store, fn func()) {
 
 // TestBackupEndsWithTransactions: a backup that is made at any moment ends with a whole transaction.
 func TestBackupEndsWithTransactions(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.Bookshop)
 	writeBeside(t, s, func() {
-		for range harness.FewerRaced(30, 10) {
+		for range suite.Amount(10, 30) {
 			dir := t.TempDir()
 			r := s.Want(http.StatusOK, http.MethodGet, "/v1/_backup", "")
 			if err := backup.Unpack(bytes.NewReader(r.Body), dir); err != nil {

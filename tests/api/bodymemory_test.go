@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // allocated returns how many bytes the process has allocated while fn ran.
@@ -23,7 +22,6 @@ func allocated(fn func()) uint64 {
 // TestManyOperationsTakeLittleMemory: a transaction is refused at what is wrong with it, not after all of it is read, and
 // whatever is in it costs no more than some times what a transaction may have.
 func TestManyOperationsTakeLittleMemory(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, "")
 	fill := func(head, part, tail string) string {
 		return head + strings.Repeat(part, (64<<20-len(head)-len(tail))/len(part)) + tail
@@ -74,7 +72,6 @@ func TestManyOperationsTakeLittleMemory(t *testing.T) {
 
 // TestLongImportLinesTakeLittleMemory: a line that is longer than a document is refused before what is in it is looked at.
 func TestLongImportLinesTakeLittleMemory(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, "")
 	const size = 15 << 20
 	numbers := strings.Repeat(`0,`, size/2) + `0`

@@ -25,7 +25,6 @@ func postText(path, mediaType string, length int) string {
 // TestSilentBodiesRefuseNobody: many connections that announce a large body and send nothing of it, one byte, or the
 // first kilobyte keep nobody from writing, neither small documents nor large ones.
 func TestSilentBodiesRefuseNobody(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	const conns = 1700
 	for name, begin := range map[string]string{"nothing": "", "one byte": "{", "a kilobyte": strings.Repeat(" ", 1<<10)} {
 		t.Run(name, func(t *testing.T) {
@@ -122,7 +121,7 @@ func answerTo(t *testing.T, s *harness.Store, text string) rawAnswer {
 // readRaw reads the answer on a connection, and waits until the server has ended the connection.
 func readRaw(t *testing.T, conn net.Conn) rawAnswer {
 	t.Helper()
-	if err := conn.SetReadDeadline(time.Now().Add(harness.WaitTime)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(suite.Deadline(harness.WaitTime))); err != nil {
 		t.Fatal(err)
 	}
 	in := bufio.NewReader(conn)
@@ -159,6 +158,7 @@ func TestSlowBodiesYield(t *testing.T) {
 
 // TestSilentImportsYield: imports that send blanks and no line, or hardly any, keep nobody from importing.
 func TestSilentImportsYield(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, "")
 	for name, begin := range map[string]string{"nothing": "", "blanks": " \n \n", "a line": `{"id":"1"}` + "\n"} {

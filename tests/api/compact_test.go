@@ -24,7 +24,7 @@ func decode(t *testing.T, r *harness.Response, into any) {
 // awaitCompaction waits until the compaction of a store does not run any more.
 func awaitCompaction(t *testing.T, s *harness.Store) (state reports.Compaction) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(suite.Deadline(time.Minute)); ; time.Sleep(10 * time.Millisecond) {
 		decode(t, s.Want(http.StatusOK, "GET", "/v1/_compact", ""), &state)
 		if !state.Running {
 			break

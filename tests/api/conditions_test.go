@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 func TestIfMatchComparesTheRevision(t *testing.T) {
@@ -89,6 +90,7 @@ func TestForeignTags(t *testing.T) {
 
 // TestConditionsUnderConcurrency: of many writers under one condition exactly one succeeds.
 func TestConditionsUnderConcurrency(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.APIModel)
 	current := s.Put("books", "b1", `{}`).Header.Get("ETag")
 	for name, st := range map[string]step{
@@ -131,6 +133,7 @@ func TestConditionsUnderConcurrency(t *testing.T) {
 // JSON Patch with test, and by merge patches of different members. None is refused, none is lost,
 // and everybody comes to an end; on two nodes too.
 func TestPatchesUnderContention(t *testing.T) {
+	suite.Concurrent(t)
 	const clients, rounds = 64, 10
 	url := natsserver.Start(t, 1)[0]
 	nodes := make([]*harness.Store, 2)

@@ -15,7 +15,7 @@ import (
 func awaitErasure(t *testing.T, s *harness.Store, r *harness.Response) (state reports.Erasure) {
 	t.Helper()
 	at := r.Header.Get("Location")
-	for end := time.Now().Add(time.Minute); state.Phase != reports.PhaseDone; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(suite.Deadline(time.Minute)); state.Phase != reports.PhaseDone; time.Sleep(10 * time.Millisecond) {
 		decode(t, s.Want(http.StatusOK, "GET", at, ""), &state)
 		if time.Now().After(end) {
 			t.Fatalf("the erasure goes on: %+v", state)

@@ -10,11 +10,13 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestExportIsOnePrefix: an export shows one position, whatever is written meanwhile; imported
 // into an empty store it gives an equal one.
 func TestExportIsOnePrefix(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.Bookshop)
 	var lines []string
 	for i := range 3000 {
@@ -40,7 +42,7 @@ func TestExportIsOnePrefix(t *testing.T) {
 			transact(s.Client, http.StatusOK, strings.Join(ops, ","))
 		}
 	})
-	for range harness.FewerRaced(5, 2) {
+	for range suite.Amount(2, 5) {
 		r := s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "")
 		if r.Header.Get("Fanfold-Position") == "" {
 			t.Error("the export does not say its position")

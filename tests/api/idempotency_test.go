@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -107,6 +108,7 @@ func TestRefusalsAreNotKept(t *testing.T) {
 // TestNodesRaceOnOneKey: the same requests under the same key at two nodes at once are done once,
 // and everybody gets one answer; where the requests differ, one kind is refused.
 func TestNodesRaceOnOneKey(t *testing.T) {
+	suite.Concurrent(t)
 	for _, servers := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", servers), func(t *testing.T) {
 			cluster := natsserver.StartCluster(t, servers, false)

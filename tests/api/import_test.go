@@ -54,6 +54,7 @@ func TestImportTellsOfEachLine(t *testing.T) {
 // TestImportResumes cuts imports short in many places; each line is loaded exactly once, also a
 // line that makes a new id, and a request that was left behind cannot go on.
 func TestImportResumes(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	const lines = 5000
 	var text []string
@@ -145,7 +146,6 @@ func countDocs(t *testing.T, c *harness.Client, collection string) (n int) {
 // TestImportSurvivesKills kills the client, then the server, in the middle of `fanfold import`,
 // and goes on with --resume.
 func TestImportSurvivesKills(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	const lines = 60_000
 	dir := t.TempDir()
@@ -247,7 +247,6 @@ func awaitApplied(t *testing.T, c *harness.Client, seq int) {
 // TestImportNeedsLittleMemory streams 256 MiB through an import. The log is on an outside server:
 // NATS keeps what was written in the last ten seconds in memory.
 func TestImportNeedsLittleMemory(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--nats", natsserver.Start(t, 1)[0])
 	line := []byte(`{"x":"` + strings.Repeat("x", 1<<20-10) + "\"}\n")
 	req, err := http.NewRequest(http.MethodPost, p.URL+"/v1/_import?collection=c", &repeated{piece: line, left: 256})

@@ -18,7 +18,6 @@ import (
 // TestImportThatIsNotFoldedInTime: an import whose lines are all stored is done, also where the node does not show them within
 // the time that it waits; the answer and the command say so, and the command does not fail.
 func TestImportThatIsNotFoldedInTime(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	var busy atomic.Bool
 	free := make(chan struct{})

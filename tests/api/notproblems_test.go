@@ -80,7 +80,7 @@ func ask(t *testing.T, s *harness.Store, request string) (*http.Response, string
 		t.Fatal(err)
 	}
 	defer conn.Close()
-	if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(suite.Deadline(time.Minute))); err != nil {
 		t.Fatal(err)
 	}
 	go func() { _, _ = conn.Write([]byte(request)) }() // the server may answer, and end the connection, before it has read all

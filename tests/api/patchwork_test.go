@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // costlyTests returns a JSON Patch of n tests, each of which compares a value with more than 1 MiB of whitespace in it.
@@ -17,7 +16,6 @@ func costlyTests(n int) string {
 
 // TestPatchWork sends patches that are small and whose operations look at much.
 func TestPatchWork(t *testing.T) {
-	suite.PlainOnly(t, "one request after the other, about much text")
 	s := harness.OpenTemp(t, "")
 	wide := `{"a":{"x":1` + strings.Repeat(" ", 1<<20) + `}}`
 	for i := range 5 {
@@ -53,7 +51,6 @@ func wantDetail(t *testing.T, r *harness.Response, words ...string) {
 // TestPatchesOfManyValues stores the patches that once took a node gigabytes and seconds: copies of a large array that are
 // then changed, and moves in an object of many members. They change nothing but what they say.
 func TestPatchesOfManyValues(t *testing.T) {
-	suite.PlainOnly(t, "one request after the other, about much text")
 	s := harness.OpenTemp(t, "")
 	array := `{"id":"a","a":[0` + strings.Repeat(",0", 1_039_990) + `]}`
 	s.Put("docs", "a", array)

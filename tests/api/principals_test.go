@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // twoRooms is a model of which editors write one half, and nobody but an admin reads the other.
@@ -209,6 +210,7 @@ func TestImportsOfPrincipals(t *testing.T) {
 // TestImportEndsWithItsKey: an import stores nothing that comes after its key was revoked, and says so. An admin's import goes
 // on under the model that it brings.
 func TestImportEndsWithItsKey(t *testing.T) {
+	suite.Concurrent(t)
 	t.Parallel()
 	s := harness.OpenClosed(t, `collections: { authors: { access: { write: [editors] }, unique: [n] }, files: {} }`)
 	id, a := keyOf(t, s, "editors")

@@ -69,6 +69,7 @@ func sameWords(a, b []string) bool {
 // TestManyLargeQueries: of 100 large queries at once each is answered, or refused as one too many or as one that takes too long. Single
 // documents are read meanwhile.
 func TestManyLargeQueries(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: 100 * time.Millisecond}})
 	defer s.Close()

@@ -87,6 +87,7 @@ func TestQueryPagesAreSmall(t *testing.T) {
 // TestLargeQueriesAgree: many large queries at a time wait for each other, some of them with snapshots of their own, and each is
 // answered as one by itself is. Reads of single documents go on beside them.
 func TestLargeQueriesAgree(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: time.Minute}})
 	defer s.Close()
 	s.Model(queryModel)

@@ -18,6 +18,7 @@ import (
 // TestFifthLargeQueryWaits: beside four queries that look at much a fifth one waits, and is refused then. Once the clients of the four have
 // left, it is answered.
 func TestFifthLargeQueryWaits(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	const patience = 50 * time.Millisecond
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: patience}})

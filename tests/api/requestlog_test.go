@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // logText is a log that is kept.
@@ -71,6 +72,7 @@ func TestRequestIDs(t *testing.T) {
 // TestRequestLogIsBounded: a request that fails or is slow leaves one line, with its id and without parameters, and many of
 // them leave few lines.
 func TestRequestLogIsBounded(t *testing.T) {
+	suite.Concurrent(t)
 	t.Parallel()
 	s, log := logged(t, api.Options{SlowRequest: time.Nanosecond})
 	long := strings.Repeat("x", 250)
@@ -92,6 +94,7 @@ func TestRequestLogIsBounded(t *testing.T) {
 
 // TestLongRequestsAreNotSlow: what takes as long as there is to do or to wait for is not told as slow.
 func TestLongRequestsAreNotSlow(t *testing.T) {
+	suite.Concurrent(t)
 	t.Parallel()
 	s, log := logged(t, api.Options{SlowRequest: time.Nanosecond})
 	s.Want(http.StatusOK, "POST", "/v1/_import?collection=c", `{"n":1}`, "X-Request-Id", "import", "Content-Type", harness.NDJSON)
@@ -117,7 +120,7 @@ func awaitLine(t *testing.T, log *logText, s *harness.Store, text string) {
 			sent.Go(func() { _, _ = s.Do("GET", "/healthz", nil) })
 		}
 		sent.Wait()
-		if time.Since(begun) > harness.WaitTime {
+		if time.Since(begun) > suite.Deadline(harness.WaitTime) {
 			t.Fatalf("no line of the log has %s", text)
 		}
 	}

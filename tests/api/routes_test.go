@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestOtherMethods: a path that is known answers every method that it does not take with 405, and names those that it takes.
@@ -101,7 +102,7 @@ func TestBadChunks(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := conn.SetDeadline(time.Now().Add(time.Minute)); err != nil {
+			if err := conn.SetDeadline(time.Now().Add(suite.Deadline(time.Minute))); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := conn.Write([]byte(request + "Host: localhost\r\nTransfer-Encoding: chunked\r\n\r\n" + c.chunks)); err != nil {

@@ -120,7 +120,7 @@ func (l *balancer) await(t *testing.T, n int) {
 		if ready == n {
 			return
 		}
-		if time.Since(begun) > time.Minute {
+		if time.Since(begun) > suite.Deadline(time.Minute) {
 			t.Fatalf("%d servers are ready, want %d", ready, n)
 		}
 	}
@@ -178,7 +178,6 @@ func putNumber(client *http.Client, path string, i int) error {
 // TestNodesLeaveUnseen: while 64 writers write through a balancer, its two nodes are stopped and started in turn. No writer
 // sees an error that tries once more, nothing that was acknowledged is lost, and every node ends in time with exit code 0.
 func TestNodesLeaveUnseen(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	nats := natsserver.Start(t, 1)[0]
 	dirs, nodes := []string{t.TempDir(), t.TempDir()}, make([]*harness.Process, 2)
 	start := func(i int) {
@@ -249,7 +248,6 @@ func newProxyServer(t *testing.T, srv *http.Server) string {
 // TestLeavingNode: a node that was told to end is not ready at once and says why, is alive, serves on, and closes each
 // connection behind its answer; a second signal ends it at once.
 func TestLeavingNode(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval", "--shutdown-delay", "5m")
 	p.Put("books", "b", `{}`)
@@ -285,7 +283,6 @@ func TestLeavingNode(t *testing.T) {
 
 // TestShutdownTimes: the times of a shutdown have bounds, and one that is over ends what does not end by itself.
 func TestShutdownTimes(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	for flag, value := range map[string]string{"--shutdown-delay": "-1s", "--shutdown-timeout": "20m"} {
 		if out, err := harness.RunProgram(t, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", flag, value); err == nil || !strings.Contains(out, flag+" ") {
@@ -337,6 +334,7 @@ func readFeed(t *testing.T, s *harness.Store, kind string) (string, error) {
 // TestFeedsEndWithAPosition: by every transport a feed of a node that stops ends as a whole answer does, and the last
 // position that it has told is one from which the next change follows.
 func TestFeedsEndWithAPosition(t *testing.T) {
+	suite.Concurrent(t)
 	t.Parallel()
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	s.Put("books", "before", `{}`)

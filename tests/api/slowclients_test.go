@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestSlowHeaders: a client that sends its headers byte by byte loses its connection.
@@ -28,7 +29,7 @@ func TestSlowHeaders(t *testing.T) {
 	if _, err := io.WriteString(conn, "GET /v1/books/b HTTP/1.1\r\nHo"); err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetReadDeadline(time.Now().Add(suite.Deadline(20 * time.Second))); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, conn); err != nil { // it may be told why
@@ -58,6 +59,7 @@ func TestCutBodyWritesNothing(t *testing.T) {
 
 // TestHugeBodies: 100 MB, announced or not, are refused without being taken in.
 func TestHugeBodies(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.RefusalModel)
 	s.Put("books", "b1", `{"title":"T"}`)
 	for _, path := range []string{"PUT /v1/books/b1", "PATCH /v1/books/b1", "POST /v1/books", "PUT /v1/_model"} {
@@ -115,6 +117,7 @@ func hugeBody(t *testing.T, s *harness.Store, path, framing string) {
 
 // TestClientThatDoesNotRead: a feed that nobody reads costs the others nothing.
 func TestClientThatDoesNotRead(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{ShutdownTimeout: time.Minute}})
 	var feeds []net.Conn
 	for _, feed := range []string{"feed=eventsource&mode=all&include_docs=true", "feed=eventsource", "feed=longpoll"} {

@@ -219,7 +219,6 @@ func TestWrongReaderFiles(t *testing.T) {
 
 // TestRefusedStartsExitWith2: the program says what is missing, with the exit code of a mistake in what it was given.
 func TestRefusedStartsExitWith2(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	program, err := harness.Program()
 	if err != nil {
 		t.Fatal(err)

@@ -143,6 +143,7 @@ func TestImportOverTLS(t *testing.T) {
 
 // TestBodiesOverHTTP2: a silent body is a 408, and a refused one a problem; others on the connection go on.
 func TestBodiesOverHTTP2(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	s, _ := harness.OpenTLS(t, harness.Options{API: api.Options{BodyGrace: 300 * time.Millisecond}})
 	for path, want := range map[string]int{"/v1/books/b": http.StatusRequestTimeout, "/v1/_nothing/b": http.StatusNotFound} {
@@ -209,7 +210,7 @@ func TestCertificateIsReadAgain(t *testing.T) {
 	within := func(what string, done func() bool) {
 		t.Helper()
 		for begun := time.Now(); !done(); time.Sleep(50 * time.Millisecond) {
-			if time.Since(begun) > 10*time.Second {
+			if time.Since(begun) > suite.Deadline(10*time.Second) {
 				t.Fatalf("no %s within ten seconds; the log says\n%s", what, said)
 			}
 		}

@@ -130,7 +130,7 @@ func TestTraceContextIsStored(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: dir, TraceEndpoint: receiver.URL})
 	s.Want(http.StatusCreated, "PUT", "/v1/books/b", `{"n":1}`, "traceparent", "00-"+traceID+"-"+clientSpan+"-01")
 	before := s.Digest()
-	ctx, cancel := context.WithTimeout(context.Background(), harness.WaitTime)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Deadline(harness.WaitTime))
 	defer cancel()
 	reader, err := s.Node.Log.Read(ctx, 1)
 	if err != nil {
@@ -152,7 +152,6 @@ func TestTraceContextIsStored(t *testing.T) {
 
 // TestTraceFlags: the ratio is checked at the start, and is not asked of requests that say by themselves that they are traced.
 func TestTraceFlags(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	for flag, value := range map[string]string{"--trace-ratio": "1.5"} {
 		if out, err := harness.RunProgram(t, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", flag, value); err == nil || !strings.Contains(out, flag) {

@@ -20,6 +20,7 @@ func transact(s *harness.Client, status int, ops string, headers ...string) *har
 // TestP13Transaction: a book and its two authors in one transaction; sixteen readers, of one
 // snapshot and of the feed, never see half of it.
 func TestP13Transaction(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.Bookshop)
 	write := func(n int) {
 		transact(s.Client, http.StatusOK, fmt.Sprintf(`{"op":"put","collection":"books","id":"b1","body":{"n":%d,"authors":[{"id":"a1"},{"id":"a2"}]}},
@@ -38,7 +39,7 @@ func TestP13Transaction(t *testing.T) {
 			}
 		})
 	}
-	for n := range harness.FewerRaced(200, 50) {
+	for n := range suite.Amount(50, 200) {
 		write(n + 1)
 	}
 	stop.Store(true)
@@ -159,7 +160,6 @@ func TestTransactionIsAllOrNothing(t *testing.T) {
 }
 
 func TestTransactionLimits(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, "")
 	ops := func(n int) string {
 		var list []string
@@ -191,6 +191,7 @@ func TestTransactionLimits(t *testing.T) {
 // TestTransactionsCheckWhatTheyRead: two documents of which one must stay on; transactions that
 // check the one and switch off the other never both win.
 func TestTransactionsCheckWhatTheyRead(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	for round := range 30 {
 		for _, id := range []string{"x", "y"} {

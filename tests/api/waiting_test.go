@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 func TestPreferences(t *testing.T) {
@@ -85,6 +86,7 @@ func TestWritesAreNot5xxWhenTheFoldIsLate(t *testing.T) {
 }
 
 func TestMinPositionWaits(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.APIModel)
 	at, err := fanfold.ParsePosition(s.Put("books", "b1", `{"n":0}`).Header.Get("Fanfold-Position"))
 	if err != nil {

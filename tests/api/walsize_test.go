@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestImportLeavesNoWAL: once an import is answered nothing of SQLite's log is left, unless a reader holds a snapshot from before: then it
 // goes after that has ended. It also goes after other writes, once there are no more.
 func TestImportLeavesNoWAL(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.Bookshop)
 	wal := func() int64 { _, n := s.Node.Store.Sizes(); return n }
 	load := func(prefix string) {

@@ -18,6 +18,7 @@ import (
 // TestBackupWhileTheLeaderIsLost: three nodes are written to over three servers. Another node makes backups into one directory while the leader
 // of the log is stopped and comes back. Each backup that ends is whole, and the last has every acknowledged write.
 func TestBackupWhileTheLeaderIsLost(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	cluster := natsserver.StartCluster(t, 3, false)
 	var nodes []*harness.Store

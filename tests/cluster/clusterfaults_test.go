@@ -54,6 +54,7 @@ var clusterFaults = []fault{
 // clocks fail. Nothing acknowledged is lost, the history is linearizable, the feed and a consumer group get every change in
 // its order, and the nodes end with the same read model. It is alone, for servers elect their leaders by the clock.
 func TestClusterFaults(t *testing.T) {
+	suite.Concurrent(t)
 	short := suite.Amount(15*time.Second, 30*time.Second)
 	if suite.RaceDetector {
 		short = 15 * time.Second
@@ -64,7 +65,6 @@ func TestClusterFaults(t *testing.T) {
 
 // TestClusterFaultsOfProcesses does what TestClusterFaults does with real processes, which are killed and frozen.
 func TestClusterFaultsOfProcesses(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	s := suite.Begin(t, suite.ShareClusterProcesses)
 	requireFaultsSurvived(t, true, len(clusterFaults)/2, max(suite.Amount(15*time.Second, 30*time.Second), s.Long))
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // clusterNode is a Fanfold node of a cluster, in this process or in its own. It reaches each NATS server by a link.
@@ -61,7 +62,7 @@ func (n *clusterNode) start() {
 		client = harness.NewClient(n.t, n.proc.URL)
 	} else {
 		var err error
-		for deadline := time.Now().Add(time.Minute); n.store == nil; {
+		for deadline := time.Now().Add(suite.Deadline(time.Minute)); n.store == nil; {
 			n.store, err = harness.Start(n.t, harness.Options{Dir: n.dir, NATS: strings.Join(urls, ","), Replicas: 3, Logger: slog.New(slog.NewTextHandler(&n.log, nil)),
 				Now: func() time.Time { return time.Now().Add(time.Duration(n.clock.Load())) }})
 			if err != nil && time.Now().After(deadline) {

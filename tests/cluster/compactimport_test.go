@@ -120,6 +120,7 @@ func importPaused(t *testing.T, s *harness.Store, query string, text []string, s
 // TestImportsAroundAPurge: an import that is under way while the log loses its last event goes on, whether it began anew or goes on itself.
 // Of two requests of one import the slower one cannot undo what the other has stored.
 func TestImportsAroundAPurge(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	const lines = 3000
 	text := importLines(lines)

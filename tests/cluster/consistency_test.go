@@ -74,6 +74,7 @@ func names(c *harness.Client, query string, headers ...string) string {
 // TestConsistencyLevels: of three nodes one is held back. It answers each level as that promises: at once with an older but
 // whole prefix, with a refusal where it must not wait, and with what was asked for once it can.
 func TestConsistencyLevels(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	a, c := threeNodes(t)
 	awaitStatus(t, c.Client, "its readiness", func(s node.Status) bool { return len(s.Nodes) == 3 && s.Lag == 0 })

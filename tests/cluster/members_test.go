@@ -54,7 +54,7 @@ func awaitStatus(t *testing.T, c *harness.Client, what string, so func(s node.St
 		if so(s) {
 			return s
 		}
-		if time.Since(begin) > 30*time.Second {
+		if time.Since(begin) > suite.Deadline(30*time.Second) {
 			t.Fatalf("%s does not come: %+v", what, s)
 		}
 	}
@@ -150,6 +150,7 @@ func refusedUntilGuarded(c *harness.Client, body string) error {
 // applies once that node cannot write any more; writes of the others go on. When the node comes back it stores nothing
 // that breaks the guards, not even what is asked of it before it has folded the model.
 func TestModelWaitsForFrozenNode(t *testing.T) {
+	suite.Concurrent(t)
 	for _, query := range []string{"background=false", "background=true"} {
 		t.Run(query, func(t *testing.T) {
 			suite.Parallel(t)
@@ -206,6 +207,7 @@ func TestModelWaitsForFrozenNode(t *testing.T) {
 // TestGuardsComeToAllNodesAtOnce: two documents with one value are written on two nodes, one of which folds late, while a
 // model comes that makes the value unique: they are both stored, or the model applies, never both.
 func TestGuardsComeToAllNodesAtOnce(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]
 	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Members: shortLeases})
@@ -265,7 +267,6 @@ func TestGuardsComeToAllNodesAtOnce(t *testing.T) {
 // TestStoppedProcess: a node's process is stopped (SIGSTOP) while a model with new guards comes, which applies twenty
 // seconds later; what was sent to it meanwhile, and is read when it goes on, breaks no guard.
 func TestStoppedProcess(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]
 	a := harness.StartProcess(t, "--data", t.TempDir(), "--nats", url)

@@ -20,7 +20,6 @@ import (
 // TestTwoProcesses lets two API processes on one outside NATS server write the same documents
 // with If-Match: no update is lost, and both end with identical read models.
 func TestTwoProcesses(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]
 	dirs := []string{t.TempDir(), t.TempDir()}
@@ -117,7 +116,6 @@ func requireSameFiles(t *testing.T, nodes []*harness.Process, dirs []string) {
 
 // TestDataDirectoryRefusals: a directory that is in use, or cannot be written, is refused in one line.
 func TestDataDirectoryRefusals(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	t.Parallel()
 	dir := t.TempDir()
 	harness.StartProcess(t, "--data", dir)

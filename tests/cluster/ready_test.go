@@ -15,7 +15,6 @@ import (
 // TestReadyCommand: `fanfold status --ready`, which a container's health check runs, succeeds for a node that is ready, and
 // fails with the reason for one that is not, one that is not there, and one that does not answer.
 func TestReadyCommand(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})

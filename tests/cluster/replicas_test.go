@@ -38,6 +38,7 @@ func replicasOf(t *testing.T, url string) map[string]int {
 // TestReplicasChange: from one replica to three and back, the log and the bucket of groups, while writes go on; the log with
 // three outlives its leader, and no write that was acknowledged is lost.
 func TestReplicasChange(t *testing.T) {
+	suite.Concurrent(t, "events/servers")
 	suite.Parallel(t)
 	cluster := natsserver.StartCluster(t, 3, false)
 	url := strings.Join(cluster.URLs(), ",")

@@ -186,7 +186,7 @@ func (r *rolling) follow(node int) {
 func (r *rolling) more(writes int64) {
 	r.t.Helper()
 	for target, begin := r.written.Load()+writes, time.Now(); r.written.Load() < target; time.Sleep(time.Millisecond) {
-		if time.Since(begin) > 2*time.Minute || r.t.Failed() {
+		if time.Since(begin) > suite.Deadline(2*time.Minute) || r.t.Failed() {
 			r.stop.Store(true)
 			r.t.Fatalf("%d of %d writes are acknowledged", r.written.Load(), target)
 		}
@@ -210,7 +210,7 @@ func (r *rolling) inForce(node, version int) {
 		if s.Versions.Version == version && s.Stopped == nil {
 			return
 		}
-		if time.Since(begin) > time.Minute {
+		if time.Since(begin) > suite.Deadline(time.Minute) {
 			r.t.Fatalf("node %d: %+v", node, s)
 		}
 	}
@@ -221,7 +221,6 @@ func (r *rolling) inForce(node, version int) {
 // nodes tell something else of one position: not in the feed, not in a document. Afterwards the read models are the same
 // row by row, as is that of a new node; a node with the old program stops at the event and shows what was before.
 func TestRollingUpgrade(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	r := &rolling{t: t, nats: natsserver.Start(t, 3)[0], truths: map[string]truth{}}
 	for n := range r.nodes {
@@ -328,7 +327,7 @@ func (r *rolling) requireOneTruth(end string) {
 	old := startVersion(r.t, false, "--data", r.t.TempDir(), "--nats", r.nats)
 	s := foldStatus(r.t, old.Client)
 	for begin := time.Now(); s.Stopped == nil || !strings.Contains(s.Stopped.Reason, fmt.Sprintf("version %d", nextVersion)); s = foldStatus(r.t, old.Client) {
-		if time.Since(begin) > time.Minute {
+		if time.Since(begin) > suite.Deadline(time.Minute) {
 			r.t.Fatalf("the old program does not stop: %+v", s)
 		}
 	}
@@ -343,7 +342,6 @@ func (r *rolling) requireOneTruth(end string) {
 // TestDowngrade: a node with an embedded log sets the newest version by itself when it starts. An older program that is
 // started on its files shows them and folds nothing, and the newer one goes on.
 func TestDowngrade(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	data := t.TempDir()
 	p := startVersion(t, false, "--data", data)

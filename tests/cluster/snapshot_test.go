@@ -60,6 +60,7 @@ func writeBooks(s *harness.Store, prefix string, n int) {
 // TestNewNodeFromSnapshot: a node with an empty directory begins with the newest snapshot, which was taken while writes went
 // on, and comes to the same rows as the node that folded everything; so does a replay there.
 func TestNewNodeFromSnapshot(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	cluster := natsserver.StartCluster(t, 3, false)
 	url := strings.Join(cluster.URLs(), ",")
@@ -252,7 +253,7 @@ func TestSnapshotsByThemselves(t *testing.T) {
 		return list[0].Seq
 	}
 	for _, want := range []uint64{1, 2} {
-		limit := time.Now().Add(time.Minute)
+		limit := time.Now().Add(suite.Deadline(time.Minute))
 		for taken() < want {
 			if time.Now().After(limit) {
 				t.Fatalf("no snapshot has event %d", want)

@@ -37,7 +37,6 @@ func portTens(t *testing.T, n int) (tens []string) {
 
 // TestClusterDocument runs the commands of docs/run/cluster.md in one shell, with three NATS servers and three nodes as processes.
 func TestClusterDocument(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	fanfold, err := harness.Program()
 	if err != nil {

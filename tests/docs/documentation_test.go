@@ -59,7 +59,6 @@ func buildExamples(t *testing.T, script string) string {
 // TestDocumentsWork runs the commands of the documents, top to bottom in one shell, against a
 // server of its own. A block of json or text below one is what it prints.
 func TestDocumentsWork(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	path, err := harness.Program()
 	if err != nil {
 		t.Fatal(err)
@@ -109,7 +108,6 @@ func TestDocumentsWork(t *testing.T) {
 // TestOperationsWork runs the commands of the operators' documents, top to bottom in one shell each, with servers of their
 // own: those that the commands start, and a NATS server. Benchmarks run at a tenth of their size.
 func TestOperationsWork(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	path, err := harness.Program()
 	if err != nil {

@@ -8,12 +8,10 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestExitCodes holds the exit codes of the running program, as docs/use/commands.md has them, but for 3: TestRescue has that.
 func TestExitCodes(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	t.Parallel()
 	s := harness.OpenTemp(t, "collections: {publishers: {}, books: {unique: [isbn], relations: {publisher: {path: publisher, to: publishers, strict: true}}}}")
 	s.Put("publishers", "p", "{}")

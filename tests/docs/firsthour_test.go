@@ -76,7 +76,6 @@ type started struct {
 
 // TestPrintedCommands: what the demo prints to be pasted works in another directory, however the demo was started.
 func TestPrintedCommands(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	path, err := harness.Program()
 	if err != nil {
@@ -154,7 +153,6 @@ func printedByDemo(t *testing.T, s started, checkout string, env []string) strin
 
 // TestVersionCommand: version tells the same as --version, and as a server of this program.
 func TestVersionCommand(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	out, err := harness.RunProgram(t, "version")
 	if err != nil || !regexp.MustCompile(`^fanfold \S+ \(go\S+, \w+/\w+, fold \d+\)\n$`).MatchString(out) {

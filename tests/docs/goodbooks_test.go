@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 const goodbooksFile = "../../../shared/data/goodbooks/books.csv"
@@ -82,7 +81,6 @@ func (l *library) prolific(n int) []string {
 // TestGoodbooksDocument runs the commands of examples/goodbooks/README.md twice on one server, with three books: where another
 // model applies the first one is refused with what it would take away, and the last one is taken.
 func TestGoodbooksDocument(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	t.Parallel()
 	path, err := harness.Program()
 	if err != nil {

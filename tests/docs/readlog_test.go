@@ -18,7 +18,6 @@ import (
 // TestReadTheLog: the program that events/README.md shows, which knows nothing of Fanfold, reads every kind of event from a
 // running server, and goes on where it was.
 func TestReadTheLog(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	addr := harness.FreeAddress(t)
 	reader := filepath.Join(t.TempDir(), "readlog")
 	if out, err := exec.Command("go", "build", "-o", reader, "../../examples/readlog").CombinedOutput(); err != nil {
@@ -71,7 +70,7 @@ func TestReadTheLog(t *testing.T) {
 		t.Errorf("after a restart the reader prints %q", more)
 	}
 	p.Want(http.StatusAccepted, "POST", "/v1/_compact", `{"before":"3"}`)
-	for end := time.Now().Add(time.Minute); !strings.Contains(string(p.Want(http.StatusOK, "GET", "/v1/_compact", "").Body), `"running":false`); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(suite.Deadline(time.Minute)); !strings.Contains(string(p.Want(http.StatusOK, "GET", "/v1/_compact", "").Body), `"running":false`); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal("the compaction goes on")
 		}

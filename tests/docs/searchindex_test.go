@@ -9,13 +9,11 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestSearchIndex: the example of a search index has each document as it is in the end, whatever happened in between, and is
 // made anew where its position is another store's.
 func TestSearchIndex(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	dir := t.TempDir()
 	program := filepath.Join(dir, "searchindex")
 	if out, err := exec.Command("go", "build", "-o", program, "../../examples/searchindex").CombinedOutput(); err != nil {

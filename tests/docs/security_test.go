@@ -9,13 +9,11 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestSecurityDocument runs the commands of docs/security.md, top to bottom in one shell: they close a house, and a text below them
 // is what they print.
 func TestSecurityDocument(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	path, err := harness.Program()
 	if err != nil {
 		t.Fatal(err)

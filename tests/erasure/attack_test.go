@@ -20,6 +20,7 @@ import (
 
 // TestManyErasures: requests that come at once, whole documents and members of the same ones, all end, and the read model is that of a replay.
 func TestManyErasures(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	defer func() { s.Close() }()

@@ -56,7 +56,7 @@ func (h *hold) await(t *testing.T) {
 	t.Helper()
 	select {
 	case <-h.reached:
-	case <-time.After(time.Minute):
+	case <-time.After(suite.Deadline(time.Minute)):
 		t.Fatalf("no erasure comes to %q", h.step)
 	}
 }
@@ -272,6 +272,7 @@ func keptLine(id string) string {
 // TestImportDuringErasure: values that an import brought of an erased document are gone. A line that comes after the request brings them anew. The next erasure
 // takes them away.
 func TestImportDuringErasure(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	for _, step := range []string{node.StepCollected, node.StepEraseAppended, node.StepErasurePrepared, node.StepCompared, node.StepErased, node.StepEraseSwitched} {
 		t.Run(step, func(t *testing.T) {

@@ -175,6 +175,7 @@ func TestEraseWhereStopped(t *testing.T) {
 
 // TestWritesGoOn: writes and reads beside an erasure are not refused, although the embedded server is started again.
 func TestWritesGoOn(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	defer s.Close()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // renamed is a store in whose feed the last event is a rename of a1 with five derived changes.
@@ -115,6 +116,7 @@ func TestFeedSince(t *testing.T) {
 }
 
 func TestLongPoll(t *testing.T) {
+	suite.Concurrent(t)
 	s := renamed(t)
 	rows, last := s.Changes("feed=longpoll&timeout=20&since=now")
 	if _, head := s.Changes(""); len(rows) > 0 || last != head {
@@ -162,6 +164,7 @@ func TestHeartbeatsCarryPositions(t *testing.T) {
 // TestFeedsEndWithTheServer: open streams and long polls end in order, at once, and not only where the time for requests under
 // way is over.
 func TestFeedsEndWithTheServer(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{ShutdownTimeout: 5 * time.Minute}})
 	s.Put("books", "b1", `{}`)
 	e := harness.OpenSSE(t, s, "feed=eventsource")

@@ -16,6 +16,7 @@ import (
 // TestFeedsAcrossACompaction: feeds at the head go on as if nothing was, on every transport. One whose consumer has stopped reading before
 // the horizon ends, and says where to begin; it skips nothing.
 func TestFeedsAcrossACompaction(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	const documents = 700 // more than the connections have room for
 	s := harness.OpenTemp(t, "")

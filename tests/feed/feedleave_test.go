@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // opsOf returns what rows do to which documents.
@@ -126,6 +127,7 @@ func (l *lineFeed) until(text string) string {
 // TestLeavesAreShared: consumers that follow one reading of the head are told of what leaves, and so is
 // a consumer group, also of what it has not acknowledged.
 func TestLeavesAreShared(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, harness.LeaveModel)
 	s.Put("tickets", "t", `{"project":"p2"}`)
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":1,"mode":"latest","filter":"doc.project == 'p2'"}`)

@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // closed is a store that lets nobody in without a key.
@@ -179,6 +180,7 @@ func TestLeavesByRights(t *testing.T) {
 // TestTransportsEndWithRights: by every transport an answer ends within a second once its key is revoked, expires or has other
 // roles, or the access to a collection changes. Whoever reads with another key goes on.
 func TestTransportsEndWithRights(t *testing.T) {
+	suite.Concurrent(t)
 	t.Parallel()
 	s := openClosed(t, `collections: {a: {access: {read: [reader]}}}`)
 	s.Put("a", "1", `{}`)
@@ -371,7 +373,7 @@ func TestClientWithoutRights(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(30*time.Second))
 	defer cancel()
 	rows := 0
 	for change, err := range c.Changes(ctx, client.ChangesOptions{}) {

@@ -20,6 +20,7 @@ import (
 // TestFilteredStreamsConverge: consumers that share the reading of the head, come and go in the middle of it, and join again
 // from wherever they are, have in the end exactly the documents that match.
 func TestFilteredStreamsConverge(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	const consumers, writes = 12, 600
 	s := harness.OpenTemp(t, harness.LeaveModel)

@@ -52,7 +52,7 @@ func (f *follower) take(text []byte) {
 // await waits until the client has got a document's change.
 func (f *follower) await(id string) {
 	f.t.Helper()
-	late := time.After(2 * time.Minute)
+	late := time.After(suite.Deadline(2 * time.Minute))
 	for {
 		f.mu.Lock()
 		n, have := len(f.ids), len(f.ids) > 0 && f.ids[len(f.ids)-1] == id
@@ -120,7 +120,6 @@ func surviving(t *testing.T, p *proxy, start func(f *follower)) {
 
 // TestGoClientSurvives: an ordinary client for server-sent events misses nothing.
 func TestGoClientSurvives(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	p := newProxy(t, nil)
 	surviving(t, p, func(f *follower) {

@@ -68,7 +68,7 @@ func longPollOverTLS(t *testing.T, s *harness.Store, since string) {
 // openStream opens an endless answer, and returns its lines.
 func openStream(t *testing.T, s *harness.Store, query string) (lines *bufio.Scanner, proto int) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(time.Minute))
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/_changes?"+query, nil)
 	if err != nil {

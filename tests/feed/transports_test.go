@@ -139,7 +139,7 @@ func TestBeyondTheHead(t *testing.T) {
 	s := renamed(t)
 	_, last := s.Changes("")
 	for _, feed := range []string{"continuous", "eventsource"} {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(20*time.Second))
 		defer cancel()
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/_changes?heartbeat=100&since=99999-0&feed="+feed, nil)
 		if err != nil {
@@ -170,6 +170,7 @@ func storeOf(position string) string { return "-" + strings.Split(position, "-")
 
 // TestStreamsEndWithTheServer: streams of every kind end at once, with the position, also of clients that do not answer.
 func TestStreamsEndWithTheServer(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{ShutdownTimeout: time.Minute}})
 	at := s.Put("books", "b1", `{}`).Header.Get("Fanfold-Position")
 	conn, _, err := harness.DialFeed(t, s, "feed=websocket")

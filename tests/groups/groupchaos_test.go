@@ -47,7 +47,6 @@ func (m *memberProcess) kill() {
 // TestGroupUnderChaos: eight members share 16 partitions on two nodes, and are killed, frozen and started at random while 500
 // changes a second come. Every change is handled at least once, and those of a document in their order.
 func TestGroupUnderChaos(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	goesOn := suite.Begin(t, suite.ShareGroups)
 	long := max(10*time.Second, goesOn.Long)
@@ -81,7 +80,7 @@ func TestGroupUnderChaos(t *testing.T) {
 	rate := float64(written.Load()) / time.Since(writing).Seconds()
 	chaos.thaw()
 	nodes[0].CatchUp() // it counts how far the group is behind by what it has folded itself
-	for deadline := time.Now().Add(2 * time.Minute); ; {
+	for deadline := time.Now().Add(suite.Deadline(2 * time.Minute)); ; {
 		d := harness.DescribeGroup(t, nodes[0].Client, "chaos")
 		if d.Lag.Changes != nil && *d.Lag.Changes == 0 {
 			break

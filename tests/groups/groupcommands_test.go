@@ -10,12 +10,10 @@ import (
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestGroupCommands: what the API does with groups, the commands do.
 func TestGroupCommands(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	t.Parallel()
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b", `{}`)

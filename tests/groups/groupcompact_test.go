@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestGroupBeforeTheHorizon: a group of which one partition is late holds a compaction up, and is named. If it is forced, that partition has
@@ -32,7 +33,7 @@ func TestGroupBeforeTheHorizon(t *testing.T) {
 	}
 	s.Want(http.StatusAccepted, "POST", "/v1/_compact", before+`,"force":true}`)
 	oldest := s.Compacted()
-	for end := time.Now().Add(time.Minute); s.Node.Compaction().Phase != "done"; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(suite.Deadline(time.Minute)); s.Node.Compaction().Phase != "done"; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("the log is not purged: %+v", s.Node.Compaction())
 		}

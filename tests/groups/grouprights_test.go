@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // closed is a store that lets nobody in without a key.
@@ -245,6 +246,7 @@ func (w *watched) Read([]byte) (int, error) {
 
 // TestMemberStreamsEndWithTheirKeys: the stream of a member ends once its key is revoked; that of another member goes on.
 func TestMemberStreamsEndWithTheirKeys(t *testing.T) {
+	suite.Concurrent(t)
 	t.Parallel()
 	s := openClosed(t, groupModel, func(*harness.Store) {})
 	members := []*member{s.as("ra"), s.as("ra")}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // inBackOff tells whether the back-off of a group's only partition is not over; a busy machine may take longer than it lasts.
@@ -190,6 +191,7 @@ func TestGroupOnTwoNodes(t *testing.T) {
 
 // TestGroupStream: an event stream of a group gives what comes, and ends when its lease is lost.
 func TestGroupStream(t *testing.T) {
+	suite.Concurrent(t)
 	t.Parallel()
 	s := harness.OpenTemp(t, "")
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":1}`)

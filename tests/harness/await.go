@@ -10,14 +10,15 @@ import (
 
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/projector/inspect"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// Await waits until done says so, for limit at most.
+// Await waits until done says so, for limit at most (suite.Deadline).
 func Await(t *testing.T, what string, limit time.Duration, done func() bool) {
 	t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for deadline := time.Now().Add(limit); !done(); <-tick.C {
+	for deadline := time.Now().Add(suite.Deadline(limit)); !done(); <-tick.C {
 		if time.Now().After(deadline) {
 			t.Fatalf("waited in vain for %s", what)
 		}
@@ -33,7 +34,7 @@ func AwaitReady(t *testing.T, s *Store, status int) {
 		if err == nil && r.Status == status {
 			return
 		}
-		if time.Since(begin) > time.Minute {
+		if time.Since(begin) > suite.Deadline(time.Minute) {
 			t.Fatalf("readyz is %+v, %v", r, err)
 		}
 	}
@@ -58,7 +59,7 @@ func AwaitRuleValues(t *testing.T, s *Store) *inspect.RuleValues {
 		if v := RuleValues(t, s); v != nil && v.Position.Seq() >= applied {
 			return v
 		}
-		if time.Since(begun) > 10*time.Minute { // a count rests for fifty times what the one before took, or more, a standstill included
+		if time.Since(begun) > suite.Deadline(10*time.Minute) { // a count rests for fifty times what the one before took, or more, a standstill included
 			t.Fatalf("not counted up to event %d: %+v", applied, RuleValues(t, s))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // Compact lets the store begin at an event, waits until this node does, and returns the oldest position that is kept; 0 where that is
@@ -26,7 +27,7 @@ func (s *Store) Compact(before uint64) (oldest fanfold.Position) {
 // Compacted waits until the store begins where a compaction on this node has asked for, and returns what Compact does. The log may be purged later.
 func (s *Store) Compacted() (oldest fanfold.Position) {
 	s.tb.Helper()
-	for end := time.Now().Add(2 * time.Minute); ; {
+	for end := time.Now().Add(suite.Deadline(2 * time.Minute)); ; {
 		var c struct{ Phase, Error string }
 		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_compact", "").Body, &c); err != nil {
 			s.tb.Fatalf("compaction: %v", err)
@@ -67,7 +68,7 @@ func (s *Store) oldest() fanfold.Position {
 func (s *Store) rebuilt() {
 	s.tb.Helper()
 	s.CatchUp()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(suite.Deadline(time.Minute)); ; time.Sleep(5 * time.Millisecond) {
 		h, built, err := s.Node.Projector.Horizon()
 		switch {
 		case err == nil && built == h.Seq:
@@ -81,7 +82,7 @@ func (s *Store) rebuilt() {
 // Erased waits until an erasure is done, and returns the position from which on the store has nothing of it.
 func (s *Store) Erased(location string) (at fanfold.Position) {
 	s.tb.Helper()
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) { // between two looks
+	for end := time.Now().Add(suite.Deadline(time.Minute)); ; time.Sleep(5 * time.Millisecond) { // between two looks
 		var e struct {
 			Phase, Error string
 			Position     string
@@ -107,7 +108,7 @@ func (s *Store) Erased(location string) (at fanfold.Position) {
 func (s *Store) AllErased() {
 	s.tb.Helper()
 	s.CatchUp()
-	for end := time.Now().Add(time.Minute); !s.allErased(); time.Sleep(5 * time.Millisecond) { // between two looks
+	for end := time.Now().Add(suite.Deadline(time.Minute)); !s.allErased(); time.Sleep(5 * time.Millisecond) { // between two looks
 		if time.Now().After(end) {
 			s.tb.Fatalf("the erasures are not done: %s", s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
 		}

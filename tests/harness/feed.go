@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // SSE is a stream of server-sent events.
@@ -52,7 +54,7 @@ func (e *SSE) Next() (id, event string, row Change, ok bool) {
 // OpenSSE opens a feed as server-sent events, for a minute at most. It is closed at the test's end.
 func OpenSSE(t *testing.T, s *Store, query string, headers ...string) *SSE {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Deadline(time.Minute))
 	t.Cleanup(cancel)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/_changes?"+query, nil)
 	if err != nil {

@@ -31,6 +31,7 @@ import (
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/tests/suite"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -172,7 +173,7 @@ func (s *Store) Otherwise() *Store {
 // CatchUp waits until everything in the log is folded.
 func (s *Store) CatchUp() {
 	s.tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Deadline(time.Minute))
 	defer cancel()
 	seq, err := s.Node.Log.LastSeq(ctx)
 	if err == nil {
@@ -412,7 +413,7 @@ func (c *Client) Model(src string) *Response {
 		switch {
 		case err == nil && r.Status == http.StatusOK:
 			return r
-		case err != nil || r.Problem() != "urn:fanfold:problem:unavailable" || time.Since(begun) > time.Minute:
+		case err != nil || r.Problem() != "urn:fanfold:problem:unavailable" || time.Since(begun) > suite.Deadline(time.Minute):
 			c.tb.Fatalf("a model is refused: %v %+v\n%s", err, r, src)
 		}
 	}

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestRequestThatWasSent: a request that a server has got and not answered is not told as one that no server has, though the
 // transport sends it again, because of its key, to an address where nobody listens any more.
 func TestRequestThatWasSent(t *testing.T) {
+	suite.Concurrent(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // ActivationHold holds models that are prepared until they may apply: see writer.Options.BeforeActivate.
@@ -97,7 +98,7 @@ func (s *Store) Prepared() {
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
 		p := s.Node.Projector.Status().Preparing
 		switch {
-		case p == nil || p.Phase == "failed" || time.Since(begin) > time.Minute:
+		case p == nil || p.Phase == "failed" || time.Since(begin) > suite.Deadline(time.Minute):
 			s.tb.Fatalf("the model is not prepared: %+v", p)
 		case p.Phase == "ready":
 			return
@@ -114,7 +115,7 @@ func (s *Store) Activated(seq uint64) uint64 {
 		_, applied, _ := s.Node.Projector.Model()
 		return applied
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), suite.Deadline(time.Minute))
 	defer cancel()
 	applied, err := uint64(0), s.Node.Store.Applied.Wait(ctx, seq) // before that the node knows nothing of the model
 	if err == nil {

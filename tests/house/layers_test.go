@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"examples/cache":                   {"client"},
 	"examples/searchindex":             {"client"},
 	"tests/fanfold-stack":              {},
-	"tests/natsserver":                 {},
+	"tests/natsserver":                 {"tests/suite"},
 	"tests/retest":                     {},
 	"tests/harness":                    {"", "access", "access/keys", "api", "console", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
 	"tests/openapi":                    {},

@@ -77,7 +77,6 @@ collections:
 // TestReservedPathsAreBounded: models that take rules away cannot leave ever more paths reserved; what is released makes
 // room.
 func TestReservedPathsAreBounded(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, "")
 	model := func(i int, release string) string {
@@ -104,6 +103,7 @@ func TestReservedPathsAreBounded(t *testing.T) {
 // TestModelChecksEndWithTheirClients: a model that waits for another to be checked does so no longer than its client. If the
 // checks of clients that have left were not given up, the next model would wait for dozens of them.
 func TestModelChecksEndWithTheirClients(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Admission: time.Minute}})
 	defer s.Close()
 	began := time.Now()
@@ -240,7 +240,6 @@ var worstModels = []func(i int) string{
 // which a schema asks most, a client that writes small documents elsewhere goes on. The test logs how long its writes
 // take, alone and beside the others, and fails only where they take much longer than they may on a busy machine.
 func TestModelsDoNotHoldUpWrites(t *testing.T) {
-	suite.PlainOnly(t, "it measures how long writes take")
 	s := harness.OpenTemp(t, `{"collections":{"others":{}}}`)
 	wantQuickWrites(t, s, "alone")
 	for n, model := range worstModels {
@@ -261,7 +260,6 @@ func TestModelsDoNotHoldUpWrites(t *testing.T) {
 
 // TestSchemasDoNotHoldUpWrites: the same beside clients that write documents for whose check a schema asks most.
 func TestSchemasDoNotHoldUpWrites(t *testing.T) {
-	suite.PlainOnly(t, "it measures how long writes take")
 	s := harness.OpenTemp(t, `{"collections":{"others":{},"a":{"schema":{"additionalProperties":{"allOf":[{"$ref":"#"},{"$ref":"#"}]}}}}}`)
 	var clients sync.WaitGroup
 	var counts sync.Map

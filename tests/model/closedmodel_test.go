@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 const closedModel = `
@@ -88,6 +89,7 @@ func TestClosedModel(t *testing.T) {
 
 // TestClosingUnderWrites: what is written after a model was answered goes by it, and what was acknowledged before it stays.
 func TestClosingUnderWrites(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	s.Want(http.StatusOK, "PUT", "/v1/_model", `{"collections":{"posts":{"unique":["name"]}}}`)
 	var wg sync.WaitGroup

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/jsonvalue"
 	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 const deleteModel = `
@@ -233,6 +234,7 @@ func cluster(t *testing.T, replicas, nodes int) []*harness.Store {
 // TestDeletesUnderWrites: holders are written and moved while their targets are deleted and made again, on two nodes, or on one
 // with an embedded log. A delete never loses a holder's write, nor leaves one it has seen.
 func TestDeletesUnderWrites(t *testing.T) {
+	suite.Concurrent(t)
 	for _, replicas := range []int{embedded, 1} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) { deletesUnderWrites(t, cluster(t, replicas, 2)) })
 	}

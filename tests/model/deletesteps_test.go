@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // deleteInSteps repeats the delete of a document in steps until it is done, and returns how many documents it deleted and
@@ -48,7 +47,6 @@ func importLines(t *testing.T, s *harness.Store, docs ...[2]string) {
 
 // TestStepsFindWhatRestricts: whatever would end a delete in steps on its way refuses it whole, before the first step.
 func TestStepsFindWhatRestricts(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, `
 collections:
   shops: {}
@@ -93,7 +91,6 @@ collections:
 // TestStepsLeaveWhatFits: a document that loses several references fits its schema behind each step, not only behind the
 // last one.
 func TestStepsLeaveWhatFits(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, `
 collections:
   shops: {}
@@ -114,7 +111,6 @@ collections:
 // TestDeleteOfLongChains: documents that delete each other in a row longer than a transaction are deleted in steps, a ring of
 // them, too.
 func TestDeleteOfLongChains(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, `collections: {as: {schema: {required: [to]}, relations: {to: {path: to, to: as, onDelete: cascade}, last: {path: last, to: as, onDelete: unlink}}}}`)
 	const length = 2500
 	docs := [][2]string{{"as", `{"id":"0","to":"none","last":"2499"}`}}
@@ -139,7 +135,6 @@ func TestDeleteOfLongChains(t *testing.T) {
 // TestStepsKeepStrictRingsWhole: documents that refer to each other strictly are deleted in one step, wherever it would end
 // otherwise.
 func TestStepsKeepStrictRingsWhole(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	s := harness.OpenTemp(t, `collections: {shops: {}, as: {relations: {shop: {path: shop, to: shops, onDelete: cascade}, next: {path: next, to: as, strict: true}}}}`)
 	const rings, size = 100, 7
 	var docs, closed []string

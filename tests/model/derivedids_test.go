@@ -139,7 +139,6 @@ func TestDeletesByDerivedIDs(t *testing.T) {
 // TestDeleteInStepsByDerivedIDs: a delete in steps takes those that refer to the target by a derived id before the documents
 // that the id comes from.
 func TestDeleteInStepsByDerivedIDs(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, strings.ReplaceAll(strings.Replace(supportDesk("cascade"), "{customer: {path: customerId, to: customers}}", "{customer: {path: customerId, to: customers, onDelete: cascade}}", 1), "tickets", "a_tickets"))
 	s.Put("customers", "c", `{"name":"Ann"}`)

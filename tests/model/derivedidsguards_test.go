@@ -53,7 +53,6 @@ func TestRestrictByDerivedIDsInTransaction(t *testing.T) {
 // TestDeleteInStepsTakesSourcesLast: a delete in steps leaves nothing over that refers by a derived id to what it deletes, although
 // it deletes what the id comes from, too.
 func TestDeleteInStepsTakesSourcesLast(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, `
 collections:

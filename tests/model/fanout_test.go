@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestFanoutIsTold: what a write will cause can be asked before, and is told afterwards; past the
@@ -125,6 +126,7 @@ func TestFanoutLimitCountsItsOwnLinks(t *testing.T) {
 // TestDryRunBesideWrites: a dry run of a large fan-out says exactly what the write causes, and makes nobody else wait
 // for it.
 func TestDryRunBesideWrites(t *testing.T) {
+	suite.Concurrent(t)
 	const holders = 20_000
 	s := harness.OpenTemp(t, `
 collections:

@@ -18,6 +18,7 @@ import (
 // TestPatchesAreAnsweredBeforeTheFold: while the fold is busy, patches, deletes and transactions without If-Match are answered
 // as soon as their clients ask for, in the log; the next write to the document waits for them, and is not tried in vain.
 func TestPatchesAreAnsweredBeforeTheFold(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	var busy atomic.Bool
 	free := make(chan struct{})
@@ -43,7 +44,7 @@ func TestPatchesAreAnsweredBeforeTheFold(t *testing.T) {
 	}()
 	select {
 	case <-answered:
-	case <-time.After(30 * time.Second):
+	case <-time.After(suite.Deadline(30 * time.Second)):
 		t.Error("the writes wait for the fold")
 		open()
 		<-answered

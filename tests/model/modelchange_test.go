@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -170,6 +171,7 @@ func TestModelParts(t *testing.T) {
 // TestModelsAtOnce: models and parts without a condition that come at the same time are all taken. Who is overtaken by too many
 // others is told to send the request again, and never that a condition does not hold, for there was none.
 func TestModelsAtOnce(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
 	atOnce := func(path, body string) {
 		var clients sync.WaitGroup

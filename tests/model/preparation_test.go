@@ -82,6 +82,7 @@ func sameAfterReplay(t *testing.T, s *harness.Store) {
 
 // TestModelInBackground prepares a model while clients write, rename, move and delete, and reads go on.
 func TestModelInBackground(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, shopModel)
 	shop(s, 300)
 	var writers sync.WaitGroup
@@ -102,7 +103,7 @@ func TestModelInBackground(t *testing.T) {
 			}
 		})
 	}
-	for range harness.FewerRaced(4, 2) {
+	for range suite.Amount(2, 4) {
 		r := s.Want(http.StatusOK, http.MethodPut, "/v1/_model?background=true&allowRemoval=true", fullShopModel, "Content-Type", "application/yaml", "Fanfold-Timeout", "60")
 		if a := s.Node.Projector.Status().Activated; a == nil || fmt.Sprint(a.Model) != r.Header.Get("Fanfold-Revision") || a.Documents < 300 {
 			t.Errorf("activated: %+v, %s", a, r.Header)
@@ -151,7 +152,7 @@ func TestModelWithdrawn(t *testing.T) {
 	s.WantDoc("books", "1", `{"id":"1","author":1,"isbn":"978-1","stars":1.1,"edit":0}`)
 	for begin := time.Now(); ; time.Sleep(time.Millisecond) { // files go when nobody reads them, at no position
 		files, err := filepath.Glob(filepath.Join(dir, "readmodel", "*.db"))
-		if err != nil || time.Since(begin) > time.Minute {
+		if err != nil || time.Since(begin) > suite.Deadline(time.Minute) {
 			t.Fatalf("a withdrawn model leaves %v, %v", files, err)
 		}
 		if len(files) == 1 {

@@ -22,6 +22,7 @@ const raceModel = "collections: {as: {}, bs: {unique: [u], relations: {a: {path:
 // delete. One side wins each race, and of the other nothing is there, nor shown meanwhile. On a node with an embedded log, and
 // on two with outside servers.
 func TestRacesOfTransactions(t *testing.T) {
+	suite.Concurrent(t)
 	for _, replicas := range []int{embedded, 1} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
 			suite.Parallel(t)
@@ -68,9 +69,6 @@ func TestRacesOfTransactions(t *testing.T) {
 // with a claim or a link.
 func raceSizes(lane int) []int {
 	largest := [][]int{{999}, {300}, {60}, {20}}[lane]
-	if suite.RaceDetector {
-		largest = [][]int{{300}, {60}, {20}, {7}}[lane]
-	}
 	sizes := []int{2, 3, 2, 10, 1, 2, 30, 3}
 	return append(sizes, append(largest, sizes[:suite.Amount(2, 8)]...)...)
 }

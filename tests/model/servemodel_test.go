@@ -53,7 +53,7 @@ func bigShop(t *testing.T, s *harness.Store) {
 // waitApplies waits until fullShopModel applies on every node.
 func waitApplies(t *testing.T, nodes ...*harness.Process) {
 	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
+	deadline := time.Now().Add(suite.Deadline(2 * time.Minute))
 	for _, p := range nodes {
 		for !p.Applies(t) {
 			if time.Now().After(deadline) {
@@ -67,7 +67,6 @@ func waitApplies(t *testing.T, nodes ...*harness.Process) {
 // TestServeModelBeingPrepared: a node that is started again with the model that it was preparing comes up, serves,
 // and goes on with it.
 func TestServeModelBeingPrepared(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	t.Parallel()
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir, Writer: writer.Options{BeforeActivate: harness.NewActivationHold().Wait}})
@@ -85,7 +84,6 @@ func TestServeModelBeingPrepared(t *testing.T) {
 // TestServeModelOnTwoNodes: two nodes that are started with the same new model on one log both stay, and both come to
 // have it.
 func TestServeModelOnTwoNodes(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	t.Parallel()
 	server := natsserver.Start(t, 1)[0]
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: server})
@@ -109,7 +107,6 @@ func TestServeModelOnTwoNodes(t *testing.T) {
 // TestServeModelSaysWhenItApplies: `serve --model` says that the model is applied once it is, and not where the node
 // has answered that it works on it.
 func TestServeModelSaysWhenItApplies(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
 	bigShop(t, s)

@@ -14,11 +14,13 @@ import (
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/jsonvalue"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestStrictUnderConcurrency: writers, movers, deleters and re-creators never leave a reference without its target, nor one value
 // twice. They are on two nodes, with one replica and with three, and on one node with an embedded log.
 func TestStrictUnderConcurrency(t *testing.T) {
+	suite.Concurrent(t)
 	for _, replicas := range []int{embedded, 1, 3} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
 			nodes := cluster(t, replicas, 2)
@@ -70,13 +72,14 @@ collections:
 // TestStrictRaces: a holder is written on one node while its target is deleted on another, or on the same with an embedded log. Two
 // documents take one value at the same moment. One of the two wins.
 func TestStrictRaces(t *testing.T) {
+	suite.Concurrent(t)
 	for _, replicas := range []int{embedded, 1, 3} {
 		t.Run(strconv.Itoa(replicas), func(t *testing.T) {
 			nodes := cluster(t, replicas, 2)
 			nodes[0].Model("collections: {as: {}, bs: {unique: [u, [p, q], 'lower(doc.x)'], relations: {a: {path: a, to: as, strict: true}}}}")
 			nodes[1].CatchUp()
 			const lanes = 4
-			rounds := harness.FewerRaced(60, 20)
+			rounds := suite.Amount(20, 60)
 			var wg sync.WaitGroup
 			errs := make(chan error, lanes)
 			for lane := range lanes {
@@ -202,6 +205,7 @@ func checkStrict(t *testing.T, s *harness.Store) {
 // TestGuardsUnderWrites: a model that makes members unique and relations strict is applied while
 // documents are written that would break it: none is stored after the last look.
 func TestGuardsUnderWrites(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "collections: {as: {}, bs: {relations: {a: {path: a, to: as}}}}")
 	var lines strings.Builder
 	for i := range 4000 {

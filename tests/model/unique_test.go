@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -122,6 +123,7 @@ func TestNewUniqueTogether(t *testing.T) {
 
 // TestUniqueRaces: of many writers at once, on one node, no two get one value.
 func TestUniqueRaces(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenTemp(t, uniqueModel)
 	var wg sync.WaitGroup
 	var mu sync.Mutex

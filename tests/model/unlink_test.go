@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 const unlinkModel = `
@@ -104,6 +105,7 @@ func TestUnlinkOfManyReferences(t *testing.T) {
 // TestUnlinkUnderConcurrency: of two deletes on two nodes that each leave a document which fits, and together do not, one is
 // refused.
 func TestUnlinkUnderConcurrency(t *testing.T) {
+	suite.Concurrent(t)
 	nodes := cluster(t, 1, 2)
 	nodes[0].Model(`
 collections:

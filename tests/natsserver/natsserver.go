@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
+
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // Cluster is one NATS server, or three that form a cluster.
@@ -143,7 +145,7 @@ func (c *Cluster) waitForLeader() {
 	c.t.Helper()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(60 * time.Second)
+	limit := time.After(suite.Deadline(60 * time.Second))
 	for {
 		for _, s := range c.servers {
 			if s.JetStreamIsLeader() && len(s.JetStreamClusterPeers()) == len(c.servers) {
@@ -202,7 +204,7 @@ func (c *Cluster) AwaitWhole(stream string, stopped func() bool) {
 func (c *Cluster) Await(done func() bool) bool {
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	limit := time.After(time.Minute)
+	limit := time.After(suite.Deadline(time.Minute))
 	for !done() {
 		select {
 		case <-tick.C:

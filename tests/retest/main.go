@@ -2,9 +2,10 @@
 // flaky and noted in a file, and the run goes on as if it had passed. Anything else that fails fails the run: a test that
 // fails again, a data race, a package that does not build or does not end by itself, and more than a few failures.
 //
-//	go run ./tests/retest -flaky flaky.txt -- -timeout=30m ./...
+//	go run ./tests/retest -flaky flaky.txt -- ./...
 //
-// Flags of go test come first and have their values after an =, packages come last.
+// Flags of go test come first and have their values after an =, packages come last. With -times it also notes how long packages and
+// tests took, and -table prints what was noted.
 package main
 
 import (
@@ -23,20 +24,31 @@ const mostFailures = 5
 
 func main() {
 	file := flag.String("flaky", "flaky.txt", "the file to which the names of flaky tests are appended")
+	times := flag.String("times", "", "a file to which is appended how long packages and tests took")
+	phase := flag.String("phase", "", "of which phase the times are")
+	table := flag.Duration("table", 0, "prints what the file of -times has, beside how long all took, and runs nothing")
 	flag.Parse()
-	if err := run(flag.Args(), *file, os.Stdout); err != nil {
+	err := errors.New("-table needs -times")
+	switch {
+	case *table == 0:
+		err = run(flag.Args(), *file, noter(*times, *phase), os.Stdout)
+	case *times != "":
+		err = tabulate(*times, *table, os.Stdout)
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "retest:", err)
 		os.Exit(1)
 	}
 }
 
-// run runs go test with the arguments, and the tests that failed again. It prints to out, and returns why the run has failed.
-func run(args []string, file string, out io.Writer) error {
+// run runs go test with the arguments, and the tests that failed again. It notes the times and prints to out. It returns why the
+// run has failed.
+func run(args []string, file string, note func([]took) error, out io.Writer) error {
 	flags, packages := split(args)
 	report := newReport(out)
 	err := goTest(append(append([]string{"-json"}, flags...), packages...), report)
-	if err == nil {
-		return nil
+	if noteErr := note(report.times); err == nil {
+		return noteErr
 	}
 	if len(report.broken) > 0 {
 		return fmt.Errorf("not for a single test: %s", strings.Join(report.broken, ", "))
@@ -49,7 +61,7 @@ func run(args []string, file string, out io.Writer) error {
 			return err
 		}
 	}
-	return note(file, report.failed, out)
+	return noteFlaky(file, report.failed, out)
 }
 
 // split parts the flags of go test from the packages.
@@ -94,8 +106,8 @@ func again(flags []string, f failure, to io.Writer) error {
 	return fmt.Errorf("%s failed again", f)
 }
 
-// note prints the tests that passed when they were run again, and appends them to a file.
-func note(file string, flaky []failure, out io.Writer) (err error) {
+// noteFlaky prints the tests that passed when they were run again, and appends them to a file.
+func noteFlaky(file string, flaky []failure, out io.Writer) (err error) {
 	w, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return err

@@ -17,23 +17,28 @@ func TestRun(t *testing.T) {
 		test  string
 		wants string // of the error, "" for none
 		flaky string // what the file has in the end
+		timed bool   // the test has ended by itself
 	}{
-		"passes":      {test: `_ = os.Args`},
-		"fails once":  {test: once, flaky: "TestIt (example.org/m)\n"},
-		"fails again": {test: `_ = os.Args; t.Run("sub", func(t *testing.T) { t.Error("always") })`, wants: "TestIt (example.org/m) failed again"},
-		"panics":      {test: `_ = os.Args; panic("no")`, wants: "example.org/m panicked"},
+		"passes":      {test: `_ = os.Args`, timed: true},
+		"fails once":  {test: once, timed: true, flaky: "TestIt (example.org/m)\n"},
+		"fails again": {test: `_ = os.Args; t.Run("sub", func(t *testing.T) { t.Error("always") })`, timed: true, wants: "TestIt (example.org/m) failed again"},
+		"panics":      {test: `_ = os.Args; panic("no")`, timed: true, wants: "example.org/m panicked"},
 		"exits":       {test: `os.Exit(3)`, wants: "not for a single test"},
 		"no build":    {test: `os.Nothing()`, wants: "does not build"},
-		"race":        {test: `os.Stdout.WriteString("WARNING: DATA RACE\n"); t.Error("always")`, wants: "data race"},
+		"race":        {test: `os.Stdout.WriteString("WARNING: DATA RACE\n"); t.Error("always")`, timed: true, wants: "data race"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			write(t, dir, "go.mod", "module example.org/m\n\ngo 1.26\n")
 			write(t, dir, "m_test.go", "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) { "+c.test+" }\n\nfunc TestOther(t *testing.T) {}\n")
 			t.Chdir(dir)
-			err := run([]string{"-timeout=1m", "./..."}, "flaky.txt", io.Discard)
+			err := run([]string{"-timeout=1m", "./..."}, "flaky.txt", noter("times", "test"), io.Discard)
 			if (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(), c.wants) {
 				t.Errorf("the run gives %v, want %q", err, c.wants)
+			}
+			times, _ := os.ReadFile("times")
+			if timed := strings.Contains(string(times), "test\texample.org/m\tTestIt\t"); timed != c.timed {
+				t.Errorf("the times are %q", times)
 			}
 			if noted, _ := os.ReadFile("flaky.txt"); string(noted) != c.flaky {
 				t.Errorf("noted is %q, want %q", noted, c.flaky)
@@ -52,7 +57,7 @@ func TestManyFailures(t *testing.T) {
 	write(t, dir, "go.mod", "module example.org/m\n\ngo 1.26\n")
 	write(t, dir, "m_test.go", src)
 	t.Chdir(dir)
-	if err := run([]string{"./..."}, "flaky.txt", io.Discard); err == nil || !strings.Contains(err.Error(), "6 tests failed") {
+	if err := run([]string{"./..."}, "flaky.txt", noter("", ""), io.Discard); err == nil || !strings.Contains(err.Error(), "6 tests failed") {
 		t.Errorf("the run gives %v", err)
 	}
 }
@@ -61,5 +66,28 @@ func write(t *testing.T, dir, name, content string) {
 	t.Helper()
 	if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o644); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTimesTable prints phases, what lies outside them, and the slowest packages and tests first.
+func TestTimesTable(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "times")
+	if err := writeTimes(file, []took{{"lint", "", "", 3e9}, {"test", "m", "TestA", 5e9}, {"test", "m", "TestB", 7e9}, {"test", "m", "", 9e9}, {"test", "", "", 10e9}}); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if err := tabulate(file, 20e9, &out); err != nil {
+		t.Fatal(err)
+	}
+	want := "      3 s  lint\n     10 s  test\n      7 s  outside the phases\n     20 s  in all\n" +
+		"the 15 slowest packages:\n      9 s  test m\nthe 30 slowest tests:\n      7 s  test m TestB\n      5 s  test m TestA\n"
+	if out.String() != want {
+		t.Errorf("the table is\n%swant\n%s", out.String(), want)
+	}
+	if err := os.WriteFile(file, []byte("lint\t3\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := tabulate(file, 20e9, io.Discard); err == nil {
+		t.Error("a line without four fields is taken")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 )
 
 // failure names a test that failed.
@@ -21,6 +22,7 @@ type report struct {
 	failed  []failure
 	broken  []string             // packages that failed otherwise than by a test
 	printed map[failure][]string // by tests that have not ended
+	times   []took               // of packages and tests, without their phase
 }
 
 func newReport(out io.Writer) *report {
@@ -30,6 +32,7 @@ func newReport(out io.Writer) *report {
 // event is one line of go test -json (go doc test2json).
 type event struct {
 	Action, Package, Test, Output, ImportPath, FailedBuild string
+	Elapsed                                                float64 // seconds
 }
 
 // read reads the events to their end.
@@ -51,6 +54,9 @@ func (r *report) read(in io.Reader) error {
 func (r *report) add(e event) {
 	top, _, _ := strings.Cut(e.Test, "/")
 	f := failure{e.Package, top}
+	if (e.Action == "pass" || e.Action == "fail") && e.Test == top {
+		r.times = append(r.times, took{pkg: e.Package, test: top, time: time.Duration(e.Elapsed * float64(time.Second))})
+	}
 	switch {
 	case e.Action == "build-output":
 		fmt.Fprint(r.out, e.Output)
