@@ -1,4 +1,4 @@
-// Package api_test proves what HTTP promises: documents, conditions, transactions, lists, imports, limits and bad requests.
+// Package api_test proves what HTTP promises: documents, keys and rights, erasures.
 package api_test
 
 import (

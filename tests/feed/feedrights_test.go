@@ -28,10 +28,14 @@ type closed struct {
 	keys *keys.Store
 }
 
-// openClosed starts a store, applies a model, and closes its house.
-func openClosed(t *testing.T, model string) *closed {
+// openClosed starts a store, applies a model, has more done in the open house, and closes it. The store's client is an administrator
+// then.
+func openClosed(t *testing.T, model string, opened ...func(s *harness.Store)) *closed {
 	t.Helper()
 	s := harness.OpenTemp(t, model)
+	for _, do := range opened {
+		do(s)
+	}
 	store, err := keys.Open(t.Context(), buckets.NewKeyValue(s.Node.Log, "keys"), keys.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-package access_test
+package api_test
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package groups_test
+package feed_test
 
 import (
 	"bytes"
@@ -12,50 +12,15 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/access/keys"
-	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// closed is a store that lets nobody in without a key.
-type closed struct {
-	*harness.Store
-	t    *testing.T
-	keys *keys.Store
-}
-
-// openClosed starts a store, has something done in the open house, and closes it. The store's client is an administrator then.
-func openClosed(t *testing.T, model string, open func(s *harness.Store)) *closed {
-	t.Helper()
-	s := harness.OpenTemp(t, model)
-	open(s)
-	store, err := keys.Open(t.Context(), buckets.NewKeyValue(s.Node.Log, "keys"), keys.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &closed{s, t, store}
-	s.HTTP = c.as("admin").HTTP
-	return c
-}
-
 // as returns a client with a new key that has roles.
 func (c *closed) as(roles ...string) *member {
 	c.t.Helper()
-	e, k, err := c.keys.Create(c.t.Context(), keys.Settings{Name: "of a test", Roles: roles})
-	if err != nil {
-		c.t.Fatal(err)
-	}
-	m := &member{harness.NewClient(c.t, c.URL), e.ID}
-	m.HTTP.Transport = keyed{m.HTTP.Transport.(*http.Transport), k.Text()}
-	for {
-		if r, err := m.Do(http.MethodGet, "/v1/_me", nil); err != nil {
-			c.t.Fatal(err)
-		} else if strings.Contains(string(r.Body), e.ID) {
-			return m
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
+	k := c.key(roles...)
+	return &member{k.client(c), k.id}
 }
 
 // member is a client with a key.
@@ -73,19 +38,6 @@ func (m *member) leaseOne(t *testing.T, group, name string) harness.GroupLease {
 		t.Fatalf("%s has the leases %s, %v", name, body, err)
 	}
 	return out.Leases[0]
-}
-
-// keyed sends a key with each request.
-type keyed struct {
-	*http.Transport
-	key string
-}
-
-// RoundTrip implements http.RoundTripper.
-func (k keyed) RoundTrip(r *http.Request) (*http.Response, error) {
-	r = r.Clone(r.Context())
-	r.Header.Set("Authorization", "Bearer "+k.key)
-	return k.Transport.RoundTrip(r)
 }
 
 // groupModel has a collection for each of two roles, and one that nobody declares.
@@ -210,7 +162,7 @@ func TestRefusedMembersSendNoBody(t *testing.T) {
 	t.Parallel()
 	s := openClosed(t, groupModel, func(*harness.Store) {})
 	outsider := s.as("rb")
-	outsider.HTTP.Transport.(keyed).ExpectContinueTimeout = time.Minute // before a connection reads it
+	outsider.HTTP.Transport.(*keyed).ExpectContinueTimeout = time.Minute // before a connection reads it
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"role":"ra"}`)
 	for _, path := range []string{"/v1/_groups/g/_ack", "/v1/_groups/g/_lease", "/v1/_groups/g"} {
 		body := &watched{}

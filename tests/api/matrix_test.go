@@ -1,4 +1,4 @@
-package access_test
+package api_test
 
 import (
 	"fmt"
@@ -184,7 +184,7 @@ func TestMatrix(t *testing.T) {
 						continue // under this model the table of roles is another one
 					}
 					for _, s := range all {
-						ask(t, s, route, right, collection, c.all)
+						askAs(t, s, route, right, collection, c.all)
 					}
 				}
 			}
@@ -192,8 +192,8 @@ func TestMatrix(t *testing.T) {
 	}
 }
 
-// ask sends one request of the matrix, and one for each collection of children.
-func ask(t *testing.T, s *sender, route, right, collection string, all bool) {
+// askAs sends one request of the matrix, and one for each collection of children.
+func askAs(t *testing.T, s *sender, route, right, collection string, all bool) {
 	t.Helper()
 	method, path, _ := strings.Cut(route, " ")
 	children := []string{""}

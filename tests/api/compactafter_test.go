@@ -1,4 +1,4 @@
-package erasure_test
+package api_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package groups_test
+package feed_test
 
 import (
 	"fmt"
