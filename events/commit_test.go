@@ -185,6 +185,7 @@ func TestAppendAllNamesTheWriteAtFault(t *testing.T) {
 // TestUnknownOutcomeOfTransaction: a log that never answers leaves the outcome unknown, and one
 // that was never reached, nothing written.
 func TestUnknownOutcomeOfTransaction(t *testing.T) {
+	t.Parallel()
 	urls := natsserver.Start(t, 1)
 	proxy := natsserver.StartProxy(t, urls[0])
 	nc, err := servers.Connect(proxy.URL, nats.IgnoreDiscoveredServers())

@@ -99,6 +99,7 @@ func TestStaleNamesTheRevision(t *testing.T) {
 // its own sequence, on one replica (where the resend's condition fails) and on three (where
 // the server calls it a duplicate).
 func TestLostAck(t *testing.T) {
+	t.Parallel()
 	for _, nodes := range []int{1, 3} {
 		t.Run(fmt.Sprintf("%d replicas", nodes), func(t *testing.T) {
 			url := natsserver.Start(t, nodes)[0]
@@ -208,6 +209,7 @@ func race(t *testing.T, logs []*events.Log, round int, rev fanfold.Revision) fan
 }
 
 func TestUnreachableLogWritesNothing(t *testing.T) {
+	t.Parallel()
 	urls := natsserver.Start(t, 1)
 	proxy := natsserver.StartProxy(t, urls[0])
 	nc, err := servers.Connect(proxy.URL)

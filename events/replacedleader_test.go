@@ -23,6 +23,7 @@ import (
 // what is conditional on a revision that it has not got. That refusal decides nothing, of one event or of several, for the log has
 // that revision; nor does what it says of the document.
 func TestReplacedLeader(t *testing.T) {
+	t.Parallel()
 	cluster := natsserver.StartLinked(t, false, false)
 	for limit := time.Now().Add(suite.Deadline(time.Minute)); !cluster.Leading(); {
 		if time.Now().After(limit) {
@@ -148,6 +149,7 @@ func streamNamed(t *testing.T, nc *nats.Conn, name string) jetstream.Stream {
 // replaced: it refuses everything at once, and answers with what it had. What the other stores is told as stored, and nothing else as
 // refused.
 func TestTwoLeaders(t *testing.T) {
+	t.Parallel()
 	cluster := natsserver.StartCluster(t, 3, false)
 	nc, err := servers.Connect(cluster.URLs()[0])
 	if err != nil {

@@ -144,6 +144,7 @@ func TestEraseCommandInterrupted(t *testing.T) {
 
 // TestEraseMany: a file may name 10,000 documents, and a request no more. The lines of --find are such a file.
 func TestEraseMany(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("ten thousand documents")
 	}

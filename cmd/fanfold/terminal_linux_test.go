@@ -61,6 +61,7 @@ func TestColoursOnTerminals(t *testing.T) {
 
 // TestCompactAsks: on a terminal nothing goes before the answer is yes.
 func TestCompactAsks(t *testing.T) {
+	t.Parallel()
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b1", `{"n":1}`)
 	s.Put("books", "b1", `{"n":2}`)
