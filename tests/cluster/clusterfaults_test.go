@@ -55,18 +55,12 @@ var clusterFaults = []fault{
 // its order, and the nodes end with the same read model. It is alone, for servers elect their leaders by the clock.
 func TestClusterFaults(t *testing.T) {
 	suite.Concurrent(t)
-	short := suite.Amount(15*time.Second, 30*time.Second)
-	if suite.RaceDetector {
-		short = 15 * time.Second
-	}
-	s := suite.Begin(t, suite.ShareCluster)
-	requireFaultsSurvived(t, false, 0, max(short, s.Long))
+	requireFaultsSurvived(t, false, 0, suite.Begin(t, suite.ShareCluster).Left())
 }
 
 // TestClusterFaultsOfProcesses does what TestClusterFaults does with real processes, which are killed and frozen.
 func TestClusterFaultsOfProcesses(t *testing.T) {
-	s := suite.Begin(t, suite.ShareClusterProcesses)
-	requireFaultsSurvived(t, true, len(clusterFaults)/2, max(suite.Amount(15*time.Second, 30*time.Second), s.Long))
+	requireFaultsSurvived(t, true, len(clusterFaults)/2, suite.Begin(t, suite.ShareClusterProcesses).Left())
 }
 
 // requireFaultsSurvived does faults to a cluster under load for at least long, each kind once from first on and then any.

@@ -48,8 +48,7 @@ func (m *memberProcess) kill() {
 // changes a second come. Every change is handled at least once, and those of a document in their order.
 func TestGroupUnderChaos(t *testing.T) {
 	suite.Parallel(t)
-	goesOn := suite.Begin(t, suite.ShareGroups)
-	long := max(10*time.Second, goesOn.Long)
+	long := suite.Begin(t, suite.ShareGroups).Left()
 	nats := natsserver.Start(t, 1)[0]
 	nodes := []*harness.Store{harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: nats}), harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: nats})}
 	for _, n := range nodes {

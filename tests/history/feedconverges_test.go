@@ -110,7 +110,7 @@ func TestFilteredFeedsConverge(t *testing.T) {
 	if suite.RaceDetector || testing.Short() {
 		checks = 3
 	}
-	checkInLanes(t, checks, 2, "filtered feeds", func(t *rapid.T) {
+	checkInLanes(t, checks, suite.ShareFeeds, "filtered feeds", func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "fanfold")
 		if err != nil {
 			t.Fatal(err)

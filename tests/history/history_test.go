@@ -51,13 +51,13 @@ func TestRandomHistories(t *testing.T) {
 // rapidFlags guards the flags of package rapid, which all tests of this package share: one test at a time goes by them.
 var rapidFlags sync.Mutex
 
-// checkInLanes checks a property in lanes beside each other, checks times in each; under -soak until a share of the
-// time is used, in percent. Tests that call it run one after the other.
-func checkInLanes(t *testing.T, checks, percent int, what string, property func(*rapid.T)) {
+// checkInLanes checks a property in lanes beside each other, checks times in each; under -soak until its share of the
+// time is used. Tests that call it run one after the other.
+func checkInLanes(t *testing.T, checks int, share suite.Share, what string, property func(*rapid.T)) {
 	rapidFlags.Lock()
 	t.Cleanup(rapidFlags.Unlock)
 	t.Cleanup(suite.SetFlag("rapid.nofailfile", "true"))
-	s := suite.Begin(t, percent)
+	s := suite.Begin(t, share)
 	for round := 0; s.GoesOn(round, 1) && !t.Failed(); round++ {
 		if s.Long > 0 { // a lane checks a few a second, so that a round takes a part of what is left
 			checks = max(1, int(s.Left().Seconds()))

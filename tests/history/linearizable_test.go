@@ -29,16 +29,9 @@ const (
 // again, each time with other operations and faults.
 func TestLinearizable(t *testing.T) {
 	const most = 5 * time.Minute // the check of one history takes memory
-	short := suite.Amount(15*time.Second, 25*time.Second)
-	if suite.RaceDetector {
-		short = 15 * time.Second
-	}
 	s := suite.Begin(t, suite.ShareLinear)
 	for n := 0; s.GoesOn(n, 1) && !t.Failed(); n++ {
-		long, seed := short, uint64(1)
-		if s.Long > 0 {
-			long, seed = min(most, s.Left()), rand.Uint64()
-		}
+		long, seed := min(most, s.Left()), rand.Uint64()
 		t.Run(strconv.FormatUint(seed, 10), func(t *testing.T) { requireLinearizable(t, long, seed) })
 	}
 }

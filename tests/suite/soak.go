@@ -27,42 +27,53 @@ func Amount[T int | time.Duration | string](short, long T) T {
 	return short
 }
 
-// The shares of the time that -soak gives, in percent.
-const (
-	ShareHistories        = 30
-	ShareFanouts          = 5
-	ShareCrashes          = 10
-	ShareKills            = 10
-	SharePower            = 5
-	ShareLinear           = 9
-	ShareDamages          = 5
-	ShareGroups           = 3
-	ShareFuzz             = 15
-	ShareCluster          = 4
-	ShareClusterProcesses = 4
+// Share is what a test that is never through may take: a part of the time that -soak gives, and a budget without it.
+type Share struct {
+	percent     int           // of -soak
+	short, full time.Duration // in go test ./..., and under -full
+}
+
+// The shares of all tests that are never through. On a machine with two idle cores each test does
+// all that it wants to do (Budget.GoesOn) well within its budget; beside a busy core some do less.
+var (
+	ShareHistories        = Share{30, time.Minute, 30 * time.Minute}
+	ShareFanouts          = Share{5, 10 * time.Second, 5 * time.Minute}
+	ShareCrashes          = Share{10, 20 * time.Second, 10 * time.Minute}
+	ShareKills            = Share{10, 45 * time.Second, 10 * time.Minute}
+	SharePower            = Share{5, 45 * time.Second, 10 * time.Minute}
+	ShareLinear           = Share{9, 15 * time.Second, 25 * time.Second}
+	ShareDamages          = Share{5, 45 * time.Second, 10 * time.Minute}
+	ShareGroups           = Share{3, 10 * time.Second, 10 * time.Second}
+	ShareFeeds            = Share{2, 30 * time.Second, 5 * time.Minute}
+	ShareFuzz             = Share{15, 0, 0} // runs under -soak alone
+	ShareCluster          = Share{4, 15 * time.Second, 30 * time.Second}
+	ShareClusterProcesses = Share{4, 15 * time.Second, 30 * time.Second}
 )
 
-// Budget is a test's part of what -soak gives.
+// Budget is how long a test goes on.
 type Budget struct {
 	began time.Time
-	Long  time.Duration // 0 without -soak
+	Long  time.Duration // the share of -soak; 0 without it
+	most  time.Duration // without -soak
 }
 
-// Left returns how much of the share is left; less than 0 where it is used up.
-func (s Budget) Left() time.Duration { return s.Long - time.Since(s.began) }
-
-// GoesOn tells whether a test that has done n rounds does another: without -soak where it has not done enough of them,
-// with it until its share is used up, and once at least.
-func (s Budget) GoesOn(n, enough int) bool {
-	if s.Long == 0 {
-		return n < enough
+// Left returns how much of the budget is left; less than 0 where it is used up.
+func (s Budget) Left() time.Duration {
+	if s.Long > 0 {
+		return s.Long - time.Since(s.began)
 	}
-	return n == 0 || s.Left() > 0
+	return s.most - time.Since(s.began)
 }
 
-// Begin begins a test's share, in percent.
-func Begin(t *testing.T, percent int) Budget {
-	s := Budget{time.Now(), *Soak * time.Duration(percent) / 100}
+// GoesOn tells whether a test that has done n rounds does another, once at least, until its budget is used up. Without -soak it does
+// no more than enough.
+func (s Budget) GoesOn(n, enough int) bool {
+	return n == 0 || (s.Long > 0 || n < enough) && s.Left() > 0
+}
+
+// Begin begins a test's share.
+func Begin(t *testing.T, share Share) Budget {
+	s := Budget{time.Now(), *Soak * time.Duration(share.percent) / 100, Amount(share.short, share.full)}
 	if *Soak > 0 {
 		fmt.Printf("%s goes on for %v\n", t.Name(), s.Long.Round(time.Second))
 	}
