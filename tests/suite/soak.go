@@ -20,7 +20,7 @@ var full = flag.Bool("full", false, "more of what could go on for ever: random h
 
 // Amount returns how much of something a test does: the long amount under -full, and the short one otherwise, so that
 // go test ./... ends in some minutes.
-func Amount[T int | time.Duration | string](short, long T) T {
+func Amount[T int | time.Duration](short, long T) T {
 	if *full {
 		return long
 	}
