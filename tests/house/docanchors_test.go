@@ -1,8 +1,7 @@
 package house_test
 
 import (
-	"os"
-	"path/filepath"
+	"path"
 	"regexp"
 	"strings"
 	"testing"
@@ -15,14 +14,9 @@ var (
 )
 
 // anchors returns the anchors of a document's headings, as GitHub makes them.
-func anchors(t *testing.T, path string) map[string]bool {
-	t.Helper()
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+func anchors(document string) map[string]bool {
 	out := map[string]bool{}
-	for _, m := range heading.FindAllStringSubmatch(string(text), -1) {
+	for _, m := range heading.FindAllStringSubmatch(document, -1) {
 		out[strings.ReplaceAll(notAnchor.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
 	}
 	return out
@@ -30,20 +24,24 @@ func anchors(t *testing.T, path string) map[string]bool {
 
 // TestLinksLeadToHeadings: the heading that a document's link names is there.
 func TestLinksLeadToHeadings(t *testing.T) {
-	walkHouse(t, func(path string) error {
-		if !strings.HasSuffix(path, ".md") || filepath.Base(path) == "CHANGELOG.md" {
-			return nil
+	has := map[string]map[string]bool{}
+	for _, f := range house(t) {
+		if strings.HasSuffix(f.path, ".md") {
+			has[f.path] = anchors(f.text)
 		}
-		text, err := os.ReadFile(path)
-		for _, m := range anchorLink.FindAllStringSubmatch(string(text), -1) {
-			to := path
+	}
+	for _, f := range house(t) {
+		if !strings.HasSuffix(f.path, ".md") || f.path == "CHANGELOG.md" {
+			continue
+		}
+		for _, m := range anchorLink.FindAllStringSubmatch(f.text, -1) {
+			to := f.path
 			if m[1] != "" {
-				to = filepath.Join(filepath.Dir(path), m[1])
+				to = path.Join(f.dir(), m[1])
 			}
-			if !anchors(t, to)[m[2]] {
-				t.Errorf("%s links to %s#%s, and there is no such heading", path, m[1], m[2])
+			if !has[to][m[2]] {
+				t.Errorf("%s links to %s#%s, and there is no such heading", f.path, m[1], m[2])
 			}
 		}
-		return err
-	})
+	}
 }

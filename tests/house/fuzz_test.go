@@ -3,8 +3,6 @@ package house_test
 import (
 	"context"
 	"fmt"
-	"io/fs"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -28,18 +26,15 @@ func TestSoakFuzz(t *testing.T) {
 	}
 	type target struct{ dir, name string }
 	var targets []target
-	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
-			return err
+	for _, f := range house(t) {
+		if strings.HasSuffix(f.path, "_test.go") {
+			for _, m := range fuzzFunction.FindAllStringSubmatch(f.text, -1) {
+				targets = append(targets, target{filepath.Join("../..", f.dir()), m[1]})
+			}
 		}
-		text, err := os.ReadFile(path)
-		for _, m := range fuzzFunction.FindAllSubmatch(text, -1) {
-			targets = append(targets, target{filepath.Dir(path), string(m[1])})
-		}
-		return err
-	})
-	if err != nil || len(targets) == 0 {
-		t.Fatalf("%d fuzz tests, %v", len(targets), err)
+	}
+	if len(targets) == 0 {
+		t.Fatal("there are no fuzz tests")
 	}
 	budget := suite.Begin(t, suite.ShareFuzz)
 	for i, f := range targets {

@@ -1,10 +1,6 @@
 package house_test
 
 import (
-	"go/parser"
-	"go/token"
-	"io/fs"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,47 +86,30 @@ var mustNotImport = map[string][]string{
 // onlyIn says which package alone may import a package from elsewhere, tests and benchmarks aside.
 var onlyIn = map[string]string{"github.com/nats-io/nats-server/v2/server": "events/embedded"}
 
+// TestLayers: each package imports what the tables above let it.
 func TestLayers(t *testing.T) {
-	root := "../.."
-	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
-			return err
-		}
-		rel, err := filepath.Rel(root, filepath.Dir(path))
-		if err != nil {
-			return err
-		}
-		if rel == "." {
-			rel = ""
-		}
-		allowed, known := mayImport[filepath.ToSlash(rel)]
+	for _, f := range goFiles(t) {
+		dir := strings.TrimPrefix(f.dir(), ".")
+		allowed, known := mayImport[dir]
 		if !known {
-			t.Errorf("%s: package %q is not in the table", path, rel)
-			return nil
+			t.Errorf("%s: package %q is not in the table", f.path, dir)
+			continue
 		}
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
-		if err != nil {
-			return err
-		}
-		for _, imp := range file.Imports {
+		for _, imp := range f.syntax(t).Imports {
 			name, err := strconv.Unquote(imp.Path.Value)
 			if err != nil {
-				return err
+				t.Fatal(err)
 			}
-			if slices.Contains(mustNotImport[filepath.ToSlash(rel)], name) {
-				t.Errorf("%s imports %s", path, name)
+			if slices.Contains(mustNotImport[dir], name) {
+				t.Errorf("%s imports %s", f.path, name)
 			}
-			if only, bound := onlyIn[name]; bound && only != filepath.ToSlash(rel) && !strings.HasPrefix(rel, "tests") {
-				t.Errorf("%s imports %s, which only %s may", path, name, only)
+			if only, bound := onlyIn[name]; bound && only != dir && !strings.HasPrefix(dir, "tests") {
+				t.Errorf("%s imports %s, which only %s may", f.path, name, only)
 			}
 			own, ok := strings.CutPrefix(name, module)
 			if ok && !slices.Contains(allowed, strings.TrimPrefix(own, "/")) {
-				t.Errorf("%s imports %s", path, name)
+				t.Errorf("%s imports %s", f.path, name)
 			}
 		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
 	}
 }

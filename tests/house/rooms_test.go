@@ -37,6 +37,9 @@ func receiverOf(fn *ast.FuncDecl) string {
 	if star, ok := of.(*ast.StarExpr); ok {
 		of = star.X
 	}
+	if generic, ok := of.(*ast.IndexExpr); ok {
+		of = generic.X
+	}
 	if id, ok := of.(*ast.Ident); ok {
 		return id.Name
 	}

@@ -24,7 +24,7 @@ type took struct {
 	time             time.Duration
 }
 
-// noter returns what appends times to a file, as those of a phase; without a file it notes nothing.
+// noter returns what appends times to a file, with the phase; without a file it notes nothing.
 func noter(file, phase string) func([]took) error {
 	return func(all []took) error {
 		if file == "" {
