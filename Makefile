@@ -46,7 +46,7 @@ ci: bin/retest
 # Everything, and more of what could go on for ever than make test runs: 2,000 random histories instead of 480, 100 losses of
 # power instead of 50, and so on (suite.Amount in tests/suite/soak.go). Every test passes at its first run, and none is noted as flaky.
 full: lint
-	@test ! -s flaky.txt || { echo "these tests are flaky: mend them, then remove flaky.txt"; cat flaky.txt; exit 1; }
+	@! grep -v '^#' flaky.txt || { echo "these tests are flaky: mend them, then remove their lines from flaky.txt"; exit 1; }
 	fuller="$(FULLER)"; go test -timeout=30m $$(go list ./... | grep -vxF "$$(go list $$fuller)") && go test -timeout=60m $$fuller -full
 	$(MAKE) deploy versions race clients console stack
 
@@ -62,8 +62,9 @@ build:
 test:
 	$(GOTEST) ./...
 
-# gofmt, go vet and the other linters of .golangci.yml, each over a file once.
+# gofmt, go vet and the other linters of .golangci.yml, each over a file once; and that no test was flaky for more than a week.
 lint:
+	go run ./tests/retest -flaky flaky.txt -check
 	$(LINT) run --build-tags clients,console,nextfold ./...
 	cd $(STACK) && go tool -modfile=../../tools/go.mod golangci-lint run --build-tags stack ./...
 
@@ -113,13 +114,13 @@ clients:
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
 
 # The console in Chromium, against real nodes, and what it measures: its types, then the scenarios of tests/console. A proxy holds
-# all that passes against /openapi.json. It installs what is missing, on a Debian as root. In CI, scenarios that fail are run once
-# more, alone, and named: others use that machine. Otherwise a browser that is late is an error.
+# all that passes against /openapi.json. It installs what is missing, on a Debian as root. In CI a scenario that
+# fails is run twice more, as any other test.
 console:
 	@$(call install,node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell)
 	npm ci --prefix tests/console --no-audit --no-fund
 	cd tests/console && npx tsc -p . && npx tsc -p tsconfig.static.json
-	go test -tags=console -timeout=25m -count=1 -run='^TestConsole$$' -v ./tests/console $(if $(findstring retest,$(GOTEST)),-again)
+	$(GOTEST:--=-subtests --) -tags=console -timeout=25m -count=1 -run='^TestConsole$$' -v ./tests/console
 
 # Fetches what the console has of others, as console/vendor.json names it, and checks its integrity.
 vendor:

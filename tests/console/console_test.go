@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,7 +24,6 @@ var (
 	scenario   = flag.String("scenario", "", "a regular expression of the names of scenarios to run")
 	consoleDir = flag.String("console-dir", "", "serve the console's files of this directory, and not those in the program")
 	rewrite    = flag.Bool("rewrite", false, "write the golden files anew")
-	again      = flag.Bool("again", false, "run scenarios that fail once more, alone, and only print the names of those that pass then: for machines that others use")
 	atATime    = flag.Int("at-a-time", 4, "how many scenarios run at a time, but for those that measure")
 	late       = flag.Duration("late", 1, "answers come late by a random time up to this: it finds scenarios that hang on who is first")
 	million    = flag.Bool("million", false, "measure the list of collections with 1,000,000 documents")
@@ -79,23 +77,28 @@ func TestConsole(t *testing.T) {
 	h.end()
 }
 
-// runScenarios runs the scenarios of files, some at a time.
+// runScenarios runs the scenarios of files, some at a time. Each that fails is a subtest that fails.
 func runScenarios(t *testing.T, env []string, atATime int, names []string) {
 	t.Helper()
 	if len(names) == 0 {
 		return
 	}
-	failed, err := play(t, env, atATime, *scenario, names)
-	if err != nil && *again && len(failed) > 0 {
-		t.Logf("FLAKY, or wrong: %q failed, and run once more, alone", failed)
-		for i, name := range failed {
-			failed[i] = regexp.QuoteMeta(name)
-		}
-		_, err = play(t, env, 1, "^("+strings.Join(failed, "|")+")$", names)
+	failed, err := play(t, env, atATime, chosen(), names)
+	for _, name := range failed {
+		t.Run(name, func(t *testing.T) { t.Error("the scenario failed") })
 	}
 	if err != nil {
 		t.Errorf("scenarios failed: %v", err)
 	}
+}
+
+// chosen returns the pattern of the scenarios to run: -scenario, or what -run asks for after TestConsole/. go test writes
+// blanks in the names of subtests as underscores.
+func chosen() string {
+	if _, names, found := strings.Cut(flag.Lookup("test.run").Value.String(), "/"); found {
+		return strings.ReplaceAll(names, "_", ".")
+	}
+	return *scenario
 }
 
 // play runs the scenarios whose names match a pattern, prints what they say, and returns the names of those that failed.

@@ -1,5 +1,5 @@
 // Command retest runs go test, and runs each test that fails twice more, alone. A test that passes both times is printed as
-// flaky and noted in a file, and the run goes on as if it had passed. Anything else that fails fails the run: a test that
+// flaky and noted in a file with the date and why it had failed, and the run goes on as if it had passed. Anything else that fails fails the run: a test that
 // fails again, a data race, a package that does not build or does not end by itself, and more than a few failures.
 //
 //	go run ./tests/retest -flaky flaky.txt -- ./...
@@ -16,7 +16,9 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"slices"
 	"strings"
+	"time"
 )
 
 // mostFailures bounds how many tests are run again: where more fail, chance is not what they have in common.
@@ -26,12 +28,16 @@ func main() {
 	file := flag.String("flaky", "flaky.txt", "the file to which the names of flaky tests are appended")
 	times := flag.String("times", "", "a file to which is appended how long packages and tests took")
 	phase := flag.String("phase", "", "of which phase the times are")
+	check := flag.Bool("check", false, "fails for an entry of -flaky that is older than a week, and runs nothing")
+	subtests := flag.Bool("subtests", false, "of a test with subtests runs those again that failed, and not the whole test")
 	table := flag.Duration("table", 0, "prints what the file of -times has, beside how long all took, and runs nothing")
 	flag.Parse()
 	err := errors.New("-table needs -times")
 	switch {
+	case *check:
+		err = checkFlaky(*file, time.Now())
 	case *table == 0:
-		err = run(flag.Args(), *file, noter(*times, *phase), os.Stdout)
+		err = run{*file, noter(*times, *phase), *subtests, os.Stdout}.tests(flag.Args())
 	case *times != "":
 		err = tabulate(*times, *table, os.Stdout)
 	}
@@ -41,13 +47,20 @@ func main() {
 	}
 }
 
-// run runs go test with the arguments, and the tests that failed again. It notes the times and prints to out. It returns why the
-// run has failed.
-func run(args []string, file string, note func([]took) error, out io.Writer) error {
+// run is how tests are run.
+type run struct {
+	flaky    string             // the file to which flaky tests are appended
+	note     func([]took) error // is given how long packages and tests took
+	subtests bool               // subtests that failed are run again, and not their whole test
+	out      io.Writer
+}
+
+// tests runs go test with the arguments, and the tests that failed again. It returns why the run has failed.
+func (r run) tests(args []string) error {
 	flags, packages := split(args)
-	report := newReport(out)
+	report := newReport(r.out, slices.Contains(flags, "-v"))
 	err := goTest(append(append([]string{"-json"}, flags...), packages...), report)
-	if noteErr := note(report.times); err == nil {
+	if noteErr := r.note(report.times); err == nil {
 		return noteErr
 	}
 	if len(report.broken) > 0 {
@@ -57,11 +70,11 @@ func run(args []string, file string, note func([]took) error, out io.Writer) err
 		return fmt.Errorf("%d tests failed: %w", len(report.failed), err)
 	}
 	for _, f := range report.failed {
-		if err := again(flags, f, out); err != nil {
+		if err := r.again(flags, f); err != nil {
 			return err
 		}
 	}
-	return noteFlaky(file, report.failed, out)
+	return noteFlaky(r.flaky, report.failed, time.Now(), r.out)
 }
 
 // split parts the flags of go test from the packages.
@@ -89,12 +102,21 @@ func goTest(args []string, report *report) error {
 	return errors.Join(cmd.Wait(), readErr)
 }
 
-// again runs one test twice more, alone.
-func again(flags []string, f failure, to io.Writer) error {
-	fmt.Fprintf(to, "=== %s failed: it is run twice more, alone\n", f)
-	args := []string{"test", "-v", "-count=2", "-run=^" + regexp.QuoteMeta(f.test) + "$"}
+// again runs one test twice more, alone, or only its subtests that failed.
+func (r run) again(flags []string, f failure) error {
+	pattern, what := "^"+regexp.QuoteMeta(f.test)+"$", f.String()
+	if r.subtests && len(f.subtests) > 0 {
+		names := make([]string, len(f.subtests))
+		for i, name := range f.subtests {
+			names[i] = regexp.QuoteMeta(name)
+		}
+		pattern += "/^(" + strings.Join(names, "|") + ")$"
+		what += " of " + strings.Join(f.subtests, ", ")
+	}
+	fmt.Fprintf(r.out, "=== %s failed: it is run twice more, alone\n", what)
+	args := []string{"test", "-v", "-count=2", "-run=" + pattern}
 	for _, flag := range flags {
-		if !strings.HasPrefix(flag, "-run=") && !strings.HasPrefix(flag, "-count=") {
+		if !strings.HasPrefix(flag, "-run=") && !strings.HasPrefix(flag, "-count=") && flag != "-v" {
 			args = append(args, flag)
 		}
 	}
@@ -102,22 +124,6 @@ func again(flags []string, f failure, to io.Writer) error {
 	if err == nil && strings.Count(string(out), "\n--- PASS: "+f.test+" ") == 2 {
 		return nil
 	}
-	fmt.Fprintf(to, "%s", out)
-	return fmt.Errorf("%s failed again", f)
-}
-
-// noteFlaky prints the tests that passed when they were run again, and appends them to a file.
-func noteFlaky(file string, flaky []failure, out io.Writer) (err error) {
-	w, err := os.OpenFile(file, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	for _, f := range flaky {
-		fmt.Fprintln(out, "flaky:", f)
-		if _, err := fmt.Fprintln(w, f); err != nil {
-			return err
-		}
-	}
-	return nil
+	fmt.Fprintf(r.out, "%s", out)
+	return fmt.Errorf("%s failed again", f.testName)
 }

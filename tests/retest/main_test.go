@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	_ "github.com/fanfold/fanfold/tests/suite" // for -full and -soak
 )
@@ -20,7 +21,7 @@ func TestRun(t *testing.T) {
 		timed bool   // the test has ended by itself
 	}{
 		"passes":      {test: `_ = os.Args`, timed: true},
-		"fails once":  {test: once, timed: true, flaky: "TestIt (example.org/m)\n"},
+		"fails once":  {test: once, timed: true, flaky: time.Now().Format(time.DateOnly) + " TestIt (example.org/m): m_test.go:8: for the first time\n"},
 		"fails again": {test: `_ = os.Args; t.Run("sub", func(t *testing.T) { t.Error("always") })`, timed: true, wants: "TestIt (example.org/m) failed again"},
 		"panics":      {test: `_ = os.Args; panic("no")`, timed: true, wants: "example.org/m panicked"},
 		"exits":       {test: `os.Exit(3)`, wants: "not for a single test"},
@@ -32,7 +33,7 @@ func TestRun(t *testing.T) {
 			write(t, dir, "go.mod", "module example.org/m\n\ngo 1.26\n")
 			write(t, dir, "m_test.go", "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) { "+c.test+" }\n\nfunc TestOther(t *testing.T) {}\n")
 			t.Chdir(dir)
-			err := run([]string{"-timeout=1m", "./..."}, "flaky.txt", noter("times", "test"), io.Discard)
+			err := run{"flaky.txt", noter("times", "test"), false, io.Discard}.tests([]string{"-timeout=1m", "./..."})
 			if (err == nil) != (c.wants == "") || err != nil && !strings.Contains(err.Error(), c.wants) {
 				t.Errorf("the run gives %v, want %q", err, c.wants)
 			}
@@ -57,7 +58,7 @@ func TestManyFailures(t *testing.T) {
 	write(t, dir, "go.mod", "module example.org/m\n\ngo 1.26\n")
 	write(t, dir, "m_test.go", src)
 	t.Chdir(dir)
-	if err := run([]string{"./..."}, "flaky.txt", noter("", ""), io.Discard); err == nil || !strings.Contains(err.Error(), "6 tests failed") {
+	if err := (run{"flaky.txt", noter("", ""), false, io.Discard}).tests([]string{"./..."}); err == nil || !strings.Contains(err.Error(), "6 tests failed") {
 		t.Errorf("the run gives %v", err)
 	}
 }
@@ -89,5 +90,55 @@ func TestTimesTable(t *testing.T) {
 	}
 	if err := tabulate(file, 20e9, io.Discard); err == nil {
 		t.Error("a line without four fields is taken")
+	}
+}
+
+// TestSubtests runs a test again, one subtest fails once. With -subtests the other one is not run again.
+func TestSubtests(t *testing.T) {
+	for _, subtests := range []bool{false, true} {
+		dir := t.TempDir()
+		write(t, dir, "go.mod", "module example.org/m\n\ngo 1.26\n")
+		write(t, dir, "m_test.go", `package m
+
+import (
+	"os"
+	"testing"
+)
+
+func TestIt(t *testing.T) {
+	t.Run("a b", func(t *testing.T) {
+		if _, err := os.Stat("seen"); err != nil { os.WriteFile("seen", nil, 0o644); t.Fatal("once") }
+	})
+	t.Run("c", func(*testing.T) {
+		f, _ := os.OpenFile("ran", os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+		f.WriteString("c"); f.Close()
+	})
+}
+`)
+		t.Chdir(dir)
+		if err := (run{"flaky.txt", noter("", ""), subtests, io.Discard}).tests([]string{"./..."}); err != nil {
+			t.Fatal(err)
+		}
+		want := map[bool]string{false: "ccc", true: "c"}[subtests]
+		if ran, _ := os.ReadFile("ran"); string(ran) != want {
+			t.Errorf("with -subtests %v the other one ran as %q, want %q", subtests, ran, want)
+		}
+	}
+}
+
+// TestOldEntries: an entry may stand for seven days.
+func TestOldEntries(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "flaky.txt")
+	today := time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC)
+	for text, wants := range map[string]string{
+		"# a comment\n":              "",
+		"2026-11-22 TestIt (m): x\n": "",
+		"2026-11-20 TestIt (m): x\n": "mend this test and remove its line: 2026-11-20 TestIt (m): x",
+		"TestIt (m): x\n":            "has no date",
+	} {
+		write(t, filepath.Dir(file), "flaky.txt", text)
+		if err := checkFlaky(file, today); (err == nil) != (wants == "") || err != nil && !strings.Contains(err.Error(), wants) {
+			t.Errorf("%q gives %v, want %q", text, err, wants)
+		}
 	}
 }

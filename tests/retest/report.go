@@ -5,28 +5,38 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
 )
 
-// failure names a test that failed.
-type failure struct{ pkg, test string }
+// testName names a test.
+type testName struct{ pkg, test string }
 
 // String returns the test's name and its package.
-func (f failure) String() string { return f.test + " (" + f.pkg + ")" }
+func (n testName) String() string { return n.test + " (" + n.pkg + ")" }
+
+// failure is a test that failed.
+type failure struct {
+	testName
+	said     string   // the first line that tells why
+	subtests []string // that failed, of the first level, as go test names them
+}
 
 // report collects what go test -json tells. It prints a line a package, and what failed tests have printed.
 type report struct {
-	out     io.Writer
-	failed  []failure
-	broken  []string             // packages that failed otherwise than by a test
-	printed map[failure][]string // by tests that have not ended
-	times   []took               // of packages and tests, without their phase
+	out      io.Writer
+	verbose  bool // it prints what any test prints
+	failed   []failure
+	broken   []string              // packages that failed otherwise than by a test
+	printed  map[testName][]string // by tests that have not ended
+	subtests map[testName][]string // that failed, of tests that have not ended
+	times    []took                // of packages and tests, without their phase
 }
 
-func newReport(out io.Writer) *report {
-	return &report{out: out, printed: map[failure][]string{}}
+func newReport(out io.Writer, verbose bool) *report {
+	return &report{out: out, verbose: verbose, printed: map[testName][]string{}, subtests: map[testName][]string{}}
 }
 
 // event is one line of go test -json (go doc test2json).
@@ -52,35 +62,77 @@ func (r *report) read(in io.Reader) error {
 
 // add adds one event.
 func (r *report) add(e event) {
-	top, _, _ := strings.Cut(e.Test, "/")
-	f := failure{e.Package, top}
-	if (e.Action == "pass" || e.Action == "fail") && e.Test == top {
-		r.times = append(r.times, took{pkg: e.Package, test: top, time: time.Duration(e.Elapsed * float64(time.Second))})
+	switch e.Action {
+	case "build-output":
+		fmt.Fprint(r.out, e.Output)
+	case "output":
+		r.output(e)
+	case "pass", "fail", "skip":
+		r.end(e)
 	}
+}
+
+// output adds what a test or a package has printed.
+func (r *report) output(e event) {
+	top, _, _ := strings.Cut(e.Test, "/")
+	if e.Test == "" || r.verbose {
+		fmt.Fprint(r.out, e.Output)
+	}
+	if e.Test != "" {
+		n := testName{e.Package, top}
+		r.printed[n] = append(r.printed[n], e.Output)
+	}
+	r.inspect(e.Package, e.Output)
+}
+
+// end adds the end of a test or a package.
+func (r *report) end(e event) {
+	top, sub, _ := strings.Cut(e.Test, "/")
+	n := testName{e.Package, top}
 	switch {
-	case e.Action == "build-output":
-		fmt.Fprint(r.out, e.Output)
-	case e.Action == "output" && e.Test == "":
-		fmt.Fprint(r.out, e.Output)
-		r.inspect(e.Package, e.Output)
-	case e.Action == "output":
-		r.printed[f] = append(r.printed[f], e.Output)
-		r.inspect(e.Package, e.Output)
 	case e.Action == "fail" && e.FailedBuild != "":
 		r.breaks(e.Package + " does not build")
-	case e.Action == "fail" && e.Test == "":
+	case sub != "":
+		if e.Action == "fail" && !strings.Contains(sub, "/") {
+			r.subtests[n] = append(r.subtests[n], sub)
+		}
+		return
+	case e.Action == "fail" && top == "":
 		if !slices.ContainsFunc(r.failed, func(f failure) bool { return f.pkg == e.Package }) {
 			r.breaks(e.Package + " failed without a test")
 		}
-	case e.Action == "fail" && e.Test == top:
-		r.failed = append(r.failed, f)
-		for _, line := range r.printed[f] {
-			fmt.Fprint(r.out, line)
+	case e.Action == "fail":
+		r.failed = append(r.failed, failure{n, firstReason(r.printed[n]), r.subtests[n]})
+		for _, line := range r.printed[n] {
+			if !r.verbose {
+				fmt.Fprint(r.out, line)
+			}
 		}
-		delete(r.printed, f)
-	case (e.Action == "pass" || e.Action == "skip") && e.Test == top:
-		delete(r.printed, f)
 	}
+	delete(r.printed, n)
+	if e.Action != "skip" {
+		r.times = append(r.times, took{pkg: e.Package, test: top, time: time.Duration(e.Elapsed * float64(time.Second))})
+	}
+}
+
+var (
+	reason = regexp.MustCompile(`^\s+\w+\.go:\d+: `) // as the testing package prints errors
+	marker = regexp.MustCompile(`^\s*(===|---) `)
+)
+
+// firstReason returns the first line that tells why a test has failed: an error of the test, or else the first line that it printed.
+func firstReason(lines []string) string {
+	for _, line := range lines {
+		if reason.MatchString(line) {
+			return strings.TrimSpace(line)
+		}
+	}
+	for _, line := range lines {
+		if text := strings.TrimSpace(line); text != "" && !marker.MatchString(line) {
+			return text
+		}
+	}
+	return "it printed nothing"
 }
 
 // inspect looks for what no second run can excuse: a data race, and a package whose tests did not all run.
