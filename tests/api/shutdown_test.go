@@ -178,6 +178,7 @@ func putNumber(client *http.Client, path string, i int) error {
 // TestNodesLeaveUnseen: while 64 writers write through a balancer, its two nodes are stopped and started in turn. No writer
 // sees an error that tries once more, nothing that was acknowledged is lost, and every node ends in time with exit code 0.
 func TestNodesLeaveUnseen(t *testing.T) {
+	suite.Parallel(t)
 	nats := natsserver.Start(t, 1)[0]
 	dirs, nodes := []string{t.TempDir(), t.TempDir()}, make([]*harness.Process, 2)
 	start := func(i int) {

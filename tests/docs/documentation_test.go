@@ -59,12 +59,14 @@ func buildExamples(t *testing.T, script string) string {
 // TestDocumentsWork runs the commands of the documents, top to bottom in one shell, against a
 // server of its own. A block of json or text below one is what it prints.
 func TestDocumentsWork(t *testing.T) {
+	suite.Parallel(t)
 	path, err := harness.Program()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"README.md", "docs/learn/tour.md", "docs/learn/modeling.md", "docs/use/http.md", "docs/use/query.md", "docs/use/commands.md", "docs/use/groups.md", "docs/use/feed.md", "docs/use/history.md", "docs/run/upgrade.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
+			suite.Parallel(t)
 			s := harness.OpenTemp(t, "")
 			const mark = "=== block "
 			script := "set -e\n"
