@@ -2,6 +2,8 @@ module github.com/fanfold/fanfold
 
 go 1.26.0
 
+toolchain go1.26.11
+
 require (
 	cel.dev/cel-go v0.32.0
 	github.com/anishathalye/porcupine v1.3.1

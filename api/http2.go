@@ -1,8 +1,13 @@
 package api
 
 import (
+	"cmp"
+	"go/version"
 	"io"
 	"net/http"
+	"runtime"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -102,3 +107,35 @@ func (s *stream) SetWriteDeadline(at time.Time) error { return s.writes.to(at) }
 
 // EnableFullDuplex is called by http.ResponseController. Streams are so by themselves.
 func (s *stream) EnableFullDuplex() error { return nil }
+
+// soundHTTP2 has the first version of each line of Go in which clients cannot end the process by HTTP/2 (CVE-2026-97032). Lines after the last have none
+// of the fault.
+var soundHTTP2 = []string{"go1.26.9", "go1.27.2", "go1.28"}
+
+// OffersHTTP2 tells whether a program of a version of Go, as runtime.Version has it, may offer HTTP/2. A version that nobody can read may
+// not.
+func OffersHTTP2(goVersion string) bool {
+	goVersion, _, _ = strings.Cut(goVersion, " ") // experiments
+	for _, sound := range soundHTTP2 {
+		if version.Lang(goVersion) == version.Lang(sound) {
+			return version.Compare(goVersion, sound) >= 0
+		}
+	}
+	return version.Compare(goVersion, soundHTTP2[len(soundHTTP2)-1]) > 0
+}
+
+// ALPN returns the protocols that a server offers to clients with TLS, the best first.
+func (o *Options) ALPN() []string {
+	if OffersHTTP2(cmp.Or(o.Runtime, runtime.Version())) {
+		return []string{"h2", "http/1.1"}
+	}
+	return []string{"http/1.1"}
+}
+
+// protocols returns those of ALPN, as net/http takes them.
+func (o *Options) protocols() *http.Protocols {
+	p := &http.Protocols{}
+	p.SetHTTP1(true)
+	p.SetHTTP2(slices.Contains(o.ALPN(), "h2"))
+	return p
+}

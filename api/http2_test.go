@@ -171,3 +171,18 @@ func TestReadsOverHTTP2(t *testing.T) {
 		t.Errorf("the status is %d", resp.StatusCode)
 	}
 }
+
+// TestSoundVersions: HTTP/2 is offered by versions of Go in which clients cannot end the process by it, and by no others.
+func TestSoundVersions(t *testing.T) {
+	for goVersion, offered := range map[string]bool{"go1.26.8": false, "go1.26.9": true, "go1.26.10": true, "go1.26.11-house": true, "go1.26.10 X:nodwarf5": true, "go1.26.8 X:nodwarf5": false,
+		"go1.26": false, "go1.26.0": false, "go1.25.20": false, "go1.27rc1": false, "go1.27.1": false, "go1.27.2": true, "go1.28rc1": true, "go1.28.0": true, "go1.29": true, "go2.0": true,
+		"devel go1.29-abcdef": false, "": false} {
+		if got := OffersHTTP2(goVersion); got != offered {
+			t.Errorf("%s: HTTP/2 is offered: %v", goVersion, got)
+		}
+		opt := &Options{Runtime: goVersion}
+		if p := opt.protocols(); goVersion != "" && (p.HTTP2() != offered || !p.HTTP1() || p.UnencryptedHTTP2()) {
+			t.Errorf("%s: the protocols are %v", goVersion, p)
+		}
+	}
+}

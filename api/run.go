@@ -40,7 +40,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {
 	defer end(errStopping)
 	srv := &http.Server{Handler: s.running, BaseContext: func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
-		MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
+		MaxHeaderBytes: 64 << 10, Protocols: s.opt.protocols(), ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {

@@ -141,6 +141,7 @@ type Options struct {
 	// Withheld returns why nothing is answered yet but how the node stands, Unavailable, nil once everything is. nil for never.
 	Withheld func() error
 	SpoolDir string          // holds exports until their clients have read them; default os.TempDir()
+	Runtime  string          // for tests: the version of Go by which HTTP/2 is offered; default runtime.Version()
 	Version  string          // of the program, as GET / tells it
 	Issuer   fanfold.Issuer  // gives out positions; the fold version that it knows of an event is a part of every ETag
 	Metrics  http.Handler    // answers GET /metrics; nil for none

@@ -1,11 +1,17 @@
 package node
 
 import (
+	"cmp"
+	"crypto/tls"
 	"net"
 	"net/url"
+	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
+
+	"golang.org/x/net/netutil"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
@@ -72,6 +78,21 @@ func isLoopback(host string) bool {
 	}
 	ip := net.ParseIP(host)
 	return ip != nil && ip.IsLoopback()
+}
+
+// bounded returns the listener of the API on that of an address: with as many connections at a time as are taken, and with TLS where there
+// is a certificate. The log says where TLS does not offer HTTP/2.
+func bounded(l net.Listener, cfg Config, shown *certificate) net.Listener {
+	l = netutil.LimitListener(l, connections(cfg.MaxConnections))
+	if shown == nil {
+		return l
+	}
+	offered := cfg.API.ALPN()
+	if !slices.Contains(offered, "h2") {
+		cfg.Logger.Warn("HTTP/2 is not offered: clients can end a program of this version of Go by it (CVE-2026-97032); build Fanfold with the toolchain that go.mod names",
+			"go", cmp.Or(cfg.API.Runtime, runtime.Version()))
+	}
+	return tls.NewListener(l, shown.config(offered...))
 }
 
 const (

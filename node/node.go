@@ -5,7 +5,6 @@ package node
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net"
@@ -17,7 +16,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
@@ -199,10 +197,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := cmp.Or(n.openDebug(), n.openTraces(ctx)); err != nil {
 		return n, err
 	}
-	n.listener = netutil.LimitListener(n.listener, connections(cfg.MaxConnections))
-	if n.certificate != nil {
-		n.listener = tls.NewListener(n.listener, n.certificate.config("h2", "http/1.1"))
-	}
+	n.listener = bounded(n.listener, cfg, n.certificate)
 	if err := n.openFiles(ctx); err != nil {
 		return n, err
 	}

@@ -3,7 +3,6 @@ package node
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"errors"
 	"io/fs"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 	"path/filepath"
 
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"golang.org/x/net/netutil"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
@@ -100,10 +98,7 @@ func (r *ReadOnly) open(ctx context.Context) (err error) {
 	if err := cmp.Or(n.openDebug(), n.openTraces(ctx)); err != nil {
 		return err
 	}
-	n.listener = netutil.LimitListener(n.listener, connections(n.cfg.MaxConnections))
-	if n.certificate != nil {
-		n.listener = tls.NewListener(n.listener, n.certificate.config("h2", "http/1.1"))
-	}
+	n.listener = bounded(n.listener, n.cfg, n.certificate)
 	r.openAPI()
 	return nil
 }

@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -72,6 +73,7 @@ func (s *Store) Speak(c Certificate, version int) {
 func OpenTLS(t testing.TB, opt Options) (*Store, Certificate) {
 	t.Helper()
 	c := NewCertificate(t, t.TempDir())
+	opt.API.Runtime = cmp.Or(opt.API.Runtime, "go1.26.9") // tests do no harm to an older one
 	configure := opt.Configure
 	opt.Configure = func(cfg *node.Config) {
 		cfg.TLSCert, cfg.TLSKey = c.File, c.KeyFile
