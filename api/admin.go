@@ -100,7 +100,7 @@ func (a *admin) verify(c echo.Context) error {
 	if ofLog {
 		kind, check = workVerifyLog, a.verifyLog
 	}
-	leave, err := a.verifies.enter(c.Request().Context())
+	leave, err := a.verifies.enterFor(c)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"io"
 	"net"
@@ -26,6 +27,9 @@ func (b *bodies) admitted(handle echo.HandlerFunc) echo.HandlerFunc {
 			if !l.grow(r.Context(), minWeight) {
 				return errBusyBodies
 			}
+			if err := judgeAgain(c); err != nil {
+				return err
+			}
 		}
 		return handle(c)
 	}
@@ -41,7 +45,7 @@ func refuseBody(c echo.Context, maxBody int64, refusal error) error {
 	if _, err := io.CopyN(io.Discard, c.Request().Body, maxBody); err != nil && !errors.Is(err, io.EOF) {
 		return bodyError(err, maxBody)
 	}
-	return refusal
+	return cmp.Or(judgeAgain(c), refusal)
 }
 
 // bodyReader reads a body, and takes room for it as it arrives: a client that only announces a body takes none.
@@ -94,7 +98,7 @@ func (b *bodyReader) bounded(size int) int {
 }
 
 // arrived ends the time of a body that has arrived, gives the client its time to read the answer, and takes the least room
-// that a write takes. The error is Busy.
+// that a write takes. Then it judges the sender again. Errors are Busy, and those of judgeAgain.
 func arrived(c echo.Context, l *lease) error {
 	began := time.Time{}
 	if l.body != nil {
@@ -112,7 +116,7 @@ func arrived(c echo.Context, l *lease) error {
 	if !l.grow(c.Request().Context(), max(l.held, minWeight)) {
 		return errBusyBodies
 	}
-	return nil
+	return judgeAgain(c)
 }
 
 // supported returns err unless it says that the connection has no deadlines.

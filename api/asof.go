@@ -67,7 +67,7 @@ func (d *documents) awaitMoments(c echo.Context, moments ...moment) error {
 			return err
 		}
 	}
-	return nil
+	return judgeAgain(c)
 }
 
 // awaitMoment waits until the node has reached a moment, for limit at most.

@@ -48,7 +48,7 @@ func (a *admin) putReplicas(c echo.Context) error {
 	if body.Replicas == nil {
 		return fanfold.Errorf(fanfold.Invalid, `the body needs "replicas", how many there are to be`)
 	}
-	leave, err := a.replicaChanges.enter(c.Request().Context())
+	leave, err := a.replicaChanges.enterFor(c)
 	if err != nil {
 		return err
 	}

@@ -125,17 +125,24 @@ func (f *freshness) wait(ctx context.Context, seq uint64, limit time.Duration) e
 	return f.folded.Wait(ctx, seq)
 }
 
-// await waits until the read model is as fresh as the request asks for. Errors are Invalid, StoreChanged, Timeout,
-// CatchingUp, Lagging and Unavailable.
+// await waits until the read model is as fresh as the request asks for, and then judges the sender again. Errors are Invalid,
+// StoreChanged, Timeout, CatchingUp, Lagging and Unavailable, and those of judgeAgain.
 func (f *freshness) await(c echo.Context) error {
-	r := c.Request()
-	minPosition, err := header(r, headerMinPosition)
+	minPosition, err := header(c.Request(), headerMinPosition)
 	if err != nil {
 		return err
 	}
-	if minPosition == "" && r.URL.RawQuery == "" && f.lag.CaughtUp() {
+	if minPosition == "" && c.Request().URL.RawQuery == "" && f.lag.CaughtUp() {
 		return nil
 	}
+	if err := f.awaitWanted(c, minPosition); err != nil {
+		return err
+	}
+	return judgeAgain(c)
+}
+
+// awaitWanted waits as the parameters and the headers of a request say.
+func (f *freshness) awaitWanted(c echo.Context, minPosition string) error {
 	limit, err := f.timeout(c)
 	if err != nil {
 		return err
@@ -144,7 +151,7 @@ func (f *freshness) await(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), limit)
+	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
 	defer cancel()
 	switch w.level {
 	case levelPrefix:

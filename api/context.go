@@ -11,12 +11,31 @@ import (
 type requestContext struct {
 	echo.Context
 	rights  *access.Rights // of the sender; nil for nobody
+	door    *Server        // has judged them; nil where nobody has
 	lease   *lease         // of the room for its body; nil for a request without
 	untimed bool           // its answer may take any time
 }
 
 // Error answers with an error.
 func (r *requestContext) Error(err error) { r.Echo().HTTPErrorHandler(err, r) }
+
+// judgeAgain returns nil where the sender of a request still may do what it asks for. To be called after each wait, and once the body is there: a
+// key may be revoked meanwhile, and a model may close a collection. The request has the rights of now then. Errors are those of checkRight.
+func judgeAgain(c echo.Context) error {
+	r := contextOf(c)
+	if r.door == nil || r.rights == nil || r.rights.Current() {
+		return nil
+	}
+	rights, err := r.door.judge.Authenticate(c.Request().Header["Authorization"])
+	if err != nil {
+		return err
+	}
+	r.rights = rights
+	if route := r.door.routes.find(c); route != nil && !rights.IsOpen() {
+		return r.door.enter(route, c, rights)
+	}
+	return nil
+}
 
 // contextOf returns the context that observed has given a request.
 func contextOf(c echo.Context) *requestContext { return c.(*requestContext) }

@@ -273,7 +273,7 @@ func (s *erasures) find(c echo.Context) error {
 	if err := s.fresh.await(c); err != nil {
 		return err
 	}
-	leave, err := s.searches.enter(c.Request().Context())
+	leave, err := s.searches.enterFor(c)
 	if err != nil {
 		return err
 	}

@@ -32,7 +32,7 @@ func (ms *models) putFold(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	leave, err := ms.previews.enter(ctx)
+	leave, err := ms.previews.enterFor(c)
 	if err != nil {
 		return err
 	}

@@ -103,7 +103,7 @@ func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...s
 	if req.DryRun {
 		kind = workPreview
 	}
-	leave, err := ms.previews.enter(c.Request().Context())
+	leave, err := ms.previews.enterFor(c)
 	if err != nil {
 		return err
 	}

@@ -18,11 +18,12 @@ import (
 
 // How fast a body must come.
 const (
-	minRate     = 1 << 10  // bytes a second, always: less than the slowest lines carry
-	busyRate    = 16 << 10 // bytes a second while others wait for what the body holds
-	busyPart    = 128      // and this part of what it holds each second, so that nobody holds much by sending little
-	lineTime    = 3        // times Options.BodyGrace, in which an import must bring a whole line
-	busyTime    = 0.3      // times Options.BodyGrace, which a body may be late while others wait
+	minRate     = 1 << 10          // bytes a second, always: less than the slowest lines carry
+	busyRate    = 16 << 10         // bytes a second while others wait for what the body holds
+	busyPart    = 128              // and this part of what it holds each second, so that nobody holds much by sending little
+	bodyTime    = 10 * time.Minute // for all of a body, or for a line of an import, while the server waits for it
+	lineTime    = 3                // times Options.BodyGrace, in which an import must bring a whole line
+	busyTime    = 0.3              // times Options.BodyGrace, which a body may be late while others wait
 	cutInterval = 250 * time.Millisecond
 )
 
@@ -40,6 +41,7 @@ type pacedBody struct {
 	since time.Time     // when the Read that waits began; zero for none
 	until time.Time     // the deadline that the connection has
 	left  time.Duration // how long the client may be silent
+	rest  time.Duration // of bodyTime
 	spare time.Duration // how long until the body is late, for those that wait
 	holds int64         // what others may wait for, in bytes
 	ended error         // why nothing more is read
@@ -48,7 +50,7 @@ type pacedBody struct {
 // newPacedBody returns a request's body, for which the connection has a deadline after grace.
 func newPacedBody(c echo.Context, grace time.Duration) (*pacedBody, error) {
 	now := time.Now()
-	p := &pacedBody{ReadCloser: c.Request().Body, control: http.NewResponseController(c.Response()), began: now, until: now.Add(grace), grace: grace, left: grace}
+	p := &pacedBody{ReadCloser: c.Request().Body, control: http.NewResponseController(c.Response()), began: now, until: now.Add(grace), grace: grace, left: grace, rest: bodyTime}
 	p.busy = time.Duration(busyTime * float64(grace))
 	p.spare = p.busy
 	return p, supported(p.control.SetReadDeadline(p.until))
@@ -88,7 +90,7 @@ func (p *pacedBody) begin() error {
 		return p.ended
 	}
 	p.since = time.Now()
-	until := p.since.Add(p.left)
+	until := p.since.Add(min(p.left, p.rest))
 	if off := until.Sub(p.until).Abs(); off <= p.grace/16 { // setting one costs more than reading what is there
 		return nil
 	}
@@ -103,6 +105,7 @@ func (p *pacedBody) end(n int, err error) error {
 	took := time.Since(p.since)
 	p.since = time.Time{}
 	p.left -= took
+	p.rest -= took
 	p.spare -= took
 	switch {
 	case err == nil && !p.lines:
@@ -129,6 +132,9 @@ func (p *pacedBody) busyRate() int64 { return max(busyRate, p.holds/busyPart) }
 
 // tooSlow says what was due. It is a TooSlow.
 func (p *pacedBody) tooSlow() error {
+	if p.rest <= p.left {
+		return fanfold.Errorf(fanfold.TooSlow, "the body did not arrive in time: all of it, or a line of an import, is due within %v; send less at once, or over a faster line", bodyTime)
+	}
 	if p.lines {
 		return fanfold.Errorf(fanfold.TooSlow, "no whole line arrived within %v; blanks do not count: send lines as they are there, and end the import where there are none", p.grace)
 	}
@@ -146,7 +152,7 @@ func (p *pacedBody) part(n int) {
 func (p *pacedBody) line(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left = p.grace
+	p.left, p.rest = p.grace, bodyTime
 	p.spare = min(p.spare+timeFor(n, p.busyRate()), p.busy)
 }
 

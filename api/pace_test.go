@@ -75,9 +75,10 @@ func TestPace(t *testing.T) {
 		ends bool
 		by   time.Duration // when a body that is ended is
 	}{
-		"a poor line":                {drips{left: 2 << 20, size: 110, pause: 100 * time.Millisecond}, false, 0},
-		"a poor line with pauses":    {drips{left: 1 << 20, size: 10 << 10, pause: 9 * time.Second}, false, 0},
-		"a transaction on such":      {drips{left: 65 << 20, size: 1 << 10, pause: 990 * time.Millisecond}, false, 0},
+		"a poor line":                {drips{left: 512 << 10, size: 110, pause: 100 * time.Millisecond}, false, 0},
+		"a poor line with pauses":    {drips{left: 512 << 10, size: 10 << 10, pause: 9 * time.Second}, false, 0},
+		"a transaction on such":      {drips{left: 65 << 20, size: 1 << 10, pause: 990 * time.Millisecond}, true, bodyTime + time.Second},
+		"a transaction on another":   {drips{left: 65 << 20, size: 128 << 10, pause: time.Second}, false, 0},
 		"nothing":                    {drips{left: 1, size: 1, pause: time.Hour}, true, 11 * time.Second},
 		"a byte a second":            {drips{left: 1 << 20, size: 1, pause: time.Second}, true, 12 * time.Second},
 		"less than the least":        {drips{left: 1 << 20, size: 900, pause: time.Second}, true, 3 * time.Minute},
@@ -94,6 +95,30 @@ func TestPace(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestLinesHaveTheirTime: an import may take any time, and each of its lines as long as a body.
+func TestLinesHaveTheirTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := dripping(t, &drips{left: 1 << 30, size: 2 << 10, pause: time.Second})
+		p.byLines()
+		for begun := time.Now(); time.Since(begun) < 5*bodyTime; p.line(1 << 10) {
+			if _, err := p.Read(make([]byte, 1<<10)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		begun := time.Now()
+		for {
+			n, err := p.Read(make([]byte, 4<<10))
+			if err != nil {
+				if took := time.Since(begun); fanfold.CodeOf(err) != fanfold.TooSlow || took < bodyTime-time.Minute || took > bodyTime+time.Second {
+					t.Errorf("a long line is ended after %v with %v", took, err)
+				}
+				return
+			}
+			p.part(n)
+		}
+	})
 }
 
 // TestWorkIsNotTheClients: the time in which the server does not read is not the client's.

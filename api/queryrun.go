@@ -73,7 +73,7 @@ func (r *queryRun) build(a *answer) error {
 		case errors.Is(err, query.ErrHeavy):
 			a.release() // nobody holds a part of an answer while waiting
 			if r.slot == nil {
-				if r.slot, err = r.d.queries.slots.enter(a.ctx); err != nil {
+				if r.slot, err = r.d.queries.slots.enterFor(r.c); err != nil {
 					return err
 				}
 			}

@@ -25,7 +25,7 @@ func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		rights, err := s.judge.Authenticate(c.Request().Header["Authorization"])
 		if err == nil {
-			contextOf(c).rights = rights
+			contextOf(c).rights, contextOf(c).door = rights, s
 			if rights.IsOpen() {
 				return next(c)
 			}

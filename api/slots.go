@@ -42,6 +42,18 @@ func (l *slots) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
+// enterFor is enter for a request, whose sender it judges again after a wait. Errors are those of enter and judgeAgain.
+func (l *slots) enterFor(c echo.Context) (leave func(), err error) {
+	if leave, err = l.enter(c.Request().Context()); err != nil {
+		return nil, err
+	}
+	if err := judgeAgain(c); err != nil {
+		leave()
+		return nil, err
+	}
+	return leave, nil
+}
+
 // tryEnter returns what leaves the slot that it takes, nil where none is free.
 func (l *slots) tryEnter() (leave func()) {
 	select {
@@ -68,7 +80,7 @@ func (l *slots) enterSending(ctx context.Context, body *pacedBody) (leave func()
 // limited returns a handler that lets in as many requests at a time as there are slots. Others wait a little, and are then refused with Busy.
 func limited(running *slots, handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		leave, err := running.enter(c.Request().Context())
+		leave, err := running.enterFor(c)
 		if err != nil {
 			return err
 		}

@@ -21,6 +21,7 @@ var limitTests = map[string]string{
 	"consumers of clients of `--nats-listen`":              "TestReadersConsumersAreBounded",
 	"profiles (`--debug-listen`)":                          "TestProfiles",
 	`speed of a body`:                                      "TestPace TestSilentBodyIsEnded TestCutBodyWritesNothing",
+	`time of a body, or of a line of an import`:            "TestPace TestLinesHaveTheirTime",
 	`speed of a body while others wait for its room`:       "TestLateBodiesAreCutForOthers TestSlowBodiesYield",
 	`bodies in memory`:                                     "TestManyLargeWrites TestSilentBodiesRefuseNobody TestLargeBodiesLeaveRoomForSmall",
 	"body with `Content-Encoding: gzip`":                   "TestGzipBodies TestGzipBombs",
