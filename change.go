@@ -98,8 +98,6 @@ type ChangeRow struct {
 	Newest     []byte
 	// Leaves says that the document matched the consumer's filter before the change, and does not any more.
 	Leaves bool
-	// FilterError says why the consumer's filter could not be evaluated, "" where it could.
-	FilterError string
 }
 
 // ChangePage holds one page of the change feed, read from one snapshot.

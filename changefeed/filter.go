@@ -51,7 +51,7 @@ func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQu
 }
 
 // applyFilter takes out the rows of a page that the consumer's filter leaves out, and makes those by which a document ceases
-// to match say so. A row on which the filter fails stays, and says that. It blocks while other feeds' filters are evaluated,
+// to match say so. It blocks while other feeds' filters are evaluated,
 // and sends heartbeats meanwhile; errors are ctx's, the output's and errRightsChanged.
 func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out output) error {
 	if s.req.filter == nil || len(page.Rows) == 0 {
@@ -110,16 +110,15 @@ func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.T
 // change that is not its document's newest is sent only where the document leaves by it and does not come back by a later one,
 // which would tell of itself.
 func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
-	var failure string
 	if row.Superseded {
-		if newest, _ := s.matches(row, row.Newest); newest {
+		if s.matches(row, row.Newest) || s.matches(row, row.After) {
 			return row, false
 		}
-		if matches, _ := s.matches(row, row.After); matches {
-			return row, false
+	} else {
+		verdict := s.verdict(row, row.After)
+		if given = verdict == expr.True; verdict == expr.NoValue {
+			s.noValue++
 		}
-	} else if given, failure = s.matches(row, row.After); given {
-		row.FilterError = failure
 	}
 	if !given {
 		if given = s.held(row); !given {
@@ -146,19 +145,18 @@ func (s *scan) held(row fanfold.ChangeRow) bool {
 	if row.Held == nil || bytes.Equal(row.Held, row.After) { // it is no more true of the same
 		return false
 	}
-	held, _ := s.matches(row, row.Held)
-	return held
+	return s.matches(row, row.Held)
 }
 
-// matches evaluates the filter on a change and a version of its document, nil for none. Where that fails, it is as if the
-// filter was true, and failure says why.
-func (s *scan) matches(row fanfold.ChangeRow, doc []byte) (matches bool, failure string) {
+// matches reports whether the filter is true of a change and a version of its document, nil for none.
+func (s *scan) matches(row fanfold.ChangeRow, doc []byte) bool {
+	return s.verdict(row, doc) == expr.True
+}
+
+// verdict returns what the filter says of a change and a version of its document.
+func (s *scan) verdict(row fanfold.ChangeRow, doc []byte) expr.Verdict {
 	s.evaluated++
-	matches, err := s.req.filter.Matches(jsondoc.MustParse(filterValues(row, doc, s.issuer)))
-	if err != nil {
-		return true, err.Error()
-	}
-	return matches, ""
+	return s.req.filter.Judge(jsondoc.MustParse(filterValues(row, doc, s.issuer)))
 }
 
 // filterValues returns the variables of a filter as an object. What a row does not have is no member.

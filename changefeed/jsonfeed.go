@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 
 	"github.com/fanfold/fanfold"
 )
@@ -107,7 +108,11 @@ func (o *jsonWriter) finish(s *scan, err error) error {
 	if s.sent == 0 {
 		o.buf.AddString(`{"results":[`)
 	}
-	o.buf.AddString("\n]," + s.lastSeqMembers() + s.pendingMember())
+	o.buf.AddString("\n]")
+	if s.sent == 0 && s.noValue > 0 {
+		o.buf.AddString(`,"noValue":` + strconv.Itoa(s.noValue))
+	}
+	o.buf.AddString("," + s.lastSeqMembers() + s.pendingMember())
 	if end != "" && o.req.Transport == Normal {
 		o.buf.AddString("," + end)
 	}

@@ -34,10 +34,6 @@ func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, r
 		out.AddString(`,"omitted":`)
 		out.Add(row.Omitted)
 	}
-	if row.FilterError != "" {
-		out.AddString(`,"filterError":`)
-		out.Add(jsondoc.AppendQuote(nil, row.FilterError))
-	}
 	if row.Doc != nil {
 		out.AddString(`,"doc":`)
 		separator := out.AddOpenObject(row.Doc.Body)

@@ -32,6 +32,7 @@ type scan struct {
 	pending    int64                                 // how many changes are behind at
 	uncounted  bool                                  // that is not known
 	sent       int                                   // rows
+	noValue    int                                   // rows that were left out because the filter has no value for them
 	lastSeq    uint64                                // event of the last row sent
 	lastTx     string                                // and its transaction
 	sentAt     time.Time                             // when something was sent, or the scan began

@@ -28,10 +28,7 @@ type Change struct {
 	Doc, Previous, Patch json.RawMessage
 	// Omitted says which derived values the document has no room for.
 	Omitted json.RawMessage
-	// FilterError says why ChangesOptions.Filter, or the group's, could not be evaluated on the change, which is here for
-	// that reason.
-	FilterError string
-	Raw         json.RawMessage `json:"-"` // the change as the server wrote it
+	Raw     json.RawMessage `json:"-"` // the change as the server wrote it
 }
 
 // Gone reports whether a consumer must drop the document: it was deleted or erased, or it matched the filter and does not match it

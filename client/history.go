@@ -30,7 +30,7 @@ type HistoryOptions struct {
 
 // Version is one change of a document, as the feed tells it in mode All, and the document after it. Patch is a JSON Patch from the
 // version before, in the view that was asked for. A create's Patch adds the whole document, and a delete's removes it. One of more than
-// 16 MiB is left out. Previous and FilterError are empty.
+// 16 MiB is left out. Previous is empty.
 type Version[T any] struct {
 	Change
 	Value T // the document after the change, whose raw JSON also has the member _meta; zero of a delete, and under NoDocs

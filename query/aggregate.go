@@ -135,14 +135,14 @@ func (t *total) take(function string, d decimal.Decimal, n int64) {
 	t.n += n
 }
 
-// value returns the JSON text of what an aggregate has come to, nil where nothing took part.
+// value returns the JSON text of what an aggregate has come to, nil for the least, the greatest and the mean of nothing.
 func (a *aggregate) value(t *total) []byte {
 	switch {
 	case a.function == computeCount:
 		return strconv.AppendInt(nil, t.n, 10)
 	case a.function == computeDistinct:
 		return strconv.AppendInt(nil, int64(len(t.keys)), 10)
-	case t.n == 0:
+	case t.n == 0 && a.function != computeSum: // as derived fields have it, 0 is the sum of nothing
 		return nil
 	}
 	t.flush()

@@ -121,10 +121,10 @@ func compute(things []*thing, name string) value {
 	if function == "distinct" {
 		return big.NewRat(int64(len(different)), 1)
 	}
-	if len(numbers) == 0 {
+	sum := new(big.Rat)
+	if len(numbers) == 0 && function != "sum" {
 		return nil
 	}
-	sum := new(big.Rat)
 	for _, n := range numbers {
 		sum.Add(sum, n)
 	}

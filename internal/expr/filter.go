@@ -3,7 +3,6 @@ package expr
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 
 	"cel.dev/cel-go/cel"
@@ -73,20 +72,21 @@ var errNeverTrue = errors.New("the expression is a value that is neither true no
 // Reads reports whether the filter may look at a variable.
 func (f *Filter) Reads(name string) bool { return f.reads[name] || f.reads["."+name] }
 
-// Matches tells whether the filter is true of values, an object whose members are the variables; it is not where a
-// variable, a member or an index is missing. The error says why the filter cannot be evaluated, or that its value is
-// neither true nor false.
-func (f *Filter) Matches(values *jsondoc.Tree) (matches bool, err error) {
-	defer recoverCost(&err)
+// Judge says what the filter says of values, an object whose members are the variables. As in a query it has no value where a variable, a
+// member or an index is missing, where types do not go together, and where the evaluation costs too much.
+func (f *Filter) Judge(values *jsondoc.Tree) Verdict {
 	e := newEvaluation(values)
 	e.left, e.limit, e.members = filterCost, filterCost, true
 	e.params = wrap(e, f.params, jsondoc.Root)
-	out, err := f.program.eval(e)
-	if errors.Is(err, ErrNoValue) || err != nil && strings.HasPrefix(err.Error(), "no such attribute") {
-		return false, nil
-	}
+	matches, err := f.decide(e)
 	if err != nil {
-		return false, err
+		return NoValue
 	}
-	return truth("a filter", out)
+	return verdict(matches)
+}
+
+// decide tells whether the filter is true. The error says that it has no value.
+func (f *Filter) decide(e *evaluation) (matches bool, err error) {
+	defer recoverCost(&err)
+	return f.program.decide(e)
 }

@@ -428,7 +428,6 @@ type Change struct {
 		Rules                     []string
 	}
 	Doc, Previous, Patch json.RawMessage
-	FilterError          string
 }
 
 // Bare returns a position as "<sequence>-<n>", without what stands behind that.
