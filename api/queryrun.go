@@ -172,6 +172,9 @@ func (r *queryRun) finish(a *answer) error {
 	if r.result.Next != "" {
 		a.AddString(`,"next":"` + r.result.Next + `"`)
 	}
+	if plan := r.result.Plan; plan.Matched == 0 && plan.NoValue > 0 && !r.asked.request.Explain {
+		a.AddString(`,"noValue":` + strconv.FormatInt(plan.NoValue, 10))
+	}
 	if r.asked.request.Count {
 		a.AddString(`,"count":` + strconv.FormatInt(r.result.Count, 10))
 	}

@@ -149,7 +149,8 @@ func filter(t *rapid.T, depth int) node {
 	switch kind {
 	case 0, 1, 2:
 		of := drawn()
-		return compare{term: of, op: rapid.SampledFrom(operators).Draw(t, "op"), constant: few(t, "constant", constantsFor(of)), reversed: rapid.Bool().Draw(t, "reversed")}
+		op, constant := compared(t, constantsFor(of))
+		return compare{term: of, op: op, constant: constant, reversed: rapid.Bool().Draw(t, "reversed")}
 	case 3:
 		return has{drawn().path[:1]}
 	case 4:
@@ -161,12 +162,14 @@ func filter(t *rapid.T, depth int) node {
 	case 6:
 		return holds{"tags", few(t, "held", scalars)}
 	case 7:
-		return exists{"tags", []element{{"", rapid.SampledFrom(operators).Draw(t, "op"), few(t, "constant", scalars)}}}
+		op, constant := compared(t, scalars)
+		return exists{"tags", []element{{"", op, constant}}}
 	case 8:
 		e := exists{array: "lines"}
 		for _, member := range []string{"k", "q"} {
 			if rapid.Bool().Draw(t, member) || member == "q" && len(e.list) == 0 {
-				e.list = append(e.list, element{member, rapid.SampledFrom(operators).Draw(t, "op"), few(t, "constant", scalars)})
+				op, constant := compared(t, scalars)
+				e.list = append(e.list, element{member, op, constant})
 			}
 		}
 		return e
@@ -181,6 +184,24 @@ func filter(t *rapid.T, depth int) node {
 		return or{[]node{filter(t, depth-1), filter(t, depth-1)}}
 	}
 	return not{filter(t, depth-1)}
+}
+
+// compared draws an operator and a constant: nothing is more or less than null, which is refused.
+func compared(t *rapid.T, constants []string) (op, constant string) {
+	op, constant = rapid.SampledFrom(operators).Draw(t, "op"), few(t, "constant", constants)
+	if constant == "null" && op != "!=" {
+		op = "=="
+	}
+	return op, constant
+}
+
+// ordered returns what a term may be more or less than.
+func ordered(of term) []string {
+	all := slices.Clone(constantsFor(of))
+	if i := slices.Index(all, "null"); i >= 0 {
+		all[i] = all[len(all)-1]
+	}
+	return all
 }
 
 // constantsFor returns what a term may be compared with: CEL refuses to compare a text with anything else.
@@ -238,11 +259,11 @@ func (s *shelf) aimed(t *rapid.T) (f node, sort []string) {
 		case known && rapid.Bool().Draw(t, "several"):
 			all = append(all, oneOf{of, rapid.SliceOfN(rapid.Custom(func(t *rapid.T) string { return few(t, "in", constantsFor(of)) }), 1, 3).Draw(t, "list")})
 		case known && i == pinned-1 && rapid.Bool().Draw(t, "two ranges"):
-			all = append(all, or{[]node{compare{term: of, op: rapid.SampledFrom([]string{"<", "<="}).Draw(t, "less"), constant: few(t, "constant", constantsFor(of))},
-				compare{term: of, op: rapid.SampledFrom([]string{">", ">="}).Draw(t, "greater"), constant: few(t, "constant", constantsFor(of))}}})
+			all = append(all, or{[]node{compare{term: of, op: rapid.SampledFrom([]string{"<", "<="}).Draw(t, "less"), constant: few(t, "constant", ordered(of))},
+				compare{term: of, op: rapid.SampledFrom([]string{">", ">="}).Draw(t, "greater"), constant: few(t, "constant", ordered(of))}}})
 		case known && i == pinned-1 && rapid.Bool().Draw(t, "between"):
-			all = append(all, compare{term: of, op: rapid.SampledFrom([]string{">", ">="}).Draw(t, "greater"), constant: few(t, "constant", constantsFor(of))},
-				compare{term: of, op: rapid.SampledFrom([]string{"<", "<="}).Draw(t, "less"), constant: few(t, "constant", constantsFor(of))})
+			all = append(all, compare{term: of, op: rapid.SampledFrom([]string{">", ">="}).Draw(t, "greater"), constant: few(t, "constant", ordered(of))},
+				compare{term: of, op: rapid.SampledFrom([]string{"<", "<="}).Draw(t, "less"), constant: few(t, "constant", ordered(of))})
 		case known:
 			all = append(all, compare{term: of, op: op, constant: few(t, "constant", constantsFor(of))})
 		case is && member == "" && rapid.Bool().Draw(t, "several"):

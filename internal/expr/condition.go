@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"sync"
 	"time"
@@ -19,6 +20,7 @@ type Condition struct {
 	conjuncts []*conjunct
 	constants []*given
 	needed    []needed // the members of params that must be given
+	patterns  []pattern
 	shape     string
 }
 
@@ -52,7 +54,10 @@ func CompileCondition(source string) (*Condition, error) {
 		constant.plan(q)
 	}
 	c.constants = b.constants
-	c.needed = q.needed(root)
+	if err := q.refuseNever(); err != nil {
+		return nil, err
+	}
+	c.needed, c.patterns = q.needed(root), q.patterns()
 	conditions.put(source, c)
 	return c, nil
 }
@@ -131,7 +136,7 @@ type boundConjunct struct {
 }
 
 // Bind evaluates what depends on params alone, a JSON object, or nil for none. The error names a member of params that was not
-// given and its place, or says that this costs too much.
+// given, or that leaves every document without a value, and its place. Or it says that this costs too much.
 func (c *Condition) Bind(params *jsondoc.Tree) (*Bound, error) {
 	if params == nil {
 		params = noParams
@@ -139,9 +144,21 @@ func (c *Condition) Bind(params *jsondoc.Tree) (*Bound, error) {
 	if params.Kind(jsondoc.Root) != jsondoc.Object {
 		return nil, errParams
 	}
-	if err := checkGiven(c.needed, params); err != nil {
+	if err := cmp.Or(checkGiven(c.needed, params), checkPatterns(c.patterns, params)); err != nil {
 		return nil, err
 	}
+	b, err := c.bind(params)
+	if err == nil {
+		err = b.checkConstants()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return b, nil
+}
+
+// bind does what Bind does, but for members of params that leave every document without a value.
+func (c *Condition) bind(params *jsondoc.Tree) (*Bound, error) {
 	b := &Bound{c: c, run: newRun(params)}
 	if err := b.run.bind(c); err != nil {
 		return nil, err

@@ -39,6 +39,7 @@ type known struct {
 	time   time.Time
 	key    []byte // of a value that has one
 	exact  bool   // no other value has the key
+	why    error  // there is no value; nil where a member or an index is missing
 	// Of a list:
 	list     bool
 	elements []known

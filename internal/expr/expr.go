@@ -72,6 +72,7 @@ func compile(source string, bounds func(*cel.Ast) error) (*Program, error) {
 
 // compileIn does what compile does for an expression over the variables of an environment. exact says how its numbers compare.
 func compileIn(env *cel.Env, source string, exact bool, bounds func(*cel.Ast) error) (*Program, error) {
+	source = readable(source)
 	parsed, issues := env.Parse(source)
 	if err := issues.Err(); err != nil {
 		return nil, fmt.Errorf("not a valid CEL expression: %s", strings.TrimSpace(err.Error()))

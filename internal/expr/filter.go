@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"sync"
@@ -59,7 +60,7 @@ func CompileFilter(source string, params *jsondoc.Tree) (*Filter, error) {
 	if f.params == nil {
 		f.params = noParams
 	}
-	if err := checkGiven(q.needed(root), f.params); err != nil {
+	if err := cmp.Or(q.refuseNever(), checkGiven(q.needed(root), f.params), checkPatterns(q.patterns(), f.params)); err != nil {
 		return nil, err
 	}
 	f.program, err = q.plan(root)

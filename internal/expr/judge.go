@@ -2,6 +2,7 @@ package expr
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -76,8 +77,8 @@ func (r *run) param(path []string) known {
 func (r *run) constant(evaluate func() (ref.Val, error)) (k known) {
 	var err error
 	defer func() {
-		if err != nil {
-			k = known{kind: ofFailure}
+		if err != nil && !errors.Is(err, ErrNoValue) {
+			k = known{kind: ofFailure, why: err}
 		}
 	}()
 	defer recoverCost(&err)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -28,5 +29,21 @@ func ParseParams(text []byte) (*jsondoc.Tree, error) {
 	if t.Kind(jsondoc.Root) != jsondoc.Object {
 		return nil, errParams
 	}
-	return t, nil
+	return t, checkNumbers(t, jsondoc.Root)
+}
+
+// checkNumbers returns an error where a value has a number that is not compared.
+func checkNumbers(t *jsondoc.Tree, n jsondoc.Node) error {
+	var room [40]byte
+	if t.Kind(n) == jsondoc.Number {
+		if _, ok := decimal.Scan(room[:0], t.Raw(n)); !ok {
+			return fmt.Errorf("%s: %s", clip(string(t.Raw(n))), errBeyond)
+		}
+	}
+	for child := t.First(n); child != jsondoc.None; child = t.Next(child) {
+		if err := checkNumbers(t, child); err != nil {
+			return err
+		}
+	}
+	return nil
 }

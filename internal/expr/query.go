@@ -66,6 +66,7 @@ func parseQuery(environment func() (*cel.Env, error), source string) (*query, er
 	if err != nil {
 		return nil, err
 	}
+	source = readable(source)
 	parsed, issues := env.Parse(source)
 	if err := firstOf(issues); err != nil {
 		return nil, err

@@ -42,6 +42,8 @@ var refusedQueries = []refusedQuery{
 	{"group", "a,b,c,d,e", "group"},
 	{"group", "a[],b[]", "group"},
 	{"group", "a..b", "group"},
+	{"filter", `doc.n > int("x")`, "column 12: this never has a value"}, {"filter", `doc.n < null`, "column 7: this never has a value"}, {"filter", `1/0 == 1`, "column 2: this never has a value"},
+	{"filter", `meta.createdAt > timestamp("2026-11-28")`, "column 27: this never has a value"}, {"filter", `doc.s.matches("(" + "x")`, "column 19: error parsing regexp"},
 	{"compute", "median(a)", "compute"},
 	{"compute", "sum(", "compute"},
 	{"compute", "sum()", "compute"},

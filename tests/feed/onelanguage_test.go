@@ -19,7 +19,7 @@ func TestOneLanguage(t *testing.T) {
 		s.Put("things", id, `{"of":"a"`+price+`}`)
 	}
 	for filter, want := range map[string]string{`doc.price > 50`: "dear", `doc.price > 50 || doc.price == "free"`: "dear free", `!(doc.price > 50)`: "cheap", `doc.price.startsWith("x") || doc.price == null`: "null",
-		`doc.price.none == 1`: "", `doc.price.matches("^f")`: "free"} {
+		`doc.price.none == 1`: "", `doc.price.matches("^f")`: "free", `doc.id == "fre" + "e" && "\ud83d\ude0d" == "😍"`: "free"} {
 		escaped := url.QueryEscape(filter)
 		asked, _ := harness.Items(t, s, "/v1/things?sort=id&filter="+escaped)
 		var fed []string
@@ -36,6 +36,9 @@ func TestOneLanguage(t *testing.T) {
 			}
 		}
 		if want == "" {
+			if got := harness.Body(s, "/v1/things?filter="+escaped); got != `{"items":[],"noValue":5}` {
+				t.Errorf("%s: the query says %s", filter, got)
+			}
 			if got := harness.Body(s, "/v1/_changes?collections=things&filter="+escaped); !strings.Contains(got, `"noValue":5,`) {
 				t.Errorf("%s: the feed says %s", filter, got)
 			}
