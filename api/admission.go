@@ -98,7 +98,7 @@ func (b *bodyReader) bounded(size int) int {
 }
 
 // arrived ends the time of a body that has arrived, gives the client its time to read the answer, and takes the least room
-// that a write takes. Then it judges the sender again. Errors are Busy, and those of judgeAgain.
+// that a write takes. Then it judges the sender again. Errors are Busy, and judgeAgain's.
 func arrived(c echo.Context, l *lease) error {
 	began := time.Time{}
 	if l.body != nil {

@@ -126,7 +126,7 @@ func (f *freshness) wait(ctx context.Context, seq uint64, limit time.Duration) e
 }
 
 // await waits until the read model is as fresh as the request asks for, and then judges the sender again. Errors are Invalid,
-// StoreChanged, Timeout, CatchingUp, Lagging and Unavailable, and those of judgeAgain.
+// StoreChanged, Timeout, CatchingUp, Lagging and Unavailable, and judgeAgain's.
 func (f *freshness) await(c echo.Context) error {
 	minPosition, err := header(c.Request(), headerMinPosition)
 	if err != nil {

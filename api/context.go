@@ -20,7 +20,7 @@ type requestContext struct {
 func (r *requestContext) Error(err error) { r.Echo().HTTPErrorHandler(err, r) }
 
 // judgeAgain returns nil where the sender of a request still may do what it asks for. To be called after each wait, and once the body is there: a
-// key may be revoked meanwhile, and a model may close a collection. The request has the rights of now then. Errors are those of checkRight.
+// key may be revoked meanwhile, and a model may close a collection. The request has the rights of now then. Errors are checkRight's.
 func judgeAgain(c echo.Context) error {
 	r := contextOf(c)
 	if r.door == nil || r.rights == nil || r.rights.Current() {

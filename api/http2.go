@@ -132,7 +132,7 @@ func (o *Options) ALPN() []string {
 	return []string{"http/1.1"}
 }
 
-// protocols returns those of ALPN, as net/http takes them.
+// protocols returns the protocols of ALPN, as net/http takes them.
 func (o *Options) protocols() *http.Protocols {
 	p := &http.Protocols{}
 	p.SetHTTP1(true)

@@ -42,7 +42,7 @@ func (l *slots) enter(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// enterFor is enter for a request, whose sender it judges again after a wait. Errors are those of enter and judgeAgain.
+// enterFor is enter for a request, whose sender it judges again after a wait. Errors are enter's and judgeAgain's.
 func (l *slots) enterFor(c echo.Context) (leave func(), err error) {
 	if leave, err = l.enter(c.Request().Context()); err != nil {
 		return nil, err

@@ -73,7 +73,7 @@ func (q *query) constant(e ast.Expr) (v ref.Val, err error) {
 	return p.eval(r.e)
 }
 
-// allParts returns the parts of an expression, and those of a comprehension that read none of its variables.
+// allParts returns the parts of an expression, and the parts of a comprehension that read none of its variables.
 func allParts(e ast.Expr) []ast.Expr {
 	switch e.Kind() {
 	case ast.ComprehensionKind:

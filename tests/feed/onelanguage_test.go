@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestOneLanguage: a filter means the same in a query, a feed and a group. Where it has no value, nothing matches, and an empty answer
+// TestOneLanguage: a filter means the same in a query, a feed and a group. Without a value nothing matches, and an empty answer
 // says so.
 func TestOneLanguage(t *testing.T) {
 	s := harness.OpenTemp(t, `collections: {all: {derive: {dear: {count: things.of, where: "doc.price > 50"}, sum: {sum: things.of, of: none}}}, things: {relations: {of: {path: of, to: all}}}}`)
