@@ -43,7 +43,7 @@ ci: bin/retest
 	@$(call install,openssl:openssl)
 	$(call phases,$(CHECK) short-versions short-clients short-stack console)
 
-# Everything, and more of what could go on for ever than make test runs: 2,000 random histories instead of 480, 100 losses of
+# Everything, and more of what could go on for ever than make test runs: 2,000 random histories on nodes instead of 24, 100 losses of
 # power instead of 50, and so on (suite.Amount in tests/suite/soak.go). Every test passes at its first run, and none is noted as flaky.
 full: lint
 	@! grep -v '^#' flaky.txt || { echo "these tests are flaky: mend them, then remove their lines from flaky.txt"; exit 1; }
@@ -71,7 +71,7 @@ lint:
 # The tests of a change from one version of the fold to the next, with a fold that has one version more.
 VERSIONS = TestTwoFolds|TestTwoFoldsOfFrozenCopies|TestGroupOverTwoFolds|TestUpgradesItself
 versions:
-	$(GOTEST) -tags=nextfold -short -timeout=10m -run='^(TestRandomHistories|TestCrashWhileUpgrading|$(VERSIONS))$$' $(call holding,TestRandomHistories|$(VERSIONS))
+	$(GOTEST) -tags=nextfold -short -timeout=10m -run='^(TestRandomHistories|TestFoldedHistories|TestCrashWhileUpgrading|$(VERSIONS))$$' $(call holding,TestRandomHistories|$(VERSIONS))
 
 # The tests that prove something about concurrency, under the race detector. Each says so in its first statement (suite.Concurrent);
 # all others run without it, in make test. tests/house/race_test.go looks that each package with goroutines has one.
@@ -131,7 +131,7 @@ vendor:
 # random writes of the script in random orders, kills, losses of power, linearizability, damaged files, consumer groups under chaos, clusters under faults, and every fuzz test, each with a share of the
 # time (tests/suite/soak.go). It prints how much it did of each. A random history that fails prints
 # how to run it again; of the others the seed is in the name of the subtest.
-SOAKED = TestRandomHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestPowerLoss|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz
+SOAKED = TestRandomHistories|TestFoldedHistories|TestRandomFanouts|TestCrashAtRandomWrites|TestKill|TestPowerLoss|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz
 soak:
 	go test -p 1 -v -timeout 0 -run '^($(SOAKED))$$' $(call holding,$(SOAKED)) -soak $(BUDGET)
 

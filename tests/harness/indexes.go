@@ -18,7 +18,7 @@ func IndexOrder(t interface{ Fatal(args ...any) }, s *Store, collection, name st
 	err := s.Node.Store.Use(func(db *sqlite.DB) error { path = db.Path(); return nil })
 	if err == nil {
 		var ids []string
-		if ids, err = indexOrder(path, collection, name); err == nil {
+		if ids, err = IndexOrderOf(path, collection, name); err == nil {
 			return ids
 		}
 	}
@@ -26,8 +26,8 @@ func IndexOrder(t interface{ Fatal(args ...any) }, s *Store, collection, name st
 	return nil
 }
 
-// indexOrder does what IndexOrder does, from a read model's file.
-func indexOrder(path, collection, name string) (ids []string, err error) {
+// IndexOrderOf does what IndexOrder does, from a read model's file.
+func IndexOrderOf(path, collection, name string) (ids []string, err error) {
 	c, err := (&sqlite3.SQLiteDriver{}).Open("file:" + url.PathEscape(path) + "?mode=ro")
 	if err != nil {
 		return nil, err

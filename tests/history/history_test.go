@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,13 +26,15 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// shortHistories is how many are run, under -full longHistories; under the race detector, which makes them several times slower,
-// raceHistories. Under -soak there is no end to them but the time.
+// shortHistories is how many are run on whole nodes, under -full longHistories; under the race detector, which makes them several
+// times slower, raceHistories. Under -soak there is no end to them but the time. TestFoldedHistories runs many more without nodes.
 const (
-	shortHistories = 480
-	longHistories  = 2000
-	raceHistories  = 96
-	lanes          = 6 // at a time: much of a history is waiting
+	shortHistories  = 24
+	longHistories   = 2000
+	raceHistories   = 12
+	foldedHistories = 360
+	longFolded      = 4000
+	lanes           = 6 // at a time: much of a history is waiting
 )
 
 // TestRandomHistories folds random histories and compares every view and every row of the feed
@@ -43,7 +46,7 @@ func TestRandomHistories(t *testing.T) {
 		checks = raceHistories / lanes
 	}
 	if testing.Short() {
-		checks = 10
+		checks = 2
 	}
 	checkInLanes(t, checks, suite.ShareHistories, "random histories", randomHistory)
 }
@@ -67,7 +70,7 @@ func checkInLanes(t *testing.T, checks int, share suite.Share, what string, prop
 			for lane := range lanes {
 				t.Run(strconv.Itoa(lane), func(t *testing.T) {
 					t.Parallel()
-					rapid.Check(t, func(t *rapid.T) {
+					rapid.Check(commanded{t}, func(t *rapid.T) {
 						property(t)
 						suite.Done(1, what)
 					})
@@ -76,6 +79,29 @@ func checkInLanes(t *testing.T, checks int, share suite.Share, what string, prop
 		})
 		back()
 	}
+}
+
+// commanded is a test whose failure prints the command by which the history that failed runs again.
+type commanded struct{ *testing.T }
+
+// seeded is what package rapid says of the seed of what failed.
+var seeded = regexp.MustCompile(`-rapid\.seed=\d+`)
+
+// Errorf is that of the test. A message of a seed begins with the command.
+func (c commanded) Errorf(format string, args ...any) {
+	c.Helper()
+	text := fmt.Sprintf(format, args...)
+	if seed := seeded.FindString(text); seed != "" {
+		full, tags := "", ""
+		if suite.Amount(0, 1) == 1 {
+			full = " -full"
+		}
+		if fold.LatestVersion > fold.OldestVersion {
+			tags = " -tags=nextfold"
+		}
+		text = fmt.Sprintf("to run it again: go test%s ./tests/history -count=1 -run='^%s$' %s%s\n%s", tags, strings.ReplaceAll(c.Name(), "/", "$/^"), seed, full, text)
+	}
+	c.Error(text)
 }
 
 var (
@@ -144,6 +170,7 @@ func chance(t *rapid.T, percent int) bool { return upTo(t, 99) >= 100-percent }
 type history struct {
 	t      *rapid.T
 	s      *harness.Store
+	folds  *foldedStore // in place of s, which is nil then
 	o      *oracle
 	views  map[okey]string // before the next event
 	expect []expected

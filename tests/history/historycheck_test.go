@@ -21,15 +21,15 @@ func (h *history) check() {
 		for _, id := range ids {
 			key := okey{c, id}
 			want, there := h.views[key]
-			if !there {
-				h.s.Want(http.StatusNotFound, http.MethodGet, harness.Path(c, id), "")
-				continue
-			}
-			if got := h.s.Get(c, id); got != want {
+			got, shown := h.shown().document(key, "embedded", "")
+			if got != want || shown != there {
 				h.t.Fatalf("%s is\n  %s\nwant\n  %s", key, got, want)
 			}
+			if !there {
+				continue
+			}
 			d := h.o.docs[key]
-			got := string(h.s.Want(http.StatusOK, http.MethodGet, harness.Path(c, id)+"?view=referenced", "").Body)
+			got, _ = h.shown().document(key, "referenced", "")
 			if d.written != "" && got != d.written || jsonvalue.Parse(got).String() != d.body.String() {
 				h.t.Fatalf("%s as written is\n  %s\nwant\n  %s", key, got, d.body)
 			}
@@ -41,7 +41,7 @@ func (h *history) check() {
 func (h *history) checkIndexes() {
 	h.t.Helper()
 	for _, x := range h.o.model.indexes {
-		want, got := h.indexOrder(x), harness.IndexOrder(h.t, h.s, x.collection, x.name)
+		want, got := h.indexOrder(x), h.shown().indexOrder(x.collection, x.name)
 		if !slices.Equal(got, want) {
 			h.t.Fatalf("index %s of %s with %v has\n  %v\nwant\n  %v\nof %v", x.name, x.collection, x.components, got, want, h.views)
 		}
@@ -169,7 +169,7 @@ func (e *expected) changes() int {
 // document whose view it altered, and nothing else.
 func (h *history) checkFeed() {
 	h.t.Helper()
-	rows, _ := h.s.Changes("mode=all&since=" + h.since())
+	rows := h.changes("mode=all&since=" + h.since())
 	revs := map[okey]uint64{}
 	for _, e := range h.expect {
 		if e.seq <= h.horizon.Seq() {

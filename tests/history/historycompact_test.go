@@ -77,16 +77,16 @@ func (h *history) since() string { return h.horizon.String() }
 // feedTexts returns all rows of the feed with the documents, also those that are no longer kept.
 func (h *history) feedTexts(view string) []json.RawMessage {
 	h.t.Helper()
-	return feedTexts(h.t, h.s, h.gone[view], h.horizon, view)
+	return feedTexts(h.t, h.shown().feed, h.gone[view], h.horizon, view)
 }
 
 // feedTexts returns some rows that are no longer kept, and those that are.
-func feedTexts(t harness.TB, s *harness.Store, gone []json.RawMessage, oldest fanfold.Position, view string) []json.RawMessage {
+func feedTexts(t harness.TB, feed func(query string) []byte, gone []json.RawMessage, oldest fanfold.Position, view string) []json.RawMessage {
 	t.Helper()
 	var page struct{ Results []json.RawMessage }
-	r := s.Want(http.StatusOK, http.MethodGet, "/v1/_changes?mode=all&include_docs=true&since="+oldest.String()+"&view="+view, "")
-	if err := json.Unmarshal(r.Body, &page); err != nil {
-		t.Fatalf("%v in %s", err, r.Body)
+	body := feed("mode=all&include_docs=true&since=" + oldest.String() + "&view=" + view)
+	if err := json.Unmarshal(body, &page); err != nil {
+		t.Fatalf("%v in %s", err, body)
 	}
 	return append(gone[:len(gone):len(gone)], page.Results...)
 }

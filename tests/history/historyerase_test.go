@@ -121,7 +121,7 @@ func (h *history) sendErase(op operation) *harness.Response {
 // lastRow returns the position of the feed's last row.
 func (h *history) lastRow() string {
 	h.t.Helper()
-	rows, _ := h.s.Changes("mode=all&since=" + h.since())
+	rows := h.changes("mode=all&since=" + h.since())
 	if len(rows) == 0 {
 		return h.since()
 	}
@@ -268,8 +268,7 @@ func (h *history) amend(op operation, relations []string) {
 func (h *history) heldNow(view string) map[okey]string {
 	held := map[okey]string{}
 	for key := range h.o.docs {
-		r := h.s.Want(http.StatusOK, http.MethodGet, harness.Path(key.collection, key.id)+"?view="+view, "")
-		held[key] = string(r.Body)
+		held[key], _ = h.shown().document(key, view, "")
 	}
 	return held
 }
@@ -283,8 +282,11 @@ func (h *history) heldAt(at fanfold.Position, view string) map[okey]string {
 		}
 	}
 	for key := range last.after {
-		r := h.s.Want(http.StatusOK, http.MethodGet, harness.Path(key.collection, key.id)+"?view="+view+"&at="+at.String(), "")
-		held[key] = string(r.Body)
+		body, there := h.shown().document(key, view, at.String())
+		if !there {
+			h.t.Fatalf("there is no %s at %s", key, at)
+		}
+		held[key] = body
 	}
 	return held
 }
@@ -294,8 +296,8 @@ func (h *history) wantConverged(last string, shown map[string]map[okey]string) {
 	h.t.Helper()
 	for view, held := range shown {
 		var page struct{ Results []harness.Change }
-		r := h.s.Want(http.StatusOK, http.MethodGet, fmt.Sprintf("/v1/_changes?mode=all&include_docs=true&since=%s&view=%s", last, view), "")
-		if err := json.Unmarshal(r.Body, &page); err != nil {
+		body := h.shown().feed(fmt.Sprintf("mode=all&include_docs=true&since=%s&view=%s", last, view))
+		if err := json.Unmarshal(body, &page); err != nil {
 			h.t.Fatal(err)
 		}
 		for _, row := range page.Results {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"net/http"
 	"strings"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -58,14 +57,14 @@ func (h *history) checkFollowers() {
 // pages reads the feed from its beginning, some rows at a time.
 func (h *history) pages(query string) (rows []harness.Change) {
 	for since := h.since(); ; {
-		r := h.s.Want(http.StatusOK, http.MethodGet, fmt.Sprintf("/v1/_changes?%s&limit=%d&since=%s", query, 1+upTo(h.t, 20), since), "")
+		body := h.shown().feed(fmt.Sprintf("%s&limit=%d&since=%s", query, 1+upTo(h.t, 20), since))
 		var page struct {
 			Results []harness.Change
 			LastSeq string `json:"last_seq"`
 			Pending *int
 		}
-		if err := json.Unmarshal(r.Body, &page); err != nil || page.Pending == nil {
-			h.t.Fatalf("%v in %s", err, r.Body)
+		if err := json.Unmarshal(body, &page); err != nil || page.Pending == nil {
+			h.t.Fatalf("%v in %s", err, body)
 		}
 		if rows = append(rows, page.Results...); *page.Pending == 0 {
 			return rows

@@ -128,7 +128,7 @@ type oentry struct {
 // indexOrder returns the ids of documents in the order of an index.
 func (h *history) indexOrder(x *oindex) []string {
 	var all []oentry
-	if err := h.s.Node.Store.Read(func(s *sqlite.Snapshot) error {
+	if err := h.shown().read(func(s *sqlite.Snapshot) error {
 		for key, view := range h.views {
 			if key.collection != x.collection {
 				continue

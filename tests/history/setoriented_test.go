@@ -136,9 +136,9 @@ func TestRenamesInComposites(t *testing.T) {
 
 // TestRandomFanouts: random histories in which most fan-outs are ones that set-oriented SQL folds.
 func TestRandomFanouts(t *testing.T) {
-	checks := 84 / lanes
+	checks := suite.Amount(12, 84) / lanes
 	if testing.Short() || suite.RaceDetector {
-		checks = 18 / lanes
+		checks = 1
 	}
 	checkInLanes(t, checks, suite.ShareFanouts, "random histories of fan-outs", func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "fanouts")

@@ -63,7 +63,7 @@ var limitTests = map[string]string{
 	`value of an expression`:                                          "TestCostLimit",
 	`evaluation of an expression`:                                     "TestEvaluationIsBounded TestCost TestExpressionsThatGrow",
 	`number in a sum, minimum, maximum, mean`:                         "TestText",
-	"`ids` (`limit`)":                                                 "TestRandomHistories",
+	"`ids` (`limit`)":                                                 "TestFoldedHistories TestRandomHistories",
 	"text of `orderBy`":                                               "TestOrderByTellsAllValuesApart",
 	"`recent` (`max`), `pages` (`size`)":                              "TestParseListsMistakes",
 	`memory of folding an event`:                                      "TestAttackOnTheFold",

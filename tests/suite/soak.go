@@ -36,12 +36,13 @@ type Share struct {
 // The shares of all tests that are never through. On a machine with two idle cores each test does
 // all that it wants to do (Budget.GoesOn) well within its budget; beside a busy core some do less.
 var (
-	ShareHistories        = Share{30, time.Minute, 30 * time.Minute}
+	ShareHistories        = Share{15, time.Minute, 30 * time.Minute}
+	ShareFolded           = Share{15, time.Minute, 10 * time.Minute}
 	ShareFanouts          = Share{5, 10 * time.Second, 5 * time.Minute}
 	ShareCrashes          = Share{10, 20 * time.Second, 10 * time.Minute}
 	ShareKills            = Share{10, 45 * time.Second, 10 * time.Minute}
 	SharePower            = Share{5, 45 * time.Second, 10 * time.Minute}
-	ShareLinear           = Share{9, 15 * time.Second, 25 * time.Second}
+	ShareLinear           = Share{9, 10 * time.Second, 25 * time.Second}
 	ShareDamages          = Share{5, 45 * time.Second, 10 * time.Minute}
 	ShareGroups           = Share{3, 10 * time.Second, 10 * time.Second}
 	ShareFeeds            = Share{2, 30 * time.Second, 5 * time.Minute}
