@@ -80,7 +80,7 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// bounded returns the listener of the API on the listener of an address: with as many connections at a time as are taken, and with TLS where there
+// bounded returns the listener of the API on the listener of an address. It has as many connections at a time as are taken, and with TLS where there
 // is a certificate. The log says where TLS does not offer HTTP/2.
 func bounded(l net.Listener, cfg Config, shown *certificate) net.Listener {
 	l = netutil.LimitListener(l, connections(cfg.MaxConnections))

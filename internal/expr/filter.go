@@ -74,7 +74,8 @@ var errNeverTrue = errors.New("the expression is a value that is neither true no
 func (f *Filter) Reads(name string) bool { return f.reads[name] || f.reads["."+name] }
 
 // Judge says what the filter says of values, an object whose members are the variables. As in a query it has no value where a variable, a
-// member or an index is missing, where types do not go together, and where the evaluation costs too much.
+// member or an index is missing, where types do not go together,
+// or where it costs too much.
 func (f *Filter) Judge(values *jsondoc.Tree) Verdict {
 	e := newEvaluation(values)
 	e.left, e.limit, e.members = filterCost, filterCost, true
