@@ -11,7 +11,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -255,45 +254,29 @@ func TestReplayToWithModel(t *testing.T) {
 	}
 }
 
-// TestCrashAtEveryWriteOfReplayTo lets every write in turn be the last one that works: what is left is refused, and the same command
-// begins anew, or it is whole.
-func TestCrashAtEveryWriteOfReplayTo(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
-	suite.Parallel(t)
+// crashOfReplayTo: what a cut replay to a position leaves is refused, and the same command begins anew, or it is whole.
+var crashOfReplayTo = crash{name: "position", least: 100, begin: func(t *testing.T) func(*testing.T, *failing) {
 	s := harness.OpenTemp(t, "")
 	history(t, s)
-	from := source(t, s)
+	from, rows := source(t, s), s.Digest()
 	to := projector.Past{To: fanfold.Moment{Position: fanfold.At(from.Last, 0)}}
-	crashes := int64(0)
-	for k := int64(1); ; k++ {
+	return func(t *testing.T, f *failing) {
+		f.arm()
 		dir := filepath.Join(t.TempDir(), "past")
-		var n atomic.Int64
-		fault := func() error {
-			if n.Add(1) >= k {
-				return fmt.Errorf("injected fault at write %d", k)
+		if _, err := build(t, dir, from, to, f.write); err != nil {
+			if !f.struck() {
+				t.Fatal(err)
 			}
-			return nil
-		}
-		_, err := build(t, dir, from, to, fault)
-		if err == nil {
-			break
-		}
-		crashes++
-		requireUnserved(t, dir)
-		if k%10 == 1 {
+			requireUnserved(t, dir)
 			if _, err := build(t, dir, from, to, nil); err != nil {
-				t.Fatalf("again after a fault at write %d: %v", k, err)
-			}
-			if sum, err := harness.DigestFile(harness.ReadModel(t, dir)); err != nil || sum != s.Digest() {
-				t.Fatalf("again after a fault at write %d: the rows are others, %v", k, err)
+				t.Fatalf("again after a fault: %v", err)
 			}
 		}
+		if sum, err := harness.DigestFile(harness.ReadModel(t, dir)); err != nil || sum != rows {
+			t.Fatalf("the rows are others, %v", err)
+		}
 	}
-	if crashes < 100 {
-		t.Errorf("%d crashes", crashes)
-	}
-	suite.Done(crashes, "crashes of a replay to a position, at every write")
-}
+}}
 
 // requireUnserved fails the test unless a directory is refused: by a read-only server with the command, and by an ordinary one.
 func requireUnserved(t *testing.T, dir string) {

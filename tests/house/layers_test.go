@@ -51,7 +51,7 @@ var mayImport = map[string][]string{
 	"tests/fanfold-stack":              {},
 	"tests/natsserver":                 {"tests/suite"},
 	"tests/retest":                     {},
-	"tests/harness":                    {"", "access", "access/keys", "api", "console", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
+	"tests/harness":                    {"", "access", "access/keys", "api", "backup", "console", "events/buckets", "internal/reports", "membership", "model", "node", "projector/inspect", "sqlite", "tests/natsserver", "tests/suite", "writer"},
 	"tests/openapi":                    {},
 	"tests/suite":                      {},
 	"tests/jsonvalue":                  {},

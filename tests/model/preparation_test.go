@@ -3,7 +3,6 @@ package model_test
 import (
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -281,54 +280,4 @@ func TestModelOnTwoNodes(t *testing.T) {
 	nodes[0].CatchUp()
 	nodes[0].WantSameDigest(nodes[1])
 	sameAfterReplay(t, nodes[0])
-}
-
-// TestCrashWhilePreparing crashes at every SQLite write from a proposal on, or under the race detector at some of
-// them, and goes on.
-func TestCrashWhilePreparing(t *testing.T) {
-	suite.Parallel(t)
-	if testing.Short() {
-		t.Skip("as many runs as there are writes")
-	}
-	every := int64(1)
-	if suite.RaceDetector {
-		every = 7
-	}
-	full := t.TempDir()
-	s := harness.Open(t, harness.Options{Dir: full})
-	harness.RunScript(t, s, harness.CrashScript[:14])
-	s.Close()
-	for k := int64(1); ; k += every {
-		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(full)); err != nil {
-			t.Fatal(err)
-		}
-		fault, struck := harness.FailWrite(k)
-		s, err := harness.Start(t, harness.Options{Dir: dir, FailWrite: fault})
-		if err != nil {
-			continue // it struck at the start
-		}
-		r, err := s.Do(http.MethodPut, "/v1/_model?background=true&allowRemoval=true", []byte(harness.SmallerModel), "Content-Type", "application/yaml", "Fanfold-Timeout", "0")
-		if err != nil || r.Status != http.StatusAccepted && r.Status != http.StatusOK { // it may apply by then
-			t.Fatalf("crash %d: %+v, %v", k, r, err)
-		}
-		for settled := false; !struck() && !settled; time.Sleep(100 * time.Microsecond) { // a crash has no position
-			a := s.Node.Projector.Status().Activated
-			settled = a != nil
-		}
-		s = s.Abandon()
-		s.CatchUp()
-		if p, _ := s.Node.Projector.Proposal(); p != nil {
-			s.Activated(p.Seq)
-		}
-		if m, _, _ := s.Node.Projector.Model(); len(m.Rules) != 2 {
-			t.Fatalf("crash %d: the model has %d rules", k, len(m.Rules))
-		}
-		sameAfterReplay(t, s)
-		s.Close()
-		if !struck() {
-			t.Logf("%d writes", k-1)
-			return
-		}
-	}
 }

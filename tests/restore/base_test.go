@@ -65,8 +65,8 @@ func TestRestoreAfterCompaction(t *testing.T) {
 					t.Fatal("the store cannot begin later once more")
 				}
 				requireReplayed(t, restored)
-				second, _ := restore(t, backUp(t, restored), "")
-				requireRows(t, harness.Options{Dir: second}, restored.Digest())
+				second, _ := restore(t, harness.BackUp(t, restored), "")
+				harness.RequireRows(t, harness.Options{Dir: second}, restored.Digest())
 			})
 		}
 	}
@@ -93,7 +93,7 @@ func requireWholeLog(t *testing.T, s *harness.Store, r *node.Restored) {
 // before the horizon is refused.
 func TestRestoreToAfterCompaction(t *testing.T) {
 	s, _ := compacted(t, harness.Options{Dir: t.TempDir()})
-	dir := backUp(t, s)
+	dir := harness.BackUp(t, s)
 	b, err := backup.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -110,10 +110,10 @@ func TestRestoreToAfterCompaction(t *testing.T) {
 		if seq%6 == 0 || seq < b.Base.Seq+3 || seq >= compact-1 && seq <= compact+1 {
 			requireState(t, s, data, r.Last)
 			again := harness.Open(t, harness.Options{Dir: data})
-			second, _ := restore(t, backUp(t, again), "")
+			second, _ := restore(t, harness.BackUp(t, again), "")
 			rows := again.Digest()
 			again.Close()
-			requireRows(t, harness.Options{Dir: second}, rows)
+			harness.RequireRows(t, harness.Options{Dir: second}, rows)
 		}
 	}
 	if _, r := restore(t, dir, b.Base.Time.Add(time.Nanosecond).Format(time.RFC3339Nano)); r.Last < b.Base.Seq || r.Last >= compact {
@@ -121,7 +121,7 @@ func TestRestoreToAfterCompaction(t *testing.T) {
 	}
 	for _, to := range []string{"0", "1", fmt.Sprintf("%d-0", b.Base.Seq-1), b.Base.Time.Add(-time.Nanosecond).Format(time.RFC3339Nano)} {
 		data := filepath.Join(t.TempDir(), "data")
-		_, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, To: to})
+		_, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, To: to})
 		if fanfold.CodeOf(err) != fanfold.Invalid || !strings.Contains(err.Error(), "before the backup's beginning") {
 			t.Errorf("--to %s: %v", to, err)
 		}
@@ -147,7 +147,7 @@ func TestBackupGoesOnAfterCompaction(t *testing.T) {
 			t.Fatalf("%v %s", err, check)
 		}
 		data, _ := restore(t, dir, "")
-		requireRows(t, harness.Options{Dir: data}, s.Digest())
+		harness.RequireRows(t, harness.Options{Dir: data}, s.Digest())
 		return out
 	}
 	if out := run(); strings.Contains(out, "now begins") {
@@ -176,59 +176,10 @@ func TestBackupGoesOnAfterCompaction(t *testing.T) {
 	}
 }
 
-// TestCrashAtEveryStepOfRestoreWithBase does what TestCrashAtEveryStepOfRestore does with a store that begins later, in a directory and on servers.
-func TestCrashAtEveryStepOfRestoreWithBase(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
-	s, _ := compacted(t, harness.Options{Dir: t.TempDir()})
-	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"since":"now"}`)
-	dir, rows := backUp(t, s), s.Digest()
-	for k := 1; ; k++ {
-		data := filepath.Join(t.TempDir(), "data")
-		cfg, struck := crashing(node.RestoreConfig{Data: data}, k)
-		if _, err := restoreWith(t.Context(), dir, cfg); struck() != (err != nil) {
-			t.Fatalf("crash %d: %v", k, err)
-		}
-		if !struck() {
-			break
-		}
-		if _, err := os.Stat(filepath.Join(data, "restoring")); err == nil {
-			requireUnfinished(t, harness.Options{Dir: data})
-			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data}); err != nil {
-				t.Fatalf("after crash %d: %v", k, err)
-			}
-		}
-		if k%8 == 0 || k < 8 {
-			requireRows(t, harness.Options{Dir: data}, rows)
-		}
-	}
-	urls := strings.Join(natsserver.Start(t, 1), ",")
-	for k := 1; ; k++ {
-		cfg, struck := crashing(node.RestoreConfig{NATS: urls, Replicas: 1}, k)
-		finished, fault := false, cfg.Step
-		cfg.Step = func(done string) error {
-			finished = done == node.FinishedStream
-			return fault(done)
-		}
-		if _, err := restoreWith(t.Context(), dir, cfg); struck() != (err != nil) {
-			t.Fatalf("crash %d: %v", k, err)
-		}
-		if finished { // the last step comes after the end
-			break
-		}
-		requireUnfinished(t, harness.Options{Dir: t.TempDir(), NATS: urls})
-	}
-	restored := open(t, harness.Options{Dir: t.TempDir(), NATS: urls})
-	restored.CatchUp()
-	requireReplayed(t, restored)
-	if report, err := restored.Node.VerifyLog(t.Context(), nil); err != nil || report.Err() != nil {
-		t.Fatalf("the log is %+v, %v", report, err)
-	}
-}
-
 // TestDamageOfBaseIsRefused damages a backup with a base. Nothing is made then.
 func TestDamageOfBaseIsRefused(t *testing.T) {
 	s, _ := compacted(t, harness.Options{Dir: t.TempDir()})
-	dir := backUp(t, s)
+	dir := harness.BackUp(t, s)
 	files, err := filepath.Glob(filepath.Join(dir, "*", "*"))
 	if err != nil || len(files) < 2 {
 		t.Fatal(files, err)
@@ -246,7 +197,7 @@ func TestDamageOfBaseIsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				data := filepath.Join(t.TempDir(), "data")
-				_, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data})
+				_, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data})
 				var damage *backup.Damage
 				if !errors.As(err, &damage) {
 					t.Fatalf("damage of %s at %d: %v", file, i, err)
@@ -260,7 +211,7 @@ func TestDamageOfBaseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")}); err != nil {
+	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -270,7 +221,7 @@ func TestDamageOfBaseIsRefused(t *testing.T) {
 func TestReadModelsAfterCompaction(t *testing.T) {
 	suite.PlainOnly(t, suite.OtherProcess)
 	s, oldest := compacted(t, harness.Options{Dir: t.TempDir()})
-	dir := backUp(t, s)
+	dir := harness.BackUp(t, s)
 	b, err := backup.Open(dir)
 	if err != nil {
 		t.Fatal(err)

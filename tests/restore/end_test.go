@@ -24,7 +24,7 @@ func TestRestoreTo(t *testing.T) {
 {"collection":"books","id":"i2","authors":[{"id":"i1"}],"isbn":"9"}
 {"collection":"authors","id":"i3"}
 `, "Content-Type", "application/x-ndjson")
-	dir := backUp(t, s)
+	dir := harness.BackUp(t, s)
 	b, err := backup.Open(dir)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func requireState(t *testing.T, before *harness.Store, data string, last uint64)
 // TestRestoreToNothing restores the empty store, which begins anew.
 func TestRestoreToNothing(t *testing.T) {
 	s := scripted(t, harness.Options{Dir: t.TempDir()})
-	data, r := restore(t, backUp(t, s), "0")
+	data, r := restore(t, harness.BackUp(t, s), "0")
 	if r.Last != 0 || r.Events != 0 {
 		t.Fatalf("restored %+v", r)
 	}
@@ -130,13 +130,13 @@ func TestRestoreToNothing(t *testing.T) {
 // TestRestoreCommand restores by the command, from a directory and from a stream, and tries a restore.
 func TestRestoreCommand(t *testing.T) {
 	s := scripted(t, harness.Options{Dir: t.TempDir()})
-	dir, rows := backUp(t, s), s.Digest()
+	dir, rows := harness.BackUp(t, s), s.Digest()
 	data := filepath.Join(t.TempDir(), "data")
 	out, err := harness.RunProgram(t, "restore", dir, "--data", data, "--json")
 	if err != nil || !strings.Contains(out, `"digest"`) {
 		t.Fatalf("%v %s", err, out)
 	}
-	requireRows(t, harness.Options{Dir: data}, rows)
+	harness.RequireRows(t, harness.Options{Dir: data}, rows)
 	if out, err = harness.RunProgram(t, "restore", dir, "--data", data); harness.ExitCode(err) != 1 || !strings.Contains(out, "not empty") {
 		t.Fatalf("%v %s", err, out)
 	}
@@ -162,7 +162,7 @@ func TestReadlogOfRestored(t *testing.T) {
 	listening := func(i int, dir string) harness.Options {
 		return harness.Options{Dir: dir, Configure: func(cfg *node.Config) { cfg.NATSListen = addresses[i] }}
 	}
-	data, _ := restore(t, backUp(t, scripted(t, listening(0, t.TempDir()))), "")
+	data, _ := restore(t, harness.BackUp(t, scripted(t, listening(0, t.TempDir()))), "")
 	open(t, listening(1, data)).CatchUp()
 	lines := make([]string, 2)
 	for i, addr := range addresses {

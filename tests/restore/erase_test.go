@@ -188,7 +188,7 @@ func TestBackupAfterErasure(t *testing.T) {
 			if !compact {
 				return
 			}
-			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data"), To: fmt.Sprint(b.Erasure)}); fanfold.CodeOf(err) != fanfold.Invalid {
+			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data"), To: fmt.Sprint(b.Erasure)}); fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Errorf("up to a place before the erasure: %v", err)
 			}
 		})
@@ -233,15 +233,15 @@ func TestRestoreWithErasures(t *testing.T) {
 	for _, compact := range []bool{false, true} {
 		t.Run(fmt.Sprintf("compacted %v", compact), func(t *testing.T) {
 			s := withCustomers(t, compact)
-			dir := backUp(t, s)
+			dir := harness.BackUp(t, s)
 			digest := s.Node.Log.Base().Digest.String()
 			list := []reports.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "made-later"}, {Erasure: 95, Collection: "customers", ID: "ann"},
 				{Erasure: 99, Collection: "customers", ID: "ann", Members: []string{"/email"}}}
-			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
+			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Errorf("onto servers: %v", err)
 			}
 			data := filepath.Join(t.TempDir(), "data")
-			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
 				t.Fatal(err)
 			}
 			if err := node.CheckErasedFirst(data); fanfold.CodeOf(err) != fanfold.Conflict {
@@ -314,9 +314,9 @@ func awaitReady(t *testing.T, s *harness.Store) {
 // meanwhile. It starts so again after an end.
 func TestWithheld(t *testing.T) {
 	s := withCustomers(t, false)
-	dir, data := backUp(t, s), filepath.Join(t.TempDir(), "data")
+	dir, data := harness.BackUp(t, s), filepath.Join(t.TempDir(), "data")
 	list := []reports.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "ann"}}
-	if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
 		t.Fatal(err)
 	}
 	readers := func(cfg *node.Config) { cfg.NATSListen = "127.0.0.1:0" }

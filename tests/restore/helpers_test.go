@@ -1,50 +1,19 @@
 package restore_test
 
 import (
-	"bytes"
-	"context"
-	"io"
-	"log/slog"
 	"path/filepath"
 	"testing"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
-
-// backUp returns the directory of a backup of all that a store has.
-func backUp(t *testing.T, s *harness.Store) string {
-	t.Helper()
-	s.CatchUp()
-	var stream bytes.Buffer
-	err := s.Node.Backup(t.Context(), 0, 0, func(fanfold.Position) io.Writer { return &stream })
-	dir := filepath.Join(t.TempDir(), "backup")
-	if err == nil {
-		err = backup.Unpack(&stream, dir)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	return dir
-}
-
-// restoreWith restores the backup in a directory.
-func restoreWith(ctx context.Context, dir string, cfg node.RestoreConfig) (*node.Restored, error) {
-	b, err := backup.Open(dir)
-	if err != nil {
-		return nil, err
-	}
-	cfg.Logger = slog.New(slog.DiscardHandler)
-	return node.Restore(ctx, b, cfg)
-}
 
 // restore restores the backup in a directory into a new data directory, up to a place, "" for all of it, and returns that directory.
 func restore(t *testing.T, dir, to string) (data string, r *node.Restored) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
-	r, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, To: to})
+	r, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, To: to})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,9 +108,9 @@ func TestRestoreAfterABase(t *testing.T) {
 func TestRestoreOnSmallServers(t *testing.T) {
 	s := open(t, harness.Options{Dir: t.TempDir()})
 	s.Put("docs", "large", `{"x":"`+strings.Repeat("y", 200_000)+`"}`)
-	dir := backUp(t, s)
+	dir := harness.BackUp(t, s)
 	url := natsserver.StartWith(t, func(o *server.Options) { o.MaxPayload = 100_000 })
-	if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{NATS: url}); fanfold.CodeOf(err) != fanfold.TooLarge {
+	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: url}); fanfold.CodeOf(err) != fanfold.TooLarge {
 		t.Fatalf("a restore onto a small server: %v", err)
 	}
 	js, err := jetstream.New(natsserver.Connect(t, url))
@@ -147,7 +147,7 @@ func TestRestoreIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	digest := out.Digest()
-	r, err := restoreWith(context.Background(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")})
+	r, err := harness.Restore(context.Background(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")})
 	if err != nil || r.Events != n || r.Digest != digest {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -51,7 +51,7 @@ func loseWrites(t *testing.T) *lostStore {
 		t.Fatalf("the group has %q", ids)
 	}
 	harness.Settle(before.Client, http.StatusNoContent, "_ack", "behind", lease, last)
-	out.dir = backUp(t, before)
+	out.dir = harness.BackUp(t, before)
 	out.lost = before.Put("docs", "d", `{"x":"lost"}`)
 	data, r := restore(t, out.dir, "")
 	out.Store, out.id, out.end = open(t, harness.Options{Dir: data}), before.Node.Log.Store(), r.Last
@@ -102,7 +102,7 @@ func TestLostETag(t *testing.T) {
 func TestLostModelETag(t *testing.T) {
 	before := open(t, harness.Options{Dir: t.TempDir()})
 	before.Model("collections:\n  docs: {}\n")
-	dir := backUp(t, before)
+	dir := harness.BackUp(t, before)
 	kept := harness.Tag(before, "/v1/_model")
 	lost := before.Model("collections:\n  docs: {}\n  lost: {}\n").Header.Get("ETag")
 	data, _ := restore(t, dir, "")
@@ -204,7 +204,7 @@ func TestGroupsAreCut(t *testing.T) {
 	lease := harness.Lease(t, before.Client, "g", "m")[0]
 	_, last := harness.GroupChanges(t, before.Client, "g", lease, "&limit=4")
 	harness.Settle(before.Client, http.StatusNoContent, "_ack", "g", lease, last)
-	data, r := restore(t, backUp(t, before), "3")
+	data, r := restore(t, harness.BackUp(t, before), "3")
 	s := open(t, harness.Options{Dir: data})
 	if r.Last != 3 || r.Groups != 2 {
 		t.Fatalf("restored %+v", r)
@@ -222,7 +222,7 @@ func TestRestoreOfRestore(t *testing.T) {
 	s := loseWrites(t)
 	second := s.writeAnew(t)
 	third := s.Put("docs", "e", `{}`)
-	dir := backUp(t, s.Store)
+	dir := harness.BackUp(t, s.Store)
 	data, _ := restore(t, dir, fmt.Sprint(s.end+1))
 	again := open(t, harness.Options{Dir: data})
 	for _, id := range []string{"e", "f"} {

@@ -53,7 +53,7 @@ func backUpWithRows(t *testing.T, s *harness.Store) (dir, rows string) {
 	t.Helper()
 	for range 10 {
 		rows = s.Digest()
-		if dir = backUp(t, s); s.Digest() == rows {
+		if dir = harness.BackUp(t, s); s.Digest() == rows {
 			return dir, rows
 		}
 	}
@@ -78,7 +78,7 @@ func restoreRows(t *testing.T, dir, to, rows string) (*harness.Store, *node.Rest
 			target.Dir, target.Replicas = t.TempDir()+"/data", 1
 			cfg.Data = target.Dir
 		}
-		r, err := restoreWith(t.Context(), dir, cfg)
+		r, err := harness.Restore(t.Context(), dir, cfg)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,7 +100,7 @@ func restoreRows(t *testing.T, dir, to, rows string) (*harness.Store, *node.Rest
 // TestBackupIsNoDataDirectory: a node makes no empty store beside a backup, and the stream of one is not taken for its directory. Both
 // refusals say how the backup is restored.
 func TestBackupIsNoDataDirectory(t *testing.T) {
-	dir := backUp(t, open(t, harness.Options{Dir: t.TempDir()}))
+	dir := harness.BackUp(t, open(t, harness.Options{Dir: t.TempDir()}))
 	if s, err := harness.Start(t, harness.Options{Dir: dir}); err == nil {
 		s.Close()
 		t.Error("a node has started on the directory of a backup")
