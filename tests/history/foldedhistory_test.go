@@ -17,8 +17,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestFoldedHistories folds the events of random histories over a read model, without a log's server, a node and HTTP, and
-// compares every view, link, list, index and row of the feed, of now and of the past, with what the oracle makes of them.
+// TestFoldedHistories folds the events of random histories over a read model, without a log's server, a node and HTTP. It
+// compares every view, link, list, index and row of the feed with what the oracle makes of them, also those of the past.
 func TestFoldedHistories(t *testing.T) {
 	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
