@@ -138,7 +138,7 @@ func (f *folded) model(m *omodel) {
 // keyOf returns the key of a document.
 func keyOf(key okey) fanfold.Key { return fanfold.Key{Collection: key.collection, ID: key.id} }
 
-// revision returns that of a document, 0 where there is none.
+// revision returns a document's revision, 0 where there is none.
 func (f *folded) revision(key okey) fanfold.Revision {
 	f.t.Helper()
 	doc, _, err := f.folds.store.Get(keyOf(key), fanfold.Referenced)

@@ -150,7 +150,7 @@ func (s *foldedStore) replay() {
 	}
 }
 
-// path returns that of the read model's file.
+// path returns where the read model's file is.
 func (s *foldedStore) path() (path string) {
 	_ = s.store.Use(func(db *sqlite.DB) error { path = db.Path(); return nil }) // it returns what the function does
 	return path
@@ -212,7 +212,7 @@ func (s *foldedStore) document(key okey, view, at string) (body string, there bo
 	return body, there
 }
 
-// viewOf returns a view by its name; "" is that of the embedded one.
+// viewOf returns a view by its name; "" names the embedded one.
 func viewOf(name string) fanfold.View {
 	if name == "referenced" {
 		return fanfold.Referenced

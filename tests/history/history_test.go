@@ -26,8 +26,8 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// shortHistories is how many are run on whole nodes, under -full longHistories; under the race detector, which makes them several
-// times slower, raceHistories. Under -soak there is no end to them but the time. TestFoldedHistories runs many more without nodes.
+// shortHistories are run on whole nodes, under -full longHistories. Under the race detector, which makes them several
+// times slower, raceHistories are. Under -soak there is no end to them but the time. TestFoldedHistories runs many more without nodes.
 const (
 	shortHistories  = 24
 	longHistories   = 2000
@@ -87,7 +87,7 @@ type commanded struct{ *testing.T }
 // seeded is what package rapid says of the seed of what failed.
 var seeded = regexp.MustCompile(`-rapid\.seed=\d+`)
 
-// Errorf is that of the test. A message of a seed begins with the command.
+// Errorf fails the test. A message of a seed begins with the command.
 func (c commanded) Errorf(format string, args ...any) {
 	c.Helper()
 	text := fmt.Sprintf(format, args...)
