@@ -131,7 +131,7 @@ vendor:
 # random writes of the script in random orders, kills, losses of power, linearizability, damaged files, consumer groups under chaos, clusters under faults, and every fuzz test, each with a share of the
 # time (tests/suite/soak.go). It prints how much it did of each. A random history that fails prints
 # how to run it again; of the others the seed is in the name of the subtest.
-SOAKED = TestRandomHistories|TestFoldedHistories|TestRandomFanouts|TestMatrix|TestKill|TestPowerLoss|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz
+SOAKED = TestRandomHistories|TestFoldedHistories|TestRandomFanouts|TestMatrix|TestLinearizable|TestRandomDamages|TestGroupUnderChaos|TestClusterFaults|TestClusterFaultsOfProcesses|TestSoakFuzz
 soak:
 	go test -p 1 -v -timeout 0 -run '^($(SOAKED))$$' $(call holding,$(SOAKED)) -soak $(BUDGET)
 

@@ -132,47 +132,6 @@ func TestEraseMembers(t *testing.T) {
 	wantErased(t, s)
 }
 
-// TestEraseWhereStopped: an erasure that ends at any of its steps is finished by the next start.
-func TestEraseWhereStopped(t *testing.T) {
-	suite.Parallel(t)
-	for _, step := range node.EraseSteps[1:] {
-		t.Run(step, func(t *testing.T) {
-			var opened, stopped atomic.Bool
-			stop := make(chan struct{})
-			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
-				if opened.Swap(true) {
-					return
-				}
-				cfg.EraseStep = func(at string) error {
-					if at == step && !stopped.Swap(true) {
-						close(stop)
-					}
-					if stopped.Load() {
-						return errors.New("stopped by the test")
-					}
-					return nil
-				}
-			}})
-			defer func() { s.Close() }()
-			s.Model(ordersModel)
-			writeOrders(s)
-			if _, err := s.Do(http.MethodPost, "/v1/customers/ann/_erase", []byte("{}"), "Content-Type", "application/json"); err != nil {
-				t.Fatal(err)
-			}
-			<-stop
-			s = s.Reopen()
-			s.CatchUp()
-			list := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
-			number, _ := s.Node.Log.Erasures()
-			s.Erased(fmt.Sprint("/v1/_erasures/", number))
-			wantErased(t, s)
-			if !strings.Contains(list, fmt.Sprint(number)) {
-				t.Errorf("the erasures are %s", list)
-			}
-		})
-	}
-}
-
 // TestWritesGoOn: writes and reads beside an erasure are not refused, although the embedded server is started again.
 func TestWritesGoOn(t *testing.T) {
 	suite.Concurrent(t)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -142,41 +143,36 @@ func compactAgain(t *testing.T, s *harness.Store) {
 // errStopped ends a compaction at a step.
 var errStopped = errors.New("stopped by the test")
 
-// TestCompactionIsCutAtEachStep: after any step a node that starts anew has all documents, and rows that a replay gives. Once the event is in
+// cutCompactionAt: after any step a node that starts anew has all documents, and rows that a replay gives. Once the event is in
 // the log it does the rest. Before that the compaction can be asked for again.
-func TestCompactionIsCutAtEachStep(t *testing.T) {
-	for i, step := range steps {
-		t.Run(step, func(t *testing.T) {
-			t.Parallel()
-			var cut atomic.Bool
-			cut.Store(true)
-			reached := make(chan struct{}, 1)
-			opt := harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
-				quickPurge(cfg)
-				cfg.CompactStep = func(at string) error {
-					if at != step || !cut.Load() {
-						return nil
-					}
-					select {
-					case reached <- struct{}{}:
-					default:
-					}
-					return errStopped
-				}
-			}}
-			s := harness.Open(t, opt)
-			defer func() { s.Close() }()
-			harness.RunScript(t, s, harness.CrashScript)
-			horizon := churn(t, s, 20)
-			s.Put("shelves", "later", `{"n":1}`)
-			before := everything(t, s)
-			s.Want(http.StatusAccepted, http.MethodPost, "/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, horizon), "Content-Type", "application/json")
-			<-reached
-			cut.Store(false)
-			s = s.Abandon()
-			requireCompactedOrNot(t, s, horizon, before, i >= 4)
-		})
-	}
+func cutCompactionAt(t *testing.T, step string) {
+	var cut atomic.Bool
+	cut.Store(true)
+	reached := make(chan struct{}, 1)
+	opt := harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
+		quickPurge(cfg)
+		cfg.CompactStep = func(at string) error {
+			if at != step || !cut.Load() {
+				return nil
+			}
+			select {
+			case reached <- struct{}{}:
+			default:
+			}
+			return errStopped
+		}
+	}}
+	s := harness.Open(t, opt)
+	defer func() { s.Close() }()
+	harness.RunScript(t, s, harness.CrashScript)
+	horizon := churn(t, s, 20)
+	s.Put("shelves", "later", `{"n":1}`)
+	before := everything(t, s)
+	s.Want(http.StatusAccepted, http.MethodPost, "/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, horizon), "Content-Type", "application/json")
+	<-reached
+	cut.Store(false)
+	s = s.Abandon()
+	requireCompactedOrNot(t, s, horizon, before, slices.Index(steps, step) >= 4)
 }
 
 // TestStoredBaseIsAnother: a base that comes back with other bytes than were written lets nothing go.

@@ -7,61 +7,12 @@ import (
 	"net/http"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
-
-// compactionKills is how many times TestKillWhileCompacting kills a process.
-const compactionKills, longCompactionKills = 8, 200
-
-// TestKillWhileCompacting kills a process with SIGKILL while it compacts and takes writes, again and again on the same data. Everything
-// acknowledged is there, the log and the base are whole, and the rows are those of a replay.
-func TestKillWhileCompacting(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	dir := t.TempDir()
-	acked := -1
-	for range suite.Amount(compactionKills, longCompactionKills) {
-		p := harness.StartProcess(t, "--data", dir, "--durability", "always")
-		requireCounted(t, p, acked)
-		for range 30 {
-			acked++
-			p.Put("shelves", "s", fmt.Sprintf(`{"n":%d}`, acked))
-			p.Put("shelves", fmt.Sprint("s", acked%7), fmt.Sprintf(`{"n":%d}`, acked))
-		}
-		compactToNow(t, p)
-		for end := time.Now().Add(time.Duration(rand.IntN(800)) * time.Millisecond); time.Now().Before(end); { //nolint:gosec // the moment of the kill is any
-			acked++
-			p.Put("shelves", "s", fmt.Sprintf(`{"n":%d}`, acked))
-		}
-		p.Signal(syscall.SIGKILL)
-	}
-	p := harness.StartProcess(t, "--data", dir, "--durability", "always")
-	requireCounted(t, p, acked)
-	last := compactToNow(t, p)
-	harness.Await(t, "the last compaction to end", time.Minute, func() bool {
-		var c struct {
-			Running bool
-			Error   string
-		}
-		harness.Decode(t, p.Want(http.StatusOK, http.MethodGet, "/v1/_compact", "").Body, &c)
-		if c.Error != "" {
-			t.Fatal(c.Error)
-		}
-		return !c.Running
-	})
-	requireSameByHTTP(t, p)
-	r := p.Want(http.StatusOK, http.MethodPost, "/v1/_verify?log=true", "")
-	if strings.Contains(string(r.Body), `"missing"`) || strings.Contains(string(r.Body), `"differs"`) || !strings.Contains(string(r.Body), `"base"`) || last == "" {
-		t.Fatalf("the log: %s", r.Body)
-	}
-	p.Stop(t)
-}
 
 // compactToNow begins a compaction up to where the process is, and returns the position. A replay may have to end first.
 func compactToNow(t *testing.T, p *harness.Process) string {
@@ -73,20 +24,6 @@ func compactToNow(t *testing.T, p *harness.Process) string {
 		return err == nil && r.Status == http.StatusAccepted
 	})
 	return status.Position
-}
-
-// requireCounted checks the number in the document that is counted up; -1 stands for no document.
-func requireCounted(t *testing.T, p *harness.Process, want int) {
-	t.Helper()
-	if want < 0 {
-		return
-	}
-	var doc struct{ N int }
-	harness.Decode(t, p.Want(http.StatusOK, http.MethodGet, "/v1/shelves/s?consistency=strong", "").Body, &doc)
-	if doc.N != want {
-		t.Fatalf("the document says %d, acknowledged was %d", doc.N, want)
-	}
-	p.Verify(t)
 }
 
 // requireSameByHTTP checks that a replay gives the rows that are served. It waits for what else is being built.
@@ -112,9 +49,8 @@ func requireSameByHTTP(t *testing.T, p *harness.Process) {
 	}
 }
 
-// TestCompactionOnFullDisk: where the disk has no room for a compaction, that fails, nothing has gone, and the store goes on.
-func TestCompactionOnFullDisk(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
+// compactOnFullDisk: where the disk has no room for a compaction, that fails, nothing has gone, and the store goes on.
+func compactOnFullDisk(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=32m"); err != nil {
 		t.Skipf("this test mounts a small disk, which this machine does not allow: %v", err)

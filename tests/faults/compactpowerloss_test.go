@@ -1,7 +1,6 @@
 package faults_test
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -156,83 +154,24 @@ func must(t *testing.T, err error) {
 	}
 }
 
-// How many losses of power TestPowerLossWhileCompacting has.
-const shortCompactionLosses, longCompactionLosses = 5, 200
-
-// TestPowerLossWhileCompacting: clients write, the store compacts again and again, and the power is lost at each step or any moment. Files that were removed
-// may come back, new ones go, and an old read model may be there. Everything acknowledged is there, the log and the base are whole, and
-// the node does by itself what the last compact event asks for.
-func TestPowerLossWhileCompacting(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	compactAndDie(t, suite.Amount(shortCompactionLosses, longCompactionLosses), true)
-}
-
-// TestKillAtEachStepOfCompaction: the process is killed at each step of a compaction under writes, with its files left as they are.
-func TestKillAtEachStepOfCompaction(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	compactAndDie(t, suite.Amount(len(steps), 10*len(steps)), false)
-}
-
-// compactAndDie runs a process that compacts and takes writes on one directory again and again. It kills it at one step after the other. If
-// power is lost, it does so at any moment every third time.
-func compactAndDie(t *testing.T, lives int, power bool) {
-	dir, oldModel := t.TempDir(), filepath.Join(t.TempDir(), "readmodel")
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
-	first := r.IntN(len(steps)) // for a short run does not come to all of them
-	writers := suite.Amount(4, killWriters)
-	acked, sent := make([]atomic.Int64, writers), make([]atomic.Int64, writers)
-	var back []string
-	returned, lost := 0, int64(0)
-	for life := range lives {
-		if power && r.IntN(3) == 0 {
-			keepReadModel(t, dir, oldModel)
+// lifeOfCompaction: clients write, and the store compacts again and again. Everything acknowledged is there, the log and the base are whole, and the node
+// does by itself what the last compact event asks for.
+func lifeOfCompaction() *life {
+	of := writing("compacting", suite.Amount(4, killWriters), 170, func(_ *lives, p *harness.Process) { compactUntilKilled(p) })
+	of.stepFile, of.steps = killStep, steps
+	of.deaths = map[string]int{"kill": 5, "stop": len(steps), "power": 5}
+	of.holds = func(l *lives, p *harness.Process) { requireLife(l, p, l.last || l.n%8 == 7) }
+	of.end = func(l *lives, p *harness.Process) {
+		last := compactToNow(l.T, p)
+		awaitCompacted(l.T, p)
+		l.back = nil
+		requireLife(l, p, true)
+		if r := p.Want(http.StatusOK, http.MethodPost, "/v1/_verify?log=true", ""); !strings.Contains(string(r.Body), `"base"`) || last == "" {
+			l.Fatalf("the log: %s", r.Body)
 		}
-		p := startNoting(t, dir)
-		if life == 0 {
-			p.Model(harness.CrashModel)
-		}
-		requireLife(t, p, acked, sent, back, life%8 == 7)
-		padding := make([]byte, 0)
-		if power && life%2 == 1 { // so that the log's blocks become full, and the base large
-			padding = make([]byte, 150_000)
-		}
-		for i := range padding {
-			padding[i] = byte(r.Uint32())
-		}
-		limit := int64(1_000_000)
-		if power && life%3 == 2 {
-			limit = 20 + r.Int64N(150)
-		} else {
-			must(t, os.WriteFile(filepath.Join(dir, killStep), []byte(steps[(first+life*5)%len(steps)]), 0o644))
-		}
-		var compacting sync.WaitGroup
-		compacting.Go(func() { compactUntilKilled(p) })
-		writePowerless(t, p, acked, sent, base64.StdEncoding.EncodeToString(padding), limit)
-		compacting.Wait()
-		must(t, os.RemoveAll(filepath.Join(dir, killStep)))
-		if back = nil; power {
-			var took int64
-			took, back = losePower(t, dir, r)
-			lost += took
-			if _, err := os.Stat(oldModel); err == nil && r.IntN(3) == 0 {
-				must(t, os.RemoveAll(filepath.Join(dir, "readmodel")))
-				copyTree(t, oldModel, filepath.Join(dir, "readmodel"))
-			}
-		}
-		returned += len(back)
-		must(t, os.RemoveAll(filepath.Join(dir, keptFiles)))
-		must(t, os.Remove(filepath.Join(dir, syncNotes)))
+		requireRebuilt(l, p)
 	}
-	p := startNoting(t, dir)
-	requireLife(t, p, acked, sent, back, true)
-	compactToNow(t, p)
-	awaitCompacted(t, p)
-	requireLife(t, p, acked, sent, nil, true)
-	t.Logf("%d deaths; %d bytes were lost or changed, %d removed blocks came back", lives, lost, returned)
+	return of
 }
 
 // keepReadModel copies the read model of a process that does not run.
@@ -285,12 +224,13 @@ func awaitCompacted(t *testing.T, p *harness.Process) {
 
 // requireLife checks a process after its start: what was acknowledged, the log, and that removed files of the log that came back go again.
 // A replay must give the rows that are served, if replayed says so.
-func requireLife(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, back []string, replayed bool) {
-	t.Helper()
-	checkAcked(t, p, acked, sent)
+func requireLife(l *lives, p *harness.Process, replayed bool) {
+	l.Helper()
+	t := l.T
+	checkAcked(t, p, l.acked, l.sent)
 	checkTransactions(t, p)
 	awaitCompacted(t, p)
-	for _, path := range back {
+	for _, path := range l.back {
 		if strings.Contains(path, "OBJ_") {
 			continue // another base may be in it
 		}

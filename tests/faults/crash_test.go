@@ -91,8 +91,8 @@ func requireReplayed(t *testing.T, s *harness.Store) {
 	s.Close()
 }
 
-// crashOfLog lets the log fail at an append, once before and once after the event is stored, and from then on. What was acknowledged is there
-// after a restart; the one write whose outcome the client does not know is there whole or not at all.
+// crashOfLog lets the log fail at an append, once before and once after the event is stored, and from then on. Acknowledged
+// writes are there after a restart. The one write without an answer is there whole or not at all.
 var crashOfLog = crash{name: "log", least: int64(len(plainScript)), begin: func(*testing.T) func(*testing.T, *failing) {
 	return func(t *testing.T, f *failing) {
 		for _, stored := range []bool{false, true} {

@@ -142,3 +142,26 @@ func requireFilled(t *testing.T, row feature) {
 		}
 	}
 }
+
+// stop is work that ends at any of its steps, and at which the node starts anew.
+type stop struct {
+	name  string
+	steps []string
+	at    func(t *testing.T, step string)
+}
+
+// stopAtSteps stops the work at each of its steps.
+func stopAtSteps(r *run, s stop) {
+	for _, step := range s.steps {
+		r.Run(step, func(t *testing.T) {
+			suite.Parallel(t)
+			s.at(t, step)
+		})
+	}
+}
+
+// once is a fault that strikes work in one way.
+type once struct {
+	name   string
+	strike func(t *testing.T)
+}

@@ -3,31 +3,16 @@ package faults_test
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"time"
 
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestStopAtEachStepOfErasure stops an erasure at each of its steps, as a kill would, and starts the node again, which finishes it.
-func TestStopAtEachStepOfErasure(t *testing.T) {
-	for _, step := range node.EraseSteps {
-		for _, compacted := range []bool{false, true} {
-			t.Run(fmt.Sprint(step, " ", compacted), func(t *testing.T) {
-				suite.Parallel(t)
-				stopErasureAt(t, step, compacted)
-			})
-		}
-	}
-}
-
-// stopErasureAt does the work of TestStopAtEachStepOfErasure.
+// stopErasureAt stops an erasure at a step, as a kill would, and starts the node again, which finishes it.
 func stopErasureAt(t *testing.T, step string, compacted bool) {
 	dir := t.TempDir()
 	var opened, stopped atomic.Bool
@@ -63,70 +48,35 @@ func stopErasureAt(t *testing.T, step string, compacted bool) {
 	location := r.Header.Get("Location")
 	<-stop
 	s = s.Reopen()
+	s.CatchUp()
+	list := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
+	if number, _ := s.Node.Log.Erasures(); step != node.StepCollected && !strings.Contains(list, fmt.Sprint(number)) {
+		t.Errorf("the erasures are %s", list)
+	}
 	if location == "" { // it was not taken, and is asked for again
 		again := s.Want(http.StatusAccepted, http.MethodPost, "/v1/customers/ann/_erase", "{}", "Content-Type", "application/json")
 		location = again.Header.Get("Location")
 	}
 	s.Erased(location)
+	wantShownNowhere(t, s)
 	s = wantForgotten(t, s, dir)
 }
 
-// erasureKills is how many times TestKillWhileErasing kills a process.
-const erasureKills, longErasureKills = 8, 200
-
-// TestKillWhileErasing kills a process with SIGKILL while it erases and takes writes, again and again on the same data. Everything
-// acknowledged is there, and what was to be erased is nowhere in the end.
-func TestKillWhileErasing(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	dir := t.TempDir()
-	acked, kills := -1, suite.Amount(erasureKills, longErasureKills)
-	for i := range kills + 1 {
-		p := harness.StartProcess(t, "--data", dir, "--durability", "always")
-		requireCounted(t, p, acked)
-		who := fmt.Sprint("ann", i)
-		p.Put("customers", who, fmt.Sprintf(`{"name":%q,"list":[%q]}`, marker(who, "name"), marker(who, "list")))
-		p.Put("customers", fmt.Sprint("bob", i), fmt.Sprintf(`{"name":%q}`, marker("bob", "name")))
-		location := eraseByHTTP(t, p, who)
-		for end := time.Now().Add(time.Duration(rand.IntN(700)) * time.Millisecond); time.Now().Before(end); { //nolint:gosec // the moment of the kill is any
-			acked++
-			p.Put("shelves", "s", fmt.Sprintf(`{"n":%d}`, acked))
-		}
-		if i < kills {
-			p.Signal(syscall.SIGKILL)
-			continue
-		}
-		harness.Await(t, "the last erasure to be done", time.Minute, func() bool {
-			var e struct{ Phase string }
-			harness.Decode(t, p.Want(http.StatusOK, http.MethodGet, location, "").Body, &e)
-			return e.Phase == "done"
-		})
-		requireSameByHTTP(t, p)
-		p.Verify(t)
-		p.Stop(t)
-	}
-	for i := range kills + 1 {
-		for _, what := range []string{"name", "list"} {
-			if found := filesWith(t, dir, marker(fmt.Sprint("ann", i), what)); len(found) > 0 {
-				t.Errorf("%s is in %v", marker(fmt.Sprint("ann", i), what), found)
+// wantShownNowhere fails the test where an order, a history or the feed shows what was erased, or an order does not show what stays.
+func wantShownNowhere(t *testing.T, s *harness.Store) {
+	t.Helper()
+	for who, shown := range map[string]bool{"ann": false, "bob": true} {
+		for _, path := range []string{"orders", "parcels"} {
+			if doc := s.Get(path, who+"-0"); strings.Contains(doc, "mark-"+who+"-") != shown {
+				t.Errorf("%s of %s are %s", path, who, doc)
 			}
 		}
 	}
-	if len(filesWith(t, dir, marker("bob", "name"))) == 0 {
-		t.Error("what others wrote is gone")
-	}
-}
-
-// eraseByHTTP begins an erasure, once nothing else is under way, and returns where it can be watched.
-func eraseByHTTP(t *testing.T, p *harness.Process, who string) (location string) {
-	t.Helper()
-	harness.Await(t, "an erasure to begin", time.Minute, func() bool {
-		r, err := p.Do(http.MethodPost, "/v1/customers/"+who+"/_erase", []byte("{}"), "Content-Type", "application/json")
-		if err != nil || r.Status != http.StatusAccepted && r.Status != http.StatusConflict {
-			t.Fatalf("the erasure: %v %+v", err, r)
+	var status struct{ History struct{ Oldest string } }
+	harness.Decode(t, s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status)
+	for _, path := range []string{"/v1/customers/ann/_history", "/v1/orders/ann-0/_history", "/v1/parcels/ann-0/_history", "/v1/_changes?include_docs=true&since=" + status.History.Oldest} {
+		if body := string(s.Want(http.StatusOK, http.MethodGet, path, "").Body); strings.Contains(body, "mark-ann-") {
+			t.Errorf("%s has %s", path, body)
 		}
-		location = r.Header.Get("Location")
-		return r.Status == http.StatusAccepted
-	})
-	return location
+	}
 }

@@ -2,20 +2,16 @@ package faults_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
-	"sync"
-	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // killEraseStep is the file beside a noting process's data that has the step of an erasure at which the process kills itself.
@@ -35,69 +31,45 @@ func eraseStepsOf(data string) func(step string) error {
 	}
 }
 
-// How many losses of power TestPowerLossWhileErasing has.
-const shortErasureLosses, longErasureLosses = 8, 200
-
-// TestPowerLossWhileErasing: clients write, customers are erased, and the power is lost at each step of an erasure or any moment. Files that were
-// removed or replaced may come back, and new ones go. Everything acknowledged is there, erasures are finished by themselves, and no file has
+// lifeOfErasure: clients write, and customers are erased. Everything acknowledged is there, erasures are finished by themselves, and no file has
 // anything of them then.
-func TestPowerLossWhileErasing(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	dir, oldModel, seed := t.TempDir(), filepath.Join(t.TempDir(), "readmodel"), rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 0))
-	t.Logf("seed %d", seed)
-	first, lost := r.IntN(len(node.EraseSteps)), int64(0)
-	acked, sent := make([]atomic.Int64, 2), make([]atomic.Int64, 2)
+func lifeOfErasure() *life {
 	e := &powerlessErasures{asked: map[string]bool{}}
-	lives := suite.Amount(shortErasureLosses, longErasureLosses)
-	for life := range lives {
-		if r.IntN(3) == 0 {
-			keepReadModel(t, dir, oldModel)
-		}
-		p := startNoting(t, dir)
-		if life == 0 {
-			p.Model(forgetModel)
-		}
-		checkAcked(t, p, acked, sent)
-		e.write(p, fmt.Sprint("ann", life))
-		limit := int64(1_000_000)
-		if life%4 == 3 {
-			limit = 5 + r.Int64N(40)
-		} else {
-			must(t, os.WriteFile(filepath.Join(dir, killEraseStep), []byte(node.EraseSteps[(first+life)%len(node.EraseSteps)]), 0o644))
-		}
-		var asking sync.WaitGroup
-		asking.Go(func() { e.ask(t, p) })
-		writePowerless(t, p, acked, sent, "", limit)
-		asking.Wait()
-		must(t, os.RemoveAll(filepath.Join(dir, killEraseStep)))
-		took, _ := losePower(t, dir, r)
-		lost += took
-		if _, err := os.Stat(oldModel); err == nil && r.IntN(3) == 0 {
-			must(t, os.RemoveAll(filepath.Join(dir, "readmodel")))
-			copyTree(t, oldModel, filepath.Join(dir, "readmodel"))
-		}
-		must(t, os.RemoveAll(filepath.Join(dir, keptFiles)))
-		must(t, os.Remove(filepath.Join(dir, syncNotes)))
+	of := writing("erasing", 2, 45, nil)
+	of.stepFile, of.steps = killEraseStep, node.EraseSteps
+	of.deaths = map[string]int{"kill": 5, "stop": 3, "power": 6}
+	of.begin = func(_ *lives, p *harness.Process) { p.Model(forgetModel) }
+	of.work = func(l *lives, p *harness.Process) {
+		e.write(p, fmt.Sprint("ann", l.n))
+		p.Put("customers", fmt.Sprint("bob", l.n), fmt.Sprintf(`{"name":%q}`, marker("bob", "name")))
+		l.writeUntilDead(p, func(l *lives, p *harness.Process) { e.ask(l.T, p) })
 	}
-	must(t, os.RemoveAll(oldModel))
-	p := startNoting(t, dir)
-	checkAcked(t, p, acked, sent)
-	e.ask(t, p)
-	e.awaitDone(t, p)
-	must(t, os.RemoveAll(filepath.Join(dir, keptFiles)))
-	requireSameByHTTP(t, p)
+	of.end = func(l *lives, p *harness.Process) {
+		e.ask(l.T, p)
+		e.awaitDone(l.T, p)
+		requireSameByHTTP(l.T, p)
+		p.Verify(l.T)
+		harness.Await(l.T, "the last step to be over", time.Minute, func() bool { return os.RemoveAll(filepath.Join(l.dir, keptFiles)) == nil })
+		e.requireGone(l, p)
+	}
+	return of
+}
+
+// requireGone fails the test where anything of the erased is left, or what others wrote is not.
+func (e *powerlessErasures) requireGone(l *lives, p *harness.Process) {
+	l.Helper()
 	for _, who := range e.written {
-		for _, what := range []string{"name", "city"} {
-			if found := filesWith(t, dir, marker(who, what)); len(found) > 0 {
-				t.Errorf("%s is in %v", marker(who, what), found)
+		for _, what := range []string{"name", "city", "list"} {
+			if found := filesWith(l.T, l.dir, marker(who, what)); len(found) > 0 {
+				l.Errorf("%s is in %v", marker(who, what), found)
 			}
 		}
 		p.Want(http.StatusNotFound, http.MethodGet, "/v1/customers/"+who, "")
 		p.Want(http.StatusOK, http.MethodGet, "/v1/orders/"+who, "")
 	}
-	t.Logf("%d losses of power; %d bytes were lost or changed", lives, lost)
+	if len(filesWith(l.T, l.dir, marker("bob", "name"))) == 0 {
+		l.Error("what others wrote is gone")
+	}
 }
 
 // powerlessErasures are erasures that a process is asked for which is killed.
@@ -108,7 +80,7 @@ type powerlessErasures struct {
 
 // write writes a customer that is to be erased, with a copy of it.
 func (e *powerlessErasures) write(p *harness.Process, who string) {
-	p.Put("customers", who, fmt.Sprintf(`{"name":%q}`, marker(who, "name")))
+	p.Put("customers", who, fmt.Sprintf(`{"name":%q,"list":[%q]}`, marker(who, "name"), marker(who, "list")))
 	p.Want(http.StatusNoContent, http.MethodPatch, "/v1/customers/"+who, fmt.Sprintf(`{"city":%q}`, marker(who, "city")), "Content-Type", "application/merge-patch+json")
 	p.Put("orders", who, fmt.Sprintf(`{"customerId":%q,"total":1}`, who))
 	e.written = append(e.written, who)

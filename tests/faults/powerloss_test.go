@@ -3,6 +3,7 @@ package faults_test
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,7 +25,6 @@ import (
 
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // powerLossEnv names the data directory to a process that this test starts of itself.
@@ -213,60 +213,6 @@ func loseIndex(t *testing.T, data, msgs string, r *rand.Rand) {
 	}
 }
 
-// How often TestPowerLoss takes the power away without -soak, and under -full.
-const shortPowerLosses, longPowerLosses = 50, 100
-
-// TestPowerLoss: 16 clients write documents and transactions, the process is killed, and the files of its log are made
-// what a loss of power may leave of them. The node starts again by itself, everything that was acknowledged is there, a
-// transaction is there as a whole or not at all, and the read model shows what the log has.
-func TestPowerLoss(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
-	suite.Parallel(t)
-	s := suite.Begin(t, suite.SharePower)
-	const lives = 25 // of one directory, for its log grows
-	total := 0
-	for n := 0; s.GoesOn(n, suite.Amount(shortPowerLosses, longPowerLosses)/lives) && !t.Failed(); n++ {
-		t.Run(strconv.Itoa(n), func(t *testing.T) { total += losePowerAgainAndAgain(t, s, lives) })
-	}
-	suite.Done(int64(total), "losses of power")
-}
-
-// losePowerAgainAndAgain runs a node on one directory again and again, and returns how often.
-func losePowerAgainAndAgain(t *testing.T, s suite.Budget, lives int) (n int) {
-	dir := t.TempDir()
-	r := rand.New(rand.NewPCG(rand.Uint64(), 0))
-	acked, sent := make([]atomic.Int64, killWriters), make([]atomic.Int64, killWriters)
-	var lost int64
-	for ; n < lives && (s.Long == 0 || n == 0 || s.Left() > 0); n++ {
-		p := startNoting(t, dir)
-		if n == 0 {
-			p.Model(harness.CrashModel)
-		}
-		checkAcked(t, p, acked, sent)
-		checkTransactions(t, p)
-		padding := ""
-		if r.IntN(8) == 0 { // so that the log's blocks become full
-			padding = strings.Repeat("x", 200_000)
-		}
-		writePowerless(t, p, acked, sent, padding, 1+r.Int64N(80))
-		took, _ := losePower(t, dir, r)
-		lost += took
-		if err := os.Remove(filepath.Join(dir, syncNotes)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	p := startNoting(t, dir)
-	checkAcked(t, p, acked, sent)
-	before := p.Want(http.StatusOK, "GET", "/v1/_export", "").Body
-	p.Want(http.StatusAccepted, "POST", "/v1/_replay", "")
-	waitReplay(t, p)
-	if after := p.Want(http.StatusOK, "GET", "/v1/_export", "").Body; string(after) != string(before) {
-		t.Error("a replay of the log gives other documents")
-	}
-	t.Logf("%d losses of power took or changed %d bytes", n, lost)
-	return n
-}
-
 // startNoting starts this test's own program as a node that notes what it syncs.
 func startNoting(t *testing.T, dir string) *harness.Process {
 	t.Helper()
@@ -329,41 +275,56 @@ func checkTransactions(t *testing.T, p *harness.Process) {
 	}
 }
 
-// writePowerless writes with all clients, now and then a transaction, and kills the process after so many rounds, if nothing else does.
-func writePowerless(t *testing.T, p *harness.Process, acked, sent []atomic.Int64, padding string, limit int64) {
-	t.Helper()
+// writeUntilDead writes with all clients, now and then a transaction, and kills the process after so many rounds, if nothing else does. Work
+// beside them ends with the process.
+func (l *lives) writeUntilDead(p *harness.Process, beside func(l *lives, p *harness.Process)) {
+	l.Helper()
+	padding := ""
+	if l.power && l.rand.IntN(6) == 0 { // so that the log's blocks become full, and a base large
+		random := make([]byte, 150_000)
+		for i := range random {
+			random[i] = byte(l.rand.Uint32())
+		}
+		padding = base64.StdEncoding.EncodeToString(random)
+	}
 	var written atomic.Int64
-	var wg sync.WaitGroup
-	for i := range acked {
-		wg.Go(func() {
-			for {
-				n := sent[i].Add(1)
-				body := fmt.Sprintf(`{"name":"Author %d.%d","n":%d,"bio":%q}`, i, n, n, padding)
-				prefer := []string{"return=minimal", "respond-async"}[n%2] // once it is folded, or once it is stored
-				r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body), "Prefer", prefer)
-				if err != nil {
-					return
-				}
-				if !slices.Contains([]int{http.StatusCreated, http.StatusNoContent, http.StatusAccepted}, r.Status) {
-					t.Errorf("writer %d: %d %s", i, r.Status, r.Body)
-					return
-				}
-				acked[i].Store(n)
-				if _, err := p.Do("POST", "/v1/_transactions", transactionOf(i, n), "Content-Type", "application/json"); err != nil {
-					return
-				}
-				book := fmt.Sprintf(`{"authors":[{"id":"%d"}],"isbn":"%d-%d"}`, i, i, n%5) // with a strict reference and a unique member
-				if _, err := p.Do("PUT", harness.Path("books", fmt.Sprintf("%d-%d", i, n%7)), []byte(book)); err != nil {
-					return
-				}
-				if written.Add(1) == limit {
+	var all sync.WaitGroup
+	for i := range l.acked {
+		all.Go(func() {
+			for l.write(p, i, padding) {
+				if written.Add(1) == l.limit {
 					_ = p.Cmd.Process.Kill()
 				}
 			}
 		})
 	}
-	wg.Wait()
+	if beside != nil {
+		all.Go(func() { beside(l, p) })
+	}
+	all.Wait()
 	p.Signal(syscall.SIGKILL)
+}
+
+// write counts up one author, one book and the documents of a transaction of a writer. It tells whether the process answers.
+func (l *lives) write(p *harness.Process, i int, padding string) bool {
+	n := l.sent[i].Add(1)
+	body := fmt.Sprintf(`{"name":"Author %d.%d","n":%d,"bio":%q}`, i, n, n, padding)
+	prefer := []string{"return=minimal", "respond-async"}[n%2] // once it is folded, or once it is stored
+	r, err := p.Do("PUT", harness.Path("authors", fmt.Sprint(i)), []byte(body), "Prefer", prefer)
+	if err != nil {
+		return false
+	}
+	if !slices.Contains([]int{http.StatusCreated, http.StatusNoContent, http.StatusAccepted}, r.Status) {
+		l.Errorf("writer %d: %d %s", i, r.Status, r.Body)
+		return false
+	}
+	l.acked[i].Store(n)
+	if _, err := p.Do("POST", "/v1/_transactions", transactionOf(i, n), "Content-Type", "application/json"); err != nil {
+		return false
+	}
+	book := fmt.Sprintf(`{"authors":[{"id":"%d"},{"id":%d}],"isbn":"%d-%d"}`, i, (i+int(n))%len(l.acked), i, n%45) // with a strict reference and a unique member
+	_, err = p.Do("PUT", harness.Path("books", fmt.Sprintf("%d-%d", i, n%50)), []byte(book))
+	return err == nil
 }
 
 func mustSize(t *testing.T, path string) int64 {

@@ -293,9 +293,8 @@ func requireUnserved(t *testing.T, dir string) {
 	}
 }
 
-// TestReplayToOnFullDisk: a full disk is told, and what is left is refused.
-func TestReplayToOnFullDisk(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
+// replayToOnFullDisk: a full disk is told, and what is left is refused.
+func replayToOnFullDisk(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	for i := range 40 {
 		s.Put("docs", fmt.Sprint(i), fmt.Sprintf(`{"x":%q}`, strings.Repeat("y", 200_000)))

@@ -15,7 +15,6 @@ import (
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // requireUnfinished opens a node where a restore was ended, which refuses it and names the command.
@@ -150,9 +149,8 @@ func digestUpTo(t *testing.T, s *harness.Store, last uint64) (d fanfold.Digest) 
 	return d
 }
 
-// TestRestoreIsKilled ends the process.
-func TestRestoreIsKilled(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
+// killRestore ends the process.
+func killRestore(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	var lines strings.Builder
 	for i := range 20_000 {
@@ -184,9 +182,8 @@ func TestRestoreIsKilled(t *testing.T) {
 	harness.RequireRows(t, harness.Options{Dir: data}, s.Digest())
 }
 
-// TestRestoreOnFullDisk restores where there is no room. The same restore succeeds once there is.
-func TestRestoreOnFullDisk(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
+// restoreOnFullDisk restores where there is no room. The same restore succeeds once there is.
+func restoreOnFullDisk(t *testing.T) {
 	disk := t.TempDir()
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("this test mounts a small disk, which this machine does not allow: %v", err)

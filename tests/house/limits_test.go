@@ -215,7 +215,7 @@ var limitTests = map[string]string{
 	`snapshot that a new node reads`:                                              "TestSnapshotsThatAreNotUsed TestUnreadableSnapshotIsSkipped",
 	`event in the log`:                                                            "TestDecodeRefuses TestUnreadableEvent",
 	`event`:                                                                       "TestLimitsAreExact",
-	`cut of a broken end at the start`:                                            "TestCutTail TestCutTailLeavesDamage TestPowerLoss",
+	`cut of a broken end at the start`:                                            "TestCutTail TestCutTailLeavesDamage TestMatrix",
 	`sequences in the log's files at the start`:                                   "TestFlippedRecordHeaders TestCheckBlocks TestLargeStreamsAreSampled",
 	`reading the log at the start`:                                                "TestFlippedByte",
 	`rows of "Changes"`:                                                           "TestConsole",
