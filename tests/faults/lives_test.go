@@ -37,6 +37,7 @@ type lives struct {
 	acked, sent   []atomic.Int64
 	back          []string // removed files that came back at the death before
 	lost          int64    // bytes
+	returned      int      // how many came back in all lives
 	last          bool     // it does not die
 	power         bool     // it loses its power
 }
@@ -63,6 +64,7 @@ var (
 		var took int64
 		took, l.back = losePower(l.T, l.dir, l.rand)
 		l.lost += took
+		l.returned += len(l.back)
 		if of.lose != nil {
 			of.lose(l)
 		}
@@ -147,7 +149,7 @@ func (l *lives) die(b suite.Budget, of *life, how death) {
 	for i := range l.acked {
 		acked += l.acked[i].Load()
 	}
-	l.Logf("%d deaths; %d writes were acknowledged, %d bytes lost or changed, %d removed blocks came back in the end", l.n, acked, l.lost, len(l.back))
+	l.Logf("%d deaths; %d writes were acknowledged, %d bytes lost or changed, %d removed blocks came back", l.n, acked, l.lost, l.returned)
 }
 
 // writing returns the life of a process that takes writes, whatever happens beside them.

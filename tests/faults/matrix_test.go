@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -32,6 +33,9 @@ func (f feature) mortal(fault string) bool { return f.dies != nil && f.dies().de
 var faults = []fault{
 	{"kill", func(row feature) bool { return row.mortal("kill") || len(row.kills) > 0 }, func(r *run, row feature) {
 		if row.mortal("kill") {
+			_, err := harness.Program() // the budget is not for its build
+			must(r.T, err)
+			r.budget = suite.Begin(r.T, suite.ShareCell)
 			dieAgainAndAgain(r, row.dies, killed)
 		}
 		eachOf(r, row.kills, func(o once) string { return o.name }, func(r *run, o once) { o.strike(r.T) })
