@@ -26,7 +26,7 @@ type life struct {
 	deaths                  map[string]int // how many it has on one directory, by faults
 }
 
-// lives are those of one directory.
+// lives follow each other on one directory.
 type lives struct {
 	*testing.T
 	dir, oldModel string

@@ -135,7 +135,17 @@ func requireOnServers(t *testing.T, urls, dir string, last uint64, digest fanfol
 	if report, err := restored.Node.VerifyLog(t.Context(), nil); err != nil || report.Err() != nil {
 		t.Fatalf("the log is %+v, %v", report, err)
 	}
-	requireReplayed(t, restored)
+	restored.Verify()
+	for try := 0; ; try++ { // a node on servers appends a fence now and then
+		rows := restored.Digest()
+		if restored.Replay(); restored.Digest() == rows {
+			break
+		}
+		if try == 10 {
+			t.Fatal("the rows are not those of a replay")
+		}
+	}
+	restored.Close()
 }
 
 // digestUpTo returns the digest of all events of a log up to one.
