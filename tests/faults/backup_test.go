@@ -51,7 +51,7 @@ func lifeOfPreparation() *life {
 // lifeOfBackup: backups are taken again and again. One that was cut is refused, and the last whole one can be restored.
 func lifeOfBackup() *life {
 	var whole []byte
-	of := besideWrites("backing up", func(l *lives, p *harness.Process) {
+	of := besideWrites("backing up", func(_ *lives, p *harness.Process) {
 		askUntilDead(func(int) error {
 			r, err := p.Do(http.MethodGet, "/v1/_backup", nil)
 			if err == nil && r.Status == http.StatusOK {
