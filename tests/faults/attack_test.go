@@ -19,7 +19,6 @@ import (
 // document has at most 16 MiB, and the fold holds a few of them at a time (the old view, the new one, their trees and the
 // change). It goes on after a restart, and verify finds nothing.
 func TestAttackOnTheFold(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	for name, attack := range map[string]struct {
 		model string
@@ -190,7 +189,6 @@ func putSlowly(p *harness.Process, collection, id, body string) {
 
 // TestLargeDocumentsInConstantMemory: what looks at every document holds few of them at a time.
 func TestLargeDocumentsInConstantMemory(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	const documents, size, most = 100, 1_900_000, 520 // 190 MB in all; MiB, most of which the log's server takes for a replay
 	model := `{"collections":{"authors":{},"books":{"relations":{"author":{"path":"author","to":"authors"}},"derive":{"name":{"copy":"author","value":%q}}}}}`

@@ -14,7 +14,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // blockStore makes a store of 240 documents, and returns its directory, its export, and where the records of its only
@@ -59,7 +58,6 @@ func flip(t *testing.T, dir string, at, bit int) {
 // TestFlippedRecordHeaders: a node on a block file with one flipped bit in the sequence or the length of a record either
 // refuses it as damaged, soon, or shows what was there.
 func TestFlippedRecordHeaders(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	dir, export, records := blockStore(t)
 	for _, record := range []int{0, 120, 239} {
 		for field, bits := range map[int][]int{4: {1, 7, 20, 29, 36, 50, 61, 62, 63}, 0: {1, 6, 12, 20, 24, 30, 31}} {
@@ -102,7 +100,6 @@ func TestFlippedRecordHeaders(t *testing.T) {
 // TestRefusedRecord: the error for a sequence with which the server would not start says where it is, nothing in the
 // directory changes, and a rescue has every document and names the events behind it.
 func TestRefusedRecord(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	dir, export, records := blockStore(t)
 	flip(t, dir, records[120]+4, 36)
 	before := treeOf(t, filepath.Join(dir, "nats"))

@@ -58,7 +58,6 @@ func blocksOf(t *testing.T, dir string, base bool) []string {
 
 // TestDamagedBaseIsTold: verify --log names a base that is missing, and one with a flipped bit. A node whose read model is whole serves it.
 func TestDamagedBaseIsTold(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	image, export, horizon, _ := compactedDir(t)
 	for what, damage := range map[string]func(dir string){
@@ -105,7 +104,6 @@ func rescueOf(t *testing.T, dir string) (rescued, out string) {
 // TestRescueOfCompactedLog: a rescue of a log that begins later takes every document out, also with a damaged log or without its base, while the read model is there.
 // Without that it begins with the base and goes on to the damage. If the base is missing, too, it writes no documents and says why.
 func TestRescueOfCompactedLog(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	image, export, horizon, last := compactedDir(t)
 	copied := func(model bool) string {

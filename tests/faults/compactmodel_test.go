@@ -10,10 +10,12 @@ import (
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestModelWhileCompacting: a model that is announced, prepared and applied while a compaction runs applies in the read model that takes over, too.
 func TestModelWhileCompacting(t *testing.T) {
+	suite.Concurrent(t)
 	for _, step := range []string{projector.StepBuilt, projector.StepReadBack, projector.StepCompared, projector.StepAppended} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()

@@ -10,7 +10,6 @@ import (
 
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 const damageModel = `
@@ -22,7 +21,6 @@ collections:
 // TestForeignReader: another process that reads the file while a restarted server runs must not
 // take the server's log away.
 func TestForeignReader(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir, Sync: true})
 	s.Model(damageModel)
@@ -43,7 +41,6 @@ func TestForeignReader(t *testing.T) {
 // TestVerifyFindsPlantedValues: a wrong copy, a wrong count, a lost link and a view that is not
 // JSON, planted from outside while the server runs, are all found; a replay mends them.
 func TestVerifyFindsPlantedValues(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	for statement, want := range map[string]string{
 		`UPDATE document SET body = replace(body, '"name":"A"', '"name":"B"') WHERE collection = 'books'`: "books.name",
 		`UPDATE document SET body = replace(body, '"n":1', '"n":7') WHERE collection = 'authors'`:         "authors.n",

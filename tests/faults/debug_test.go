@@ -14,7 +14,6 @@ import (
 // TestProfiles: profiles are on an address of their own, which others reach only where that is said, and a page whose name
 // leads there does not.
 func TestProfiles(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	for value, want := range map[string]string{"0.0.0.0:0": "--insecure", "nowhere": "--debug-listen"} {
 		if out, err := harness.RunProgram(t, "serve", "--data", t.TempDir(), "--listen", "127.0.0.1:0", "--debug-listen", value); err == nil || !strings.Contains(out, want) {

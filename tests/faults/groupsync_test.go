@@ -62,6 +62,7 @@ func (g *syncGate) release() {
 // TestNothingIsSeenBeforeItIsSynced: while an fsync is under way, the event that it is for is not acknowledged, not
 // shown, not in the feed, and no answer comes from it; other writes are published meanwhile, and share the next fsync.
 func TestNothingIsSeenBeforeItIsSynced(t *testing.T) {
+	suite.Concurrent(t)
 	gate := newSyncGate()
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true, Fsync: gate.fsync})
 	defer s.Close()
@@ -152,6 +153,7 @@ func TestStartSyncs(t *testing.T) {
 // TestSyncOverBlocks: where writes fill blocks of the log, each block is synced to its end, and the directory that names
 // it, before they are acknowledged.
 func TestSyncOverBlocks(t *testing.T) {
+	suite.Concurrent(t)
 	suite.Parallel(t)
 	dir := t.TempDir()
 	var mu sync.Mutex

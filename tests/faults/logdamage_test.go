@@ -10,12 +10,10 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestDamagedLogIsRefused: a node whose log has lost events while it was stopped does not start, and says why.
 func TestDamagedLogIsRefused(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
 	text := strings.Repeat("x", 1<<20)

@@ -98,7 +98,6 @@ var features = []feature{
 // TestMatrix strikes each feature with each fault. Everything acknowledged is there afterwards, the store goes on, and a replay gives its rows.
 // A cell goes on for its budget, and once at least.
 func TestMatrix(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	for _, column := range faults {
 		t.Run(column.name, func(t *testing.T) {
 			suite.Parallel(t)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -21,6 +22,7 @@ const bookModel = `{"collections":{"authors":{},"books":{"unique":["title"],"sch
 // TestWritesBeforeTheModelIsFolded: a node that builds its read model anew decides no write before it knows the model that applies. A write
 // waits for that, and is refused within its deadline otherwise.
 func TestWritesBeforeTheModelIsFolded(t *testing.T) {
+	suite.Concurrent(t)
 	refused := []struct {
 		status                  int
 		method, path, body, typ string

@@ -39,7 +39,6 @@ type image struct {
 // swapped with another, or an old copy takes its place. A node that starts on it and is ready shows exactly what was
 // there, and goes on from there; any other says why it is not ready, or does not start and says why.
 func TestRandomDamages(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
 	images := []*image{newImage(t, "closed", 1<<10, true), newImage(t, "killed", 1<<10, false), newImage(t, "blocks", 130<<10, true),
 		newImage(t, "compacted", 1<<10, false, compactImage), newImage(t, "purged", 130<<10, true, compactImage),

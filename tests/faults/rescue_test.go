@@ -28,7 +28,6 @@ func logBlocks(t *testing.T, dir string) []string {
 // TestRescue: a log whose events are damaged is told of by verify --log, with the server's answer while it runs, and
 // offline; a rescue takes every document out, changes nothing in the directory, and a new store that loads it is equal.
 func TestRescue(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})
@@ -104,7 +103,6 @@ func treeOf(t *testing.T, dir string) string {
 
 // TestRescueOfLostLog: where all of the log is gone, the documents of the read model are rescued.
 func TestRescueOfLostLog(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})

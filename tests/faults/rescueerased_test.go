@@ -15,7 +15,6 @@ import (
 // TestRescueAfterErasure: a rescue never writes what is erased. The read model is one from before, as that of a node which was killed before it changed over.
 // The erased messages are there, or gone.
 func TestRescueAfterErasure(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	suite.Parallel(t)
 	killed, gone := t.TempDir(), t.TempDir()
 	export := erasedBefore(t, killed, gone)

@@ -108,7 +108,7 @@ type filtered struct {
 func TestFilteredFeedsConverge(t *testing.T) {
 	suite.Parallel(t)
 	checks := suite.Amount(18, 120) / lanes
-	if suite.RaceDetector || testing.Short() {
+	if testing.Short() {
 		checks = 1
 	}
 	checkInLanes(t, checks, suite.ShareFeeds, "filtered feeds", func(t *rapid.T) {

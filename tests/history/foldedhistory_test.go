@@ -20,7 +20,6 @@ import (
 // TestFoldedHistories folds the events of random histories over a read model, without a log's server, a node and HTTP. It
 // compares every view, link, list, index and row of the feed with what the oracle makes of them, past states included.
 func TestFoldedHistories(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	suite.Parallel(t)
 	checkInLanes(t, suite.Amount(foldedHistories, longFolded)/lanes, suite.ShareFolded, "folded histories", foldedHistory)
 }

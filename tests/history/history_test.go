@@ -26,12 +26,11 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// shortHistories are run on whole nodes, under -full longHistories. Under the race detector, which makes them several
-// times slower, raceHistories are. Under -soak there is no end to them but the time. TestFoldedHistories runs many more without nodes.
+// shortHistories are run on whole nodes, and longHistories under -full. Under -soak there is no end to them but the time.
+// TestFoldedHistories runs many more without nodes: foldedHistories, and longFolded under -full.
 const (
 	shortHistories  = 24
 	longHistories   = 2000
-	raceHistories   = 12
 	foldedHistories = 360
 	longFolded      = 4000
 	lanes           = 6 // at a time: much of a history is waiting
@@ -42,9 +41,6 @@ const (
 func TestRandomHistories(t *testing.T) {
 	suite.Parallel(t)
 	checks := suite.Amount(shortHistories, longHistories) / lanes
-	if suite.RaceDetector {
-		checks = raceHistories / lanes
-	}
 	if testing.Short() {
 		checks = 2
 	}

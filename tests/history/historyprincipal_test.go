@@ -21,9 +21,6 @@ import (
 func TestRandomHistoriesOfPrincipals(t *testing.T) {
 	suite.Parallel(t)
 	checks := suite.Amount(shortHistories/4, longHistories/4) / lanes
-	if suite.RaceDetector {
-		checks = 1
-	}
 	if testing.Short() {
 		checks = 1
 	}

@@ -25,6 +25,7 @@ func exported(s *harness.Store) string {
 // TestLinearizableAcrossHorizons: writers on two nodes over one NATS server go on while the store begins later again and again, and the log
 // is purged. No write that was decided on what was before a horizon is lost, or overwrites another.
 func TestLinearizableAcrossHorizons(t *testing.T) {
+	suite.Concurrent(t)
 	long := suite.Amount(10*time.Second, 25*time.Second)
 	url := natsserver.Start(t, 1)[0]
 	nodes := make([]*harness.Store, 2)

@@ -28,6 +28,7 @@ const (
 // stream's leader and others are stopped and restarted and connections are cut. Under -soak it does so again and
 // again, each time with other operations and faults.
 func TestLinearizable(t *testing.T) {
+	suite.Concurrent(t)
 	const most = 5 * time.Minute // the check of one history takes memory
 	s := suite.Begin(t, suite.ShareLinear)
 	for n := 0; s.GoesOn(n, 1) && !t.Failed(); n++ {

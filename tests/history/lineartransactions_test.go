@@ -22,9 +22,9 @@ const uniqueKeys = "collections: {docs: {unique: [k]}}"
 
 // largeTransactions says how large transactions become: 1,000 documents at most. With guards it is as many messages.
 func largeTransactions(guarded bool) linear.Width {
-	sizes := []int{2, harness.FewerRaced(998, 400), 1, 60, 7, 1, 300}
+	sizes := []int{2, 998, 1, 60, 7, 1, 300}
 	if guarded {
-		sizes = []int{2, harness.FewerRaced(300, 150), 1, 60, 7, 1}
+		sizes = []int{2, 300, 1, 60, 7, 1}
 	}
 	return func(group int) int { return sizes[group%len(sizes)] }
 }
@@ -32,6 +32,7 @@ func largeTransactions(guarded bool) linear.Width {
 // TestLinearizableTransactions: transactions of 2 to 1,000 documents beside single writes, on a node with an embedded log. Requests
 // and answers are lost now and then. Nobody reads or follows a part of a transaction, or is refused by one.
 func TestLinearizableTransactions(t *testing.T) {
+	suite.Concurrent(t)
 	for name, model := range map[string]string{"plain": "", "guarded": uniqueKeys} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)
@@ -80,7 +81,6 @@ func TestLinearizableTransactions(t *testing.T) {
 // TestLinearizableOverKills: the process is killed under such a load, again and again on the same data. The history is linearizable over
 // all of its lives.
 func TestLinearizableOverKills(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	for name, model := range map[string]string{"plain": "", "guarded": uniqueKeys} {
 		t.Run(name, func(t *testing.T) {
 			suite.Parallel(t)

@@ -137,7 +137,7 @@ func TestRenamesInComposites(t *testing.T) {
 // TestRandomFanouts: random histories in which most fan-outs are ones that set-oriented SQL folds.
 func TestRandomFanouts(t *testing.T) {
 	checks := suite.Amount(12, 84) / lanes
-	if testing.Short() || suite.RaceDetector {
+	if testing.Short() {
 		checks = 1
 	}
 	checkInLanes(t, checks, suite.ShareFanouts, "random histories of fan-outs", func(t *rapid.T) {
@@ -201,7 +201,6 @@ func fanoutIndexes(t *rapid.T, names []string) string {
 
 // TestDeepDocuments: derived values may nest deeper than SQLite's JSON functions take.
 func TestDeepDocuments(t *testing.T) {
-	suite.PlainOnly(t, suite.OneByOne)
 	const chain, nested = 50, 22 // more than 1,000 in all, by expressions with brackets as deep as they may be
 	model := "collections:\n  c0: {}\n"
 	for i := 1; i <= chain; i++ {

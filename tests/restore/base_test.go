@@ -17,7 +17,6 @@ import (
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // compacted returns a store that begins in the middle of the script, and its horizon.
@@ -219,7 +218,6 @@ func TestDamageOfBaseIsRefused(t *testing.T) {
 // TestReadModelsAfterCompaction builds read models of the past of a store that begins later, from a backup, the running server and its directory. A moment
 // before the horizon is refused.
 func TestReadModelsAfterCompaction(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	s, oldest := compacted(t, harness.Options{Dir: t.TempDir()})
 	dir := harness.BackUp(t, s)
 	b, err := backup.Open(dir)

@@ -13,7 +13,6 @@ import (
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestRestoreTo restores up to every event, and up to the time of each. The store ends with a whole event or transaction, and has what the
@@ -153,7 +152,6 @@ func TestRestoreCommand(t *testing.T) {
 
 // TestReadlogOfRestored reads both logs by the program that knows nothing of Fanfold: the same lines, with the same times.
 func TestReadlogOfRestored(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	reader := filepath.Join(t.TempDir(), "readlog")
 	if out, err := exec.Command("go", "build", "-o", reader, "../../examples/readlog").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

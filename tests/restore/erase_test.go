@@ -22,7 +22,6 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
-	"github.com/fanfold/fanfold/tests/suite"
 )
 
 const customerModel = `collections:
@@ -198,7 +197,6 @@ func TestBackupAfterErasure(t *testing.T) {
 // TestReplayOfErasedBackup: a read model that is built of a backup from after an erasure has nothing of what was erased, also at a position from
 // before it.
 func TestReplayOfErasedBackup(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	s := withCustomers(t, false)
 	s.CatchUp()
 	before, dir := s.Node.Store.Applied.Seq(), filepath.Join(t.TempDir(), "backup")

@@ -32,20 +32,6 @@ func Deadline(plain time.Duration) time.Duration {
 	return plain
 }
 
-// PlainOnly skips a test under the race detector, which would make it slow and has nothing to see in it.
-func PlainOnly(t *testing.T, why string) {
-	t.Helper()
-	if RaceDetector {
-		t.Skipf("runs without the race detector only: %s", why)
-	}
-}
-
-// Why a test is PlainOnly.
-const (
-	OtherProcess = "what it tests is another process"
-	OneByOne     = "it does one thing after the other"
-)
-
 // givenFlags are the flags of the command line. Once a flag was set by SetFlag, package flag takes it for given too.
 var givenFlags = map[string]bool{}
 
