@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -223,6 +224,27 @@ func (r *Rights) CheckWrite(collection string) error {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Forbidden, "the right to write %s is missing: ask for a key with a role that the model's access to %s names", collection, collection)
+}
+
+// CheckReadSome returns nil where the principal reads any collection, and a Forbidden otherwise.
+func (r *Rights) CheckReadSome() error {
+	if r != nil && some(r.model, r.Reads) {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the right to read is missing: ask for a key with a role that the model's access to any collection names")
+}
+
+// CheckWriteSome returns nil where the principal writes any collection, and a Forbidden otherwise.
+func (r *Rights) CheckWriteSome() error {
+	if r != nil && some(r.model, r.Writes) {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Forbidden, "the right to write is missing: ask for a key with a role that the model's access to any collection names")
+}
+
+// some tells whether a collection of a model, or one that nobody declares, is as may says.
+func some(m *model.Model, may func(collection string) bool) bool {
+	return may("") || slices.ContainsFunc(m.Collections, func(c *model.Collection) bool { return may(c.Name) })
 }
 
 // CheckReadAll returns nil where the principal reads every collection, and a Forbidden otherwise.

@@ -34,27 +34,40 @@ type difference struct {
 	after       fanfold.Key      // after which the page begins
 }
 
-// diff answers GET and HEAD of what differs between two states, by collection and id.
+// diff answers GET and HEAD of what differs between two states, by collection and id. It has its slot until the client reads, however slowly.
 func (d *documents) diff(c echo.Context) error {
-	req, err := d.readDiff(c)
+	leave, err := d.exports.enterFor(c)
 	if err != nil {
 		return err
 	}
-	if err := d.open(c).Read(func(snap *view.Prefix) error { return d.resolveDiff(c, snap, req) }); err != nil {
+	a, err := d.differences(c)
+	leave()
+	if err != nil {
 		return err
+	}
+	return a.send(c, http.StatusOK)
+}
+
+// differences puts the answer with what differs together.
+func (d *documents) differences(c echo.Context) (*answer, error) {
+	req, err := d.readDiff(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.open(c).Read(func(snap *view.Prefix) error { return d.resolveDiff(c, snap, req) }); err != nil {
+		return nil, err
 	}
 	keys, more, err := d.differentKeys(c, req)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	a, err := d.answers.assemble(c, func(a *answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error { return d.addDifferences(a, snap, req, keys, more) })
 	})
-	if err != nil {
-		return err
+	if err == nil {
+		c.Response().Header().Set(headerPosition, d.positions.mark(req.last).String())
 	}
-	c.Response().Header().Set(headerPosition, d.positions.mark(req.last).String())
-	return a.send(c, http.StatusOK)
+	return a, err
 }
 
 // readDiff reads the parameters of a request, and waits until the node has reached both states.

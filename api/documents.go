@@ -57,6 +57,7 @@ type documents struct {
 	answers   *answers
 	found     *founds
 	positions positions
+	exports   *slots
 	imports   *slots
 	maxBody   int64 // of a document, in bytes
 	maxDepth  int   // of a document

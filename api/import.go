@@ -58,7 +58,7 @@ func (d *documents) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	leave, err := d.imports.enterSending(c.Request().Context(), body)
+	leave, err := d.imports.enterSending(c, body)
 	if err != nil {
 		return err
 	}

@@ -35,14 +35,14 @@ type queryRun struct {
 // that take little. Otherwise it goes on with a snapshot of its own.
 func (r *queryRun) heavy() bool {
 	if r.slot == nil {
-		if r.slot = r.d.queries.slots.tryEnter(); r.slot == nil {
+		if r.slot = r.d.queries.slots.tryEnter(rightsOf(r.c).String()); r.slot == nil {
 			return false
 		}
 	}
 	if r.long || r.pooled != nil {
 		return true
 	}
-	r.pooled = r.d.queries.inPool.tryEnter()
+	r.pooled = r.d.queries.inPool.tryEnter("")
 	r.long = r.pooled == nil
 	return !r.long
 }

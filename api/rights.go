@@ -87,8 +87,8 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 	if c.Param("collection") != "" {
 		return r.enterPath(c, rights)
 	}
-	if r.path != exportPath && r.path != changesPath && r.path != diffPath {
-		return nil // the writer judges each operation and each line
+	if r.right == rightWrite {
+		return rights.CheckWriteSome() // the writer judges each operation and each line
 	}
 	names, err := params.Collections(c.QueryParams(), "collections")
 	if err != nil {
@@ -99,8 +99,11 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 			return err
 		}
 	}
-	if len(names) == 0 && r.path == exportPath {
+	switch {
+	case len(names) == 0 && r.path == exportPath:
 		return rights.CheckReadAll()
+	case r.path == diffPath:
+		return rights.CheckReadSome()
 	}
 	return nil
 }

@@ -177,7 +177,7 @@ func (d *documents) table() []route {
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
 		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.getImport},
-		{"GET", diffPath, rightRead, byRunning, 0, logless, d.diff},
+		{"GET", diffPath, rightRead, atOnce, 0, logless, d.diff}, // it waits for a slot by itself
 		{"GET", exportPath, rightRead, byRunning, 0, lasting | logless, d.export},
 	}
 }

@@ -262,7 +262,7 @@ func (s *Server) handlers(parts Dependencies) {
 	s.queries = newQueries(slots(maxLargeQueries), opt)
 	s.documents = &documents{writer: w, importer: w, views: s.views, models: parts.Models, folded: parts.Folded,
 		fresh: fresh, bodies: s.bodies, reading: &bodies{opt: opt, room: newRoom(readingRoom)}, queries: s.queries, answers: &answers{budget: opt.Sending, patience: opt.Admission}, found: &founds{}, positions: at,
-		imports: slots(maxImports), maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
+		exports: s.exports, imports: slots(maxImports), maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
 	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, bodies: s.bodies, positions: at, jobs: s.jobs,
 		previews: slots(maxPreviews), previewTime: opt.PreviewTime}
 	s.feed = &feed{parts.Feed}

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -81,7 +82,7 @@ func (s *spool) sendTo(ctx context.Context, w io.Writer, before func() error) er
 			if err != nil {
 				return err
 			}
-			if err := before(); err != nil {
+			if err := cmp.Or(ctx.Err(), before(), ctx.Err()); err != nil { // it may end while before sets the time for the piece
 				return err
 			}
 			if _, err := w.Write(buf[:n]); err != nil {

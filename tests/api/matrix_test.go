@@ -60,7 +60,7 @@ func (s *sender) want(right string, all bool, collections ...string) int {
 	case "known":
 		ok = true
 	case "read", "write":
-		ok = true
+		ok = right == "read" || len(collections) > 0 || s.has("write", "editors") // a request that names none needs any
 		for _, c := range collections {
 			of := may[c].read
 			if right == "write" {
