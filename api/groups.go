@@ -47,8 +47,11 @@ func (g *groups) enter(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.Request().Method == http.MethodPut {
+	switch c.Request().Method {
+	case http.MethodPut:
 		return g.by(c).CheckPut(c.Request().Context(), name)
+	case http.MethodDelete:
+		return g.by(c).CheckDelete(c.Request().Context(), name)
 	}
 	return g.by(c).Check(c.Request().Context(), name)
 }

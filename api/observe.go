@@ -124,7 +124,7 @@ func (o *observer) ended(c echo.Context, answered bool, took time.Duration) (sta
 // changed writes a line where an admin has changed something, or tried. An open house has no admins.
 func (o *observer) changed(c echo.Context, r *route, status int) {
 	by := rightsOf(c)
-	if r == nil || r.right != rightAdmin || r.method == http.MethodGet || by == nil || by.IsOpen() || status == http.StatusForbidden {
+	if r == nil || r.right != rightAdmin && r.right != rightMaker || r.method == http.MethodGet || by == nil || by.IsOpen() || status == http.StatusForbidden {
 		return
 	}
 	o.log(c, o.admins, slog.LevelInfo, "an admin's request", "principal", by.String(), "route", r.path, "right", string(r.right), "status", status)

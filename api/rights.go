@@ -75,7 +75,7 @@ func (s *Server) enter(r *route, c echo.Context, rights *access.Rights) error {
 		return rights.CheckRole(model.RoleMonitor)
 	case rightAdmin:
 		return rights.CheckRole(model.RoleAdmin)
-	case rightGroup:
+	case rightGroup, rightMaker:
 		return s.groups.enter(c)
 	case rightOpen, rightKnown:
 	}

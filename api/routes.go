@@ -37,12 +37,13 @@ const (
 	rightWrite   right = "write"   // to write each collection that the request names
 	rightAll     right = "all"     // to read every collection
 	rightGroup   right = "group"   // the role of the group that the request names
+	rightMaker   right = "maker"   // to have made the group that the request names, or the role admin
 	rightMonitor right = "monitor" // the role monitor
 	rightAdmin   right = "admin"   // the role admin
 )
 
 // rights lists all of them.
-var rights = []right{rightOpen, rightKnown, rightRead, rightWrite, rightAll, rightGroup, rightMonitor, rightAdmin}
+var rights = []right{rightOpen, rightKnown, rightRead, rightWrite, rightAll, rightGroup, rightMaker, rightMonitor, rightAdmin}
 
 // admission says how a request is let in. Imports, verifications, changes of the replicas and of the model wait for a slot
 // besides: in their handlers, once their bodies have come or may come.
@@ -124,7 +125,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/_groups", rightKnown, atOnce, 0, 0, g.listGroups},
 		{"GET", "/v1/_groups/:name", rightGroup, atOnce, 0, 0, g.getGroup},
 		{"PUT", "/v1/_groups/:name", rightGroup, byRoom, 0, 0, g.putGroup},
-		{"DELETE", "/v1/_groups/:name", rightAdmin, atOnce, 0, 0, g.deleteGroup},
+		{"DELETE", "/v1/_groups/:name", rightMaker, atOnce, 0, 0, g.deleteGroup},
 		{"GET", "/v1/_groups/:name/_changes", rightGroup, atOnce, 0, lasting | endless, g.groupChanges},
 		{"POST", "/v1/_groups/:name/_lease", rightGroup, byRoom, 0, lasting, g.lease},
 		{"POST", "/v1/_groups/:name/_ack", rightGroup, byRoom, 0, 0, g.ack},

@@ -134,6 +134,19 @@ func (g *Groups) CheckPut(ctx context.Context, name string) error {
 	return err
 }
 
+// CheckDelete returns Forbidden where the rights do not include to delete a group: administrators may, and its maker. Other errors are
+// Invalid and Unavailable.
+func (g *Groups) CheckDelete(ctx context.Context, name string) error {
+	if g.rights != nil && g.rights.Admin() {
+		return nil
+	}
+	s, err := g.entry(ctx, name)
+	if err == nil && (s.Maker == "" || s.Maker != g.rights.Actor()) {
+		err = g.forbidden(name)
+	}
+	return err
+}
+
 // tokenOf returns the token of a partition's lease number epoch.
 func tokenOf(epoch uint64, random string) string {
 	return strconv.FormatUint(epoch, 10) + "-" + random
@@ -145,6 +158,7 @@ type group struct {
 	ID         string           `json:"id"`
 	Settings   Settings         `json:"settings"`
 	Created    time.Time        `json:"created"`
+	Maker      string           `json:"maker,omitempty"`      // the principal that made it, which may delete it; "" for one that nobody knows
 	Store      fanfold.StoreID  `json:"store,omitempty"`      // of which the group's positions are
 	Start      fanfold.Position `json:"start"`                // where partitions without a checkpoint begin
 	Fold       int              `json:"fold,omitempty"`       // the version of the fold that Start is of

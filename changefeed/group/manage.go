@@ -33,7 +33,7 @@ func (g *Groups) Put(ctx context.Context, name string, settings Settings) (creat
 		return false, err
 	}
 	err = g.update(ctx, groupsPrefix+"."+name, func(old []byte) ([]byte, error) {
-		s := &group{ID: g.opt.Random(), Created: g.opt.Now().UTC(), Store: g.opt.Issuer.Store, Start: start, Fold: foldOf(g.opt.Issuer, start)}
+		s := &group{ID: g.opt.Random(), Created: g.opt.Now().UTC(), Maker: g.rights.Actor(), Store: g.opt.Issuer.Store, Start: start, Fold: foldOf(g.opt.Issuer, start)}
 		if created = old == nil; !created {
 			if s, err = g.readGroup(fanfold.Entry{Key: groupsPrefix + "." + name, Value: old}); err == nil {
 				err = cmp.Or(g.checkAdmin(name), s.checkStore())
@@ -76,13 +76,32 @@ func (g *Groups) checkSettings(s *Settings) error {
 	return g.feed.CheckSelection(s.selection())
 }
 
-// room returns Unprocessable where a group of a name that is not there would be one too many.
+// room returns Unprocessable where a group of a name that is not there would be one too many: of all, or of a maker who is no administrator.
 func (g *Groups) room(ctx context.Context, name string) error {
 	all, err := g.kv.All(ctx, groupsPrefix)
-	if err != nil || len(all) < MaxGroups || slices.ContainsFunc(all, func(e fanfold.Entry) bool { return e.Key == groupsPrefix+"."+name }) {
+	if err != nil || slices.ContainsFunc(all, func(e fanfold.Entry) bool { return e.Key == groupsPrefix+"."+name }) {
 		return err
 	}
-	return fanfold.Errorf(fanfold.Unprocessable, "there are %d groups already, as many as a database has: delete one", len(all))
+	if len(all) >= MaxGroups {
+		return fanfold.Errorf(fanfold.Unprocessable, "there are %d groups already, as many as a database has: delete one", len(all))
+	}
+	if g.rights.Admin() {
+		return nil
+	}
+	made := 0
+	for _, e := range all {
+		s, err := g.readGroup(e)
+		if err != nil {
+			return err
+		}
+		if s.Maker == g.rights.Actor() {
+			made++
+		}
+	}
+	if made >= MaxOfMaker {
+		return fanfold.Errorf(fanfold.Unprocessable, "your key has made %d groups, as many as one that is no administrator's may: delete one", made)
+	}
+	return nil
 }
 
 // resolve returns the position that a text names. Errors are Invalid, Timeout and Unavailable.

@@ -13,6 +13,7 @@ import (
 // Bounds of groups.
 const (
 	MaxGroups      = 1000 // of a database; nodes that make groups at the same moment may pass it by some
+	MaxOfMaker     = 100  // groups of a maker who is no administrator
 	MaxPartitions  = 1000 // of a group
 	MaxMembers     = 256  // of a group at a time
 	MaxName        = 64   // bytes of a group's name

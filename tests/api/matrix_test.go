@@ -72,6 +72,8 @@ func (s *sender) want(right string, all bool, collections ...string) int {
 		ok = s.has() || all && s.has("read", "write")
 	case "group":
 		ok = s.has("read") // that of the group of the test
+	case "maker":
+		ok = s.has() // who made the group of the test
 	case "monitor":
 		ok = s.has("monitor")
 	case "admin":

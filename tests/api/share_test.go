@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -69,4 +70,27 @@ func TestImportsShareTheirPlaces(t *testing.T) {
 	if left := h.Node.API().Running(); left < 2 || left > 3 {
 		t.Errorf("%d imports of the first key are left", left)
 	}
+}
+
+// TestGroupsAreCountedByMaker: a key that is no administrator's makes MaxOfMaker groups, and may delete its own. It keeps nobody else from making some.
+func TestGroupsAreCountedByMaker(t *testing.T) {
+	h := openHouse(t, "", nil)
+	maker, other := h.as(t, "stranger"), h.as(t, "stranger")
+	const settings = `{"role":"stranger","partitions":1}`
+	for i := range group.MaxOfMaker {
+		maker.Want(http.StatusCreated, http.MethodPut, fmt.Sprint("/v1/_groups/g", i), settings)
+	}
+	if r := maker.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/_groups/more", settings); !bytes.Contains(r.Body, []byte("your key has made 100 groups")) {
+		t.Errorf("one more is refused with %s", r.Body)
+	}
+	other.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/others", settings)
+	h.admin.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/admins", settings)
+	for _, name := range []string{"g0", "admins"} {
+		other.Want(http.StatusForbidden, http.MethodDelete, "/v1/_groups/"+name, "")
+	}
+	maker.Want(http.StatusForbidden, http.MethodDelete, "/v1/_groups/others", "")
+	maker.Want(http.StatusForbidden, http.MethodDelete, "/v1/_groups/nothing", "")
+	maker.Want(http.StatusNoContent, http.MethodDelete, "/v1/_groups/g0", "")
+	maker.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/more", settings)
+	h.admin.Want(http.StatusNoContent, http.MethodDelete, "/v1/_groups/g1", "")
 }
