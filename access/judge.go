@@ -271,6 +271,20 @@ func (r *Rights) Shape() string {
 	return fmt.Sprintf("%s@%d", r.Principal.Shape(), r.access)
 }
 
+// rightsKey is the key of Rights in a context.
+type rightsKey struct{}
+
+// WithRights returns a context with rights, for a handler that is given nothing else of a request's sender.
+func WithRights(ctx context.Context, rights *Rights) context.Context {
+	return context.WithValue(ctx, rightsKey{}, rights)
+}
+
+// RightsIn returns the rights in a context, nil for none.
+func RightsIn(ctx context.Context) *Rights {
+	rights, _ := ctx.Value(rightsKey{}).(*Rights)
+	return rights
+}
+
 // Everybody knows no keys: the house is open.
 type Everybody struct{}
 

@@ -7,6 +7,8 @@ import (
 	"strconv"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold/access"
 )
 
 // jsonSerializer makes JSON of answers as echo does, and sets their Content-Length, which HEAD needs too.
@@ -42,11 +44,11 @@ func sendText(c echo.Context, status int, contentType string, text []byte) error
 }
 
 // buffered returns a handler that answers with what another one writes, once that has written all of it, and so knows its
-// length. It is for short answers.
+// length. It is for short answers. The handler finds the sender's rights in the request's context.
 func buffered(handler http.Handler) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		w := &bufferedWriter{header: c.Response().Header(), status: http.StatusOK}
-		handler.ServeHTTP(w, c.Request())
+		handler.ServeHTTP(w, c.Request().WithContext(access.WithRights(c.Request().Context(), rightsOf(c))))
 		return sendText(c, w.status, w.header.Get("Content-Type"), w.text.Bytes())
 	}
 }

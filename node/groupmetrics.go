@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	dto "github.com/prometheus/client_model/go"
 
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/changefeed/group"
 )
 
@@ -15,6 +17,9 @@ const (
 	groupsEvery = 15 * time.Second // at most as often
 	groupsTime  = time.Second      // for as long at a time; those that are left are asked first the next time
 )
+
+// groupLabel is the label with a group's name.
+const groupLabel = "group"
 
 // groupStates are the metrics of consumer groups. They are read while somebody reads the metrics, and kept for a while.
 // There are as many series as there are groups, of which a database has group.MaxGroups.
@@ -28,11 +33,12 @@ type groupStates struct {
 	refreshed time.Time // when they were read last
 	next      int       // the index of the group that is asked first the next time
 	known     map[string]group.Backlog
+	roles     map[string]group.Summary // of the groups that are known, by their names
 }
 
 // newGroupStates returns the metrics of groups.
 func newGroupStates(groups *group.Groups) *groupStates {
-	labels := []string{"group"}
+	labels := []string{groupLabel}
 	return &groupStates{groups: groups, known: map[string]group.Backlog{},
 		lag:    prometheus.NewDesc("fanfold_group_lag_changes", "Changes that a consumer group has yet to acknowledge; of all kinds where they cannot be counted by its selection.", labels, nil),
 		age:    prometheus.NewDesc("fanfold_group_lag_seconds", "Age of the oldest change that a consumer group has yet to acknowledge.", labels, nil),
@@ -61,6 +67,40 @@ func (g *groupStates) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// shown returns how a group is called to whoever has rights: by its name, or by its id where its role is missing.
+func (g *groupStates) shown(name string, rights *access.Rights) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	of := g.roles[name]
+	if rights != nil && rights.Has(of.Settings.Role) {
+		return name
+	}
+	return of.ID
+}
+
+// groupsShown are metrics in which groups are called as somebody may know them.
+type groupsShown struct {
+	prometheus.Gatherer
+	states *groupStates
+	rights *access.Rights
+}
+
+// Gather implements prometheus.Gatherer.
+func (s groupsShown) Gather() ([]*dto.MetricFamily, error) {
+	families, err := s.Gatherer.Gather()
+	for _, f := range families {
+		for _, m := range f.GetMetric() {
+			for _, label := range m.GetLabel() {
+				if label.GetName() == groupLabel {
+					shown := s.states.shown(label.GetValue(), s.rights)
+					label.Value = &shown
+				}
+			}
+		}
+	}
+	return families, err
+}
+
 // refresh reads the states of the groups that are there, for groupsTime at most. Of those that it does not come to it keeps
 // what was known. It is called with the lock.
 func (g *groupStates) refresh() {
@@ -71,7 +111,9 @@ func (g *groupStates) refresh() {
 		return // the log is out of reach, which other metrics say
 	}
 	there := make(map[string]group.Backlog, len(list))
+	g.roles = make(map[string]group.Summary, len(list))
 	for _, s := range list {
+		g.roles[s.Name] = s
 		if b, ok := g.known[s.Name]; ok {
 			there[s.Name] = b
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/projector"
@@ -144,12 +145,26 @@ func metrics(n *Node) http.Handler {
 	n.memberMetrics(m)
 	n.keyMetrics(m)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m.handler()
+	return m.handler(n.groupStates)
 }
 
-// handler returns a handler that answers with all metrics. It leaves it to the API to compress them, as it does all answers.
-func (m *instruments) handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes, DisableCompression: true})
+// handler returns a handler that answers with the metrics, as whoever asks may see the groups of states, nil for none.
+func (m *instruments) handler(states *groupStates) http.Handler {
+	running := make(chan struct{}, maxScrapes)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		select {
+		case running <- struct{}{}:
+			defer func() { <-running }()
+		default:
+			http.Error(w, "the metrics are being read by as many as may at a time: try again later", http.StatusServiceUnavailable)
+			return
+		}
+		source := prometheus.Gatherer(m.registry)
+		if states != nil {
+			source = groupsShown{source, states, access.RightsIn(r.Context())}
+		}
+		promhttp.HandlerFor(source, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
+	})
 }
 
 // maxScrapes bounds how many requests for the metrics are answered at a time.

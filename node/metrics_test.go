@@ -21,7 +21,7 @@ func TestScrapesAreBounded(t *testing.T) {
 		<-goOn
 		return 0
 	})
-	h := m.handler()
+	h := m.handler(nil)
 	scrape := func() int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))

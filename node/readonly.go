@@ -151,7 +151,7 @@ func (r *ReadOnly) metrics() http.Handler {
 	m.gauge("fanfold_applied_sequence", appliedHelp, func() float64 { return float64(n.Store.Applied.Seq()) })
 	n.subscriberMetrics(m)
 	m.registry.MustRegister(newIndexStates(n.Store), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m.handler()
+	return m.handler(nil)
 }
 
 // Run serves until ctx ends or a part fails, then closes everything: see api.Server.Run. It returns nil after ctx has ended, else the

@@ -116,11 +116,12 @@ type Summary struct {
 	Name     string    `json:"name"`
 	Settings Settings  `json:"settings"`
 	Created  time.Time `json:"created"`
+	ID       string    `json:"-"` // tells the group from others to those who may not know its name
 }
 
 // summary returns a group as it is shown. In an open house, where roles mean nothing, only those that somebody gave are.
 func (g *Groups) summary(s *group) Summary {
-	out := Summary{s.name, s.Settings, s.Created}
+	out := Summary{s.name, s.Settings, s.Created, s.ID}
 	if g.rights.IsOpen() && out.Settings.Role == model.RoleAdmin {
 		out.Settings.Role = ""
 	}

@@ -49,3 +49,25 @@ func TestMetricsOfKeys(t *testing.T) {
 		t.Errorf("the keys were read %v s ago", age)
 	}
 }
+
+// TestMonitorSeesNoForeignGroups: the metrics name groups to whoever has their roles, and have another label for others.
+func TestMonitorSeesNoForeignGroups(t *testing.T) {
+	s := harness.OpenClosed(t, "")
+	s.Want(http.StatusCreated, "PUT", "/v1/_groups/secret-plan", `{"role":"planners"}`)
+	s.Want(http.StatusCreated, "PUT", "/v1/_groups/everyday", `{"role":"monitor"}`)
+	for name, c := range map[string]struct {
+		client *harness.Client
+		names  int
+	}{"monitor": {s.As("monitor"), 0}, "monitor and planner": {s.As("monitor", "planners"), 3}, "admin": {s.Client, 3}} {
+		text := string(c.client.Want(http.StatusOK, "GET", "/metrics", "").Body)
+		if n := strings.Count(text, `{group="secret-plan"}`); n != c.names || strings.Contains(text, "secret-plan") != (n > 0) {
+			t.Errorf("%s sees %d series of a group of planners, want %d", name, n, c.names)
+		}
+		if n := strings.Count(text, `{group="`); n != 6 {
+			t.Errorf("%s sees %d series of groups", name, n)
+		}
+		if !strings.Contains(text, `{group="everyday"}`) {
+			t.Errorf("%s does not see its own group", name)
+		}
+	}
+}
