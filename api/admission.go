@@ -142,6 +142,34 @@ func (b *bodies) limitTime(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
+// refusalTime is how long a connection stays open after an answer to a request whose body was withheld.
+const refusalTime = time.Second
+
+// limitSilence returns a handler that bounds for how long net/http waits for the body of a request that is refused before limitTime. A request that
+// waits to be asked for its body (Expect: 100-continue), and is not, is answered at once, and its connection ends.
+func (b *bodies) limitSilence(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if r.ContentLength == 0 {
+			return next(c)
+		}
+		control := http.NewResponseController(c.Response())
+		if err := supported(control.SetReadDeadline(time.Now().Add(b.opt.BodyGrace))); err != nil {
+			return err
+		}
+		if withheld := r.Body; r.ProtoMajor == 1 && r.Header.Get("Expect") != "" {
+			c.Response().Before(func() {
+				if p, ok := r.Body.(*pacedBody); ok && p.begun() {
+					return
+				}
+				r.Body = withheld // by its type net/http knows that it was not asked for
+				_ = control.SetReadDeadline(time.Now().Add(refusalTime))
+			})
+		}
+		return next(c)
+	}
+}
+
 // bodyError translates an error of reading a body of at most maxBody bytes. It returns TooLarge, TooSlow or Invalid.
 func bodyError(err error, maxBody int64) error {
 	var tooLarge *http.MaxBytesError

@@ -67,6 +67,7 @@ func (d *documents) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	body.ask()
 	answer, err := d.beginImportAnswer(c)
 	if err != nil {
 		return err

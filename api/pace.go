@@ -42,6 +42,7 @@ type pacedBody struct {
 	until time.Time     // the deadline that the connection has
 	left  time.Duration // how long the client may be silent
 	rest  time.Duration // of bodyTime
+	asked bool          // by a Read
 	spare time.Duration // how long until the body is late, for those that wait
 	holds int64         // what others may wait for, in bytes
 	ended error         // why nothing more is read
@@ -89,7 +90,7 @@ func (p *pacedBody) begin() error {
 	if p.ended != nil {
 		return p.ended
 	}
-	p.since = time.Now()
+	p.since, p.asked = time.Now(), true
 	until := p.since.Add(min(p.left, p.rest))
 	if off := until.Sub(p.until).Abs(); off <= p.grace/16 { // setting one costs more than reading what is there
 		return nil
@@ -206,6 +207,20 @@ func (p *pacedBody) isTooSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ended != nil || !p.until.IsZero() && !time.Now().Before(p.until)
+}
+
+// begun tells whether anything of the body was asked for.
+func (p *pacedBody) begun() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
+// ask takes note that the client is asked for the body before the first Read.
+func (p *pacedBody) ask() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.asked = true
 }
 
 // complete removes the deadline: net/http would take it for the end of the client's connection when it passes.

@@ -248,7 +248,7 @@ func New(parts Dependencies, opt Options) *Server {
 	s.routes = newRoutes(s.table())
 	s.register()
 	s.observer = newObserver(&s.opt, s.routes)
-	s.echo.Use(composed(s.observed, recovered, s.checkHost, s.shared(), s.checkOrigin(), s.checkRight, s.routes.checkPath, s.bodies.limitTime))
+	s.echo.Use(composed(s.observed, recovered, s.bodies.limitSilence, s.checkHost, s.shared(), s.checkOrigin(), s.checkRight, s.routes.checkPath, s.bodies.limitTime))
 	return s
 }
 

@@ -104,6 +104,45 @@ func TestSilentBodyIsEnded(t *testing.T) {
 	}
 }
 
+// TestRefusedAtOnce: a request whose body is withheld until the node asks for it is answered at once where the node does not, and the connection ends.
+func TestRefusedAtOnce(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BodyGrace: 10 * harness.WaitTime}})
+	defer s.Close()
+	s.CloseHouse()
+	key := "Authorization: Bearer " + s.Key + "\r\n"
+	for request, want := range map[string]int{
+		"PUT /v1/books/b HTTP/1.1\r\n" + key + "Content-Type: text/plain\r\nContent-Length: 20":                     http.StatusUnsupportedMediaType,
+		"PUT /v1/books/b HTTP/1.1\r\n" + key + "Content-Type: application/json\r\nContent-Length: 3000000":          http.StatusRequestEntityTooLarge,
+		"PUT /v1/books/b?x=1 HTTP/1.1\r\n" + key + "Content-Type: application/json\r\nContent-Length: 20":           http.StatusBadRequest,
+		"PUT /v1/books/b HTTP/1.1\r\n" + key + "If-Match: x\r\nContent-Type: application/json\r\nContent-Length: 2": http.StatusBadRequest,
+		"POST /v1/_verify HTTP/1.1\r\n" + key + "Content-Type: application/json\r\nContent-Length: 20":              http.StatusOK,
+		"GET /v1/_me HTTP/1.1\r\n" + key + "Content-Length: 20":                                                     http.StatusOK,
+		"DELETE /v1/books/b HTTP/1.1\r\n" + key + "Transfer-Encoding: chunked":                                      http.StatusNotFound,
+		"PUT /v1/books/b HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 20":                          http.StatusUnauthorized,
+		"PUT /v1/_nothing/b HTTP/1.1\r\n" + key + "Content-Length: 20":                                              http.StatusNotFound,
+		"PUT /v1/_me HTTP/1.1\r\n" + key + "Content-Length: 20":                                                     http.StatusMethodNotAllowed,
+	} {
+		resp := answerTo(t, s, request+"\r\nHost: localhost\r\nExpect: 100-continue\r\n\r\n")
+		if resp.StatusCode != want || !resp.Close {
+			t.Errorf("%s\n%d %s, want %d; the connection is to end: %v", request, resp.StatusCode, resp.body, want, resp.Close)
+		}
+	}
+}
+
+// TestWithheldBodiesEnd: a refused request whose body is announced, and never sent, does not hold its connection.
+func TestWithheldBodiesEnd(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{BodyGrace: 200 * time.Millisecond}})
+	defer s.Close()
+	s.CloseHouse()
+	for route, want := range map[string]int{"PUT /v1/books/b": http.StatusUnauthorized, "PUT /v1/_nothing/b": http.StatusUnauthorized, "PUT /healthz": http.StatusUnauthorized, "GET /healthz": http.StatusOK} {
+		if resp := answerTo(t, s, route+" HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 20\r\n\r\n"); resp.StatusCode != want {
+			t.Errorf("%s: %d %s, want %d", route, resp.StatusCode, resp.body, want)
+		}
+	}
+}
+
 // rawAnswer is an answer with its body.
 type rawAnswer struct {
 	*http.Response
