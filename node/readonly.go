@@ -106,14 +106,17 @@ func (r *ReadOnly) open(ctx context.Context) (err error) {
 // check refuses what is not to be started: see Node.checkStart. Keys lie beside the log, so there are none here.
 func (r *ReadOnly) check() (err error) {
 	cfg := r.node.cfg
-	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkAdminKey, checkPlaintext} {
+	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkAdminKey} {
 		if err := check(cfg); err != nil {
 			return err
 		}
 	}
+	plain := checkPlaintext(cfg)
 	switch {
 	case cfg.needsKey():
-		return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read everything, for there are no keys beside a read model: give one by --admin-key-file FILE; or listen on 127.0.0.1, or say --insecure", cfg.Listen)
+		return bothMissing(plain, fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read everything, for there are no keys beside a read model: give one by --admin-key-file FILE; or listen on 127.0.0.1, or say --insecure", cfg.Listen))
+	case plain != nil:
+		return plain
 	case r.Info.Closed && cfg.AdminKeyFile == "" && !cfg.Insecure:
 		return fanfold.Errorf(fanfold.Invalid, "the store of this read model lets nobody in without a key, and there are no keys beside a read model: give one by --admin-key-file FILE, or say --insecure to let in whoever reaches %s", cfg.Listen)
 	}

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"path/filepath"
@@ -20,10 +21,13 @@ const closeIt = "make a key with fanfold keys create --data DIR, or give one by 
 // where outside servers do not say whether there are keys.
 func (n *Node) checkStart(ctx context.Context) (err error) {
 	cfg := n.cfg
-	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkRetain, checkAdminKey, checkPlaintext, checkReaders} {
+	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkRetain, checkAdminKey, checkReaders} {
 		if err := check(cfg); err != nil {
 			return err
 		}
+	}
+	if err := checkReach(ctx, cfg); err != nil {
+		return err
 	}
 	if n.certificate, err = openCertificate(cfg.TLSCert, cfg.TLSKey, cfg.Logger); err != nil {
 		return err
@@ -33,16 +37,31 @@ func (n *Node) checkStart(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	if cfg.needsKey() {
-		made, err := mayHaveKeys(ctx, cfg)
-		if err != nil {
-			return err
-		}
-		if !made {
-			return errOpen(cfg)
-		}
-	}
 	return nil
+}
+
+// checkReach refuses an address that others reach, where TLS or a key is missing. The error names both where both are. It is Invalid, or
+// Unavailable where outside servers do not say whether there are keys.
+func checkReach(ctx context.Context, cfg Config) error {
+	plain := checkPlaintext(cfg)
+	if !cfg.needsKey() {
+		return plain
+	}
+	switch made, err := mayHaveKeys(ctx, cfg); {
+	case err != nil:
+		return cmp.Or(plain, err)
+	case !made:
+		return bothMissing(plain, errOpen(cfg))
+	}
+	return plain
+}
+
+// bothMissing returns one error that says what two say, of which the first may be nil.
+func bothMissing(plain, open error) error {
+	if plain == nil {
+		return open
+	}
+	return fanfold.Errorf(fanfold.Invalid, "%s. Besides, %s", fanfold.MessageOf(plain), fanfold.MessageOf(open))
 }
 
 // checkTimes returns Invalid for times that cannot be.

@@ -237,6 +237,13 @@ func TestRefusedStartsExitWith2(t *testing.T) {
 	}
 }
 
+// TestBothMissingAreNamedAtOnce: a start without TLS and without a key says both.
+func TestBothMissingAreNamedAtOnce(t *testing.T) {
+	for _, want := range []string{"--tls-cert FILE --tls-key FILE, or --plaintext", "fanfold keys create --data DIR", "--admin-key-file FILE"} {
+		refusedStart(t, want, func(cfg *node.Config) { cfg.Listen = "0.0.0.0:0" })
+	}
+}
+
 // TestDataIsPrivate: no directory that a node makes lets others of the machine in.
 func TestDataIsPrivate(t *testing.T) {
 	suite.Parallel(t)
