@@ -24,6 +24,7 @@ type Judge interface {
 func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		rights, err := s.judge.Authenticate(c.Request().Header["Authorization"])
+		seen(c.Request().Context(), rights)
 		if err == nil {
 			contextOf(c).rights, contextOf(c).door = rights, s
 			if rights.IsOpen() {

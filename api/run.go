@@ -41,6 +41,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {
 	srv := &http.Server{Handler: s.running, BaseContext: func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, Protocols: s.opt.protocols(), ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
+	watch(srv, s.opt.Connections)
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {

@@ -11,10 +11,9 @@ import (
 	"syscall"
 	"time"
 
-	"golang.org/x/net/netutil"
-
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/internal/connections"
 )
 
 // checkListen returns Invalid for what is not an address.
@@ -80,19 +79,19 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// bounded returns the listener of the API on the listener of an address. It has as many connections at a time as are taken, and with TLS where there
-// is a certificate. The log says where TLS does not offer HTTP/2.
-func bounded(l net.Listener, cfg Config, shown *certificate) net.Listener {
-	l = netutil.LimitListener(l, connections(cfg.MaxConnections))
+// bounded returns the listener of the API on the listener of an address. It has as many connections at a time as are taken, of which it is to be told,
+// and with TLS where there is a certificate. The log says where TLS does not offer HTTP/2.
+func bounded(l net.Listener, cfg Config, shown *certificate) (net.Listener, *connections.Listener) {
+	places := connections.New(l, mostConnections(cfg.MaxConnections))
 	if shown == nil {
-		return l
+		return places, places
 	}
 	offered := cfg.API.ALPN()
 	if !slices.Contains(offered, "h2") {
 		cfg.Logger.Warn("HTTP/2 is not offered: clients can end a program of this version of Go by it (CVE-2026-97032); build Fanfold with the toolchain that go.mod names",
 			"go", cmp.Or(cfg.API.Runtime, runtime.Version()))
 	}
-	return tls.NewListener(l, shown.config(offered...))
+	return tls.NewListener(places, shown.config(offered...)), places
 }
 
 const (
@@ -100,9 +99,9 @@ const (
 	otherFiles         = 1024 // that the log, the read model and everything else may have open
 )
 
-// connections returns how many connections the API takes at a time, where most are asked for, 0 for the default: not so
+// mostConnections returns how many connections the API takes at a time, where most are asked for, 0 for the default: not so
 // many that there are no files left to be opened for the log.
-func connections(most int) int {
+func mostConnections(most int) int {
 	if most <= 0 {
 		most = defaultConnections
 	}

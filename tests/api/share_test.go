@@ -94,3 +94,40 @@ func TestGroupsAreCountedByMaker(t *testing.T) {
 	maker.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/more", settings)
 	h.admin.Want(http.StatusNoContent, http.MethodDelete, "/v1/_groups/g1", "")
 }
+
+// TestIdleStrangersMakeRoom: idle connections of nobody who was let in do not keep out who has a key. Those of a key stay.
+func TestIdleStrangersMakeRoom(t *testing.T) {
+	h := openHouse(t, "", func(cfg *node.Config) { cfg.MaxConnections = 10 })
+	ask := func(headers string, status string) net.Conn {
+		conn, err := net.Dial("tcp", h.Node.Addr())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		if err := conn.SetDeadline(time.Now().Add(harness.WaitTime)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, "GET /v1/_me HTTP/1.1\r\nHost: localhost\r\n"+headers+"\r\n"); err != nil {
+			t.Fatal(err)
+		}
+		answer := make([]byte, 4096)
+		if n, err := conn.Read(answer); err != nil || !strings.Contains(string(answer[:n]), status) {
+			t.Fatalf("%q is answered %.40q, %v", headers, answer[:n], err)
+		}
+		return conn
+	}
+	key := "Authorization: Bearer " + h.newKey(t, "read") + "\r\n"
+	kept := ask(key, "200 OK")
+	for range 20 {
+		ask("", "401 Unauthorized")
+	}
+	for range 3 {
+		ask(key, "200 OK")
+	}
+	if _, err := io.WriteString(kept, "GET /v1/_me HTTP/1.1\r\nHost: localhost\r\n"+key+"\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	if n, err := kept.Read(make([]byte, 4096)); err != nil || n == 0 {
+		t.Errorf("the idle connection of a key has ended: %v", err)
+	}
+}

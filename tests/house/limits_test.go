@@ -9,7 +9,7 @@ import (
 // limitTests has, for each row of docs/run/limits.md by its first cell, the tests that hold its bound.
 var limitTests = map[string]string{
 	"groups of a key that is no administrator's":          "TestGroupsAreCountedByMaker",
-	"connections (`--max-connections`)":                   "TestConnectionsAreBounded",
+	"connections (`--max-connections`)":                   "TestConnectionsAreBounded TestIdleStrangersMakeRoom",
 	`request headers`:                                     "TestSlowHeaders",
 	`headers and parameters`:                              "TestEmptyAndRepeated TestBadHeaders TestBadParameters TestSeveralOrigins",
 	`requests on a connection after a chunked body`:       "TestLengthAndChunks",
