@@ -171,6 +171,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	fitMemory(&cfg)
 	n = &Node{cfg: cfg, instruments: newInstruments(), erasures: erasures{requesting: make(chan struct{}, 1)}}
 	defer func() {
 		if err != nil {

@@ -50,6 +50,7 @@ func OpenReadOnly(ctx context.Context, cfg Config) (r *ReadOnly, err error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
 	}
+	fitMemory(&cfg)
 	r = &ReadOnly{node: &Node{cfg: cfg, instruments: newInstruments()}}
 	if r.Info, err = readWholeInfo(cfg.Data); err != nil {
 		return nil, err

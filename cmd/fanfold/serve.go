@@ -11,7 +11,6 @@ import (
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/sqlite"
@@ -70,7 +69,7 @@ position, and no writes. Nothing is written into its directory.`,
 	f.StringVar(&model, "model", "", "model file to apply at the start, where it differs from the one that applies")
 	f.BoolVar(&cfg.AllowRemoval, "allow-removal", false, "let --model take away rules and guards of the model that applies")
 	f.StringVar(&cfg.Durability, "durability", "always", "of the embedded log: always (an acknowledged write survives loss of power) or interval")
-	f.Int64Var(&cfg.API.MaxSending, "max-sending", sending.DefaultBudget, "bytes of answers, exports and feeds that are held in memory at a time while clients read them")
+	f.Int64Var(&cfg.API.MaxSending, "max-sending", 0, "bytes of answers, exports and feeds that are held in memory at a time while clients read them (default 268435456, or an eighth of the memory if that is less)")
 	f.Int64Var(&cfg.Cache, "cache", sqlite.DefaultCache, "bytes of the read model's file that are kept in memory, where the system has it; 2 GiB is the most")
 	f.StringVar(&cfg.Advertise, "advertise", "", "URL at which this node is reached, as fanfold status shows it (default that of --listen)")
 	f.Var(retainFlag{&cfg.Retain}, "retain", "how much of its history the store keeps, such as 90d or 1h: what is older goes by itself (default all of it)")

@@ -24,7 +24,7 @@ var limitTests = map[string]string{
 	`speed of a body`:                                     "TestPace TestSilentBodyIsEnded TestCutBodyWritesNothing",
 	`time of a body, or of a line of an import`:           "TestPace TestLinesHaveTheirTime",
 	`speed of a body while others wait for its room`:      "TestLateBodiesAreCutForOthers TestSlowBodiesYield",
-	`bodies in memory`:                                    "TestManyLargeWrites TestSilentBodiesRefuseNobody TestLargeBodiesLeaveRoomForSmall",
+	`bodies in memory`:                                    "TestManyLargeWrites TestSilentBodiesRefuseNobody TestLargeBodiesLeaveRoomForSmall TestBoundsFollowTheMemory",
 	"body with `Content-Encoding: gzip`":                  "TestGzipBodies TestGzipBombs",
 	"places of one key while others wait: imports, exports and backups, models, long queries": "TestSharesOfSlots TestWaitersAreServedByShares TestImportsShareTheirPlaces",
 	"`Fanfold-Timeout`, `Fanfold-Min-Position`":                                               "TestMinPositionWaits TestBadHeaders",
