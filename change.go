@@ -80,6 +80,10 @@ type ChangeQuery struct {
 	// that are not their documents' newest, too: a consumer may have to learn from one that the document leaves.
 	Versions bool
 	HeldFrom Position
+
+	// Shape is the same for queries that differ in After, Limit, MaxBytes, HeldFrom and AtHead alone; "" where that is not known.
+	Shape  string
+	AtHead bool // little is to come: the page does not wait for those of consumers that have far to go
 }
 
 // ChangeRow holds a change and what the feed adds to it: its cause, and the document before and after it.

@@ -73,6 +73,8 @@ func (m *memory) HasCollection(name string) (bool, error) {
 	return name == "books" || name == "authors", nil
 }
 
+func (m *memory) ReadPast(fn func(s Snapshot) error) error { return m.Read(fn) }
+
 func (m *memory) CollectionsBehind(string, int) ([]model.CollectionCount, bool, error) {
 	m.calls["CollectionsBehind"]++
 	return []model.CollectionCount{{Name: "books", Documents: 2}}, false, nil

@@ -57,7 +57,10 @@ type Feed struct {
 }
 
 // New returns a feed over a store. The caller closes it.
-func New(store Store, opt Options) *Feed {
+func New(store Store, opt Options) *Feed { return newFeed(sharePages(store), opt) }
+
+// newFeed returns a feed over a store that shares its pages.
+func newFeed(store Store, opt Options) *Feed {
 	if opt.Heartbeat == 0 {
 		opt.Heartbeat = 30 * time.Second
 	}

@@ -40,7 +40,7 @@ func (req *request) filters() bool {
 // query returns the query for the page behind a position that has at most maxBytes.
 func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQuery {
 	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.Collections, Latest: !req.AllChanges,
-		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions, Reads: req.reads}
+		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions, Reads: req.reads, Shape: req.shape}
 	if req.filter != nil {
 		q.Versions = req.filter.Reads("doc")
 		q.Docs = q.Docs || q.Versions

@@ -19,6 +19,9 @@ const (
 	maxPageBytes = 1 << 20
 )
 
+// nearHead is how many events a consumer may have to go whose pages do not wait for those of others that have more.
+const nearHead = 256
+
 // scan is one consumer's way through the changes.
 type scan struct {
 	store      Store
@@ -195,7 +198,9 @@ func (s *scan) nextPage(ctx context.Context, out output) (page fanfold.ChangePag
 		}
 	}
 	for {
-		page, err = s.store.Changes(s.req.query(s.at, s.lease.Held()))
+		q := s.req.query(s.at, s.lease.Held())
+		q.AtHead = s.head.Seq() <= s.at.Seq()+nearHead
+		page, err = s.store.Changes(q)
 		if err != nil || page.Need == 0 {
 			return page, s.explain(err)
 		}

@@ -37,7 +37,7 @@ func (f *Feed) ServeScope(w http.ResponseWriter, r *http.Request, q Query, scope
 
 // over returns a feed over another store that ends when f does.
 func (f *Feed) over(store Store) *Feed {
-	o := New(store, f.opt)
+	o := newFeed(store, f.opt)
 	o.closed, o.filtering, o.answers, o.scoped = f.closed, f.filtering, f.answers, true
 	return o
 }

@@ -68,6 +68,11 @@ func (r reader) Read(fn func(api.Snapshot) error) error {
 	return r.Store.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
 
+// ReadPast calls fn with a snapshot that is valid until fn returns. It holds up no Read.
+func (r reader) ReadPast(fn func(api.Snapshot) error) error {
+	return r.Lanes.Past.Read(func(s *sqlite.Snapshot) error { return fn(s) })
+}
+
 // Scan opens a snapshot that may be read for long, until ctx ends. The API closes it.
 func (r reader) Scan(ctx context.Context) (api.Scan, error) {
 	sc, err := r.Store.Scan()
@@ -143,7 +148,11 @@ type feedStore struct{ *sqlite.Store }
 
 // Changes returns a page of the change feed.
 func (f feedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
-	err = f.Read(func(s *sqlite.Snapshot) error {
+	lane := f.Lanes.CatchUp
+	if q.AtHead {
+		lane = f.Lanes.Head
+	}
+	err = lane.Read(func(s *sqlite.Snapshot) error {
 		page, err = s.Changes(q)
 		return err
 	})
@@ -199,5 +208,5 @@ func (m groupModel) Oldest() (at fanfold.Position, err error) {
 
 // EachChange calls fn with each change that q asks for, without its values, until fn returns false.
 func (m groupModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
-	return m.Read(func(s *sqlite.Snapshot) error { return s.EachChange(q, fn) })
+	return m.Lanes.Past.Read(func(s *sqlite.Snapshot) error { return s.EachChange(q, fn) })
 }

@@ -35,6 +35,7 @@ type Store struct {
 	dir     string
 	opt     Options
 	Applied *Applied
+	Lanes   Lanes
 
 	mu      sync.RWMutex // held for reading while a generation is in use
 	current *DB          // the generation that is served
@@ -75,6 +76,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dir: dir, opt: opt, Applied: newApplied(), reserved: map[int]bool{}}
+	s.Lanes = newLanes(s)
 	if s.opt.FailWrite = s.failEnding; opt.FailWrite != nil {
 		s.opt.FailWrite = func() error { return cmp.Or(s.failEnding(), opt.FailWrite()) }
 	}

@@ -25,6 +25,7 @@ func OpenReadOnly(dir string, opt Options) (*Store, error) {
 		opt.Logger = slog.Default()
 	}
 	s := &Store{dir: dir, opt: opt, readOnly: true, Applied: newApplied(), reserved: map[int]bool{}}
+	s.Lanes = newLanes(s)
 	n, err := s.highestMarker()
 	if err != nil {
 		return nil, err

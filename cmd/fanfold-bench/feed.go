@@ -62,6 +62,19 @@ func benchFeedMany(ctx context.Context, dir string, scale int) (r bench.Result, 
 	return bench.FeedMany(ctx, self, dir, scale)
 }
 
+// benchFeedReads measures reads beside consumers that begin anew, of a server of its own.
+func benchFeedReads(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
+	s := benchStore{model: benchModel, authors: benchAuthors, books: 100_000 / scale}
+	if err := s.run(ctx, dir, func(context.Context, *node.Node) error { return nil }); err != nil {
+		return r, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return r, err
+	}
+	return bench.FeedReads(ctx, self, dir, scale, s.books)
+}
+
 // benchFeedRename measures a rename of a publisher until a subscriber has the row of every copy.
 func benchFeedRename(copies int) func(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	return func(ctx context.Context, dir string, scale int) (r bench.Result, err error) {

@@ -130,6 +130,7 @@ var benchmarks = []benchmark{
 	{"feed", benchFeedLatency(0)},
 	{"feed", benchFeedLatency(1000)},
 	{"feed", benchFeedMany},
+	{"feedreads", benchFeedReads},
 	{"feed", benchFeedRename(10)},
 	{"feed", benchFeedRename(1000)},
 	{"feed", benchFeedRename(feedCopies)},

@@ -26,8 +26,14 @@ type File struct {
 
 	path    string
 	opt     Options
-	readers chan *Conn // those that are not in use
-	size    int        // how many readers there are
+	readers pool
+	lanes   pool // see WithLane
+}
+
+// pool has the connections that read and are not in use.
+type pool struct {
+	free chan *Conn
+	size int // how many there are, in use or not
 }
 
 // readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.
@@ -51,8 +57,12 @@ func OpenFile(path string, opt Options) (*File, error) {
 
 // newFile returns a file without connections.
 func newFile(path string, opt Options) *File {
-	return &File{path: path, opt: opt, readers: make(chan *Conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))}
+	return &File{path: path, opt: opt, readers: pool{free: make(chan *Conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))},
+		lanes: pool{free: make(chan *Conn, Lanes)}}
 }
+
+// Lanes is how many connections a file has for WithLane, one for each lane of a store.
+const Lanes = 3
 
 // openWriter opens the writing connection and sets pragmas on it.
 func (f *File) openWriter(pragmas ...string) error {
@@ -120,13 +130,15 @@ func Seal(path string) error {
 // openReaders opens the connections that read.
 func (f *File) openReaders(mode Mode, cache int64) error {
 	mapping := "mmap_size=" + strconv.FormatInt(cache, 10)
-	for f.size < cap(f.readers) {
-		c, err := Open(f.path, mode, "query_only=ON", "cache_size=-4096", waitLong, mapping)
-		if err != nil {
-			return err
+	for _, p := range []*pool{&f.readers, &f.lanes} {
+		for p.size < cap(p.free) {
+			c, err := Open(f.path, mode, "query_only=ON", "cache_size=-4096", waitLong, mapping)
+			if err != nil {
+				return err
+			}
+			p.free <- c
+			p.size++
 		}
-		f.readers <- c
-		f.size++
 	}
 	return nil
 }
@@ -141,9 +153,15 @@ func OpenSQL(path string) (*sql.DB, error) {
 func (f *File) Path() string { return f.path }
 
 // WithReader runs fn on a connection of the pool. It blocks while all of them are in use.
-func (f *File) WithReader(fn func(c *Conn) error) error {
-	c := <-f.readers
-	defer func() { f.readers <- c }()
+func (f *File) WithReader(fn func(c *Conn) error) error { return f.readers.with(fn) }
+
+// WithLane runs fn on a connection that WithReader never uses, so that long work holds up no lookup. It blocks while all Lanes are in use.
+func (f *File) WithLane(fn func(c *Conn) error) error { return f.lanes.with(fn) }
+
+// with runs fn on a connection of the pool.
+func (p *pool) with(fn func(c *Conn) error) error {
+	c := <-p.free
+	defer func() { p.free <- c }()
 	return fn(c)
 }
 
@@ -158,12 +176,14 @@ func (f *File) Update(fn func() error) error {
 // Close waits for running reads, 30 seconds for each at most, and closes every connection.
 func (f *File) Close() error {
 	var errs []error
-	for range f.size {
-		select {
-		case c := <-f.readers:
-			errs = append(errs, c.Close())
-		case <-time.After(30 * time.Second):
-			return fmt.Errorf("a reader of %s did not end", f.path)
+	for _, p := range []*pool{&f.readers, &f.lanes} {
+		for range p.size {
+			select {
+			case c := <-p.free:
+				errs = append(errs, c.Close())
+			case <-time.After(30 * time.Second):
+				return fmt.Errorf("a reader of %s did not end", f.path)
+			}
 		}
 	}
 	return errors.Join(append(errs, f.WAL.close())...)

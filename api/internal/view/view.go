@@ -43,6 +43,11 @@ func (v View) Read(fn func(p *Prefix) error) error {
 	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s, v.rights, false}) })
 }
 
+// ReadPast is Read for differences, exports and histories, which hold up no other read.
+func (v View) ReadPast(fn func(p *Prefix) error) error {
+	return v.views.from.Reader.ReadPast(func(s Snapshot) error { return fn(&Prefix{s, v.rights, false}) })
+}
+
 // Scan opens a prefix of the log that may be read for long, until ctx ends. The caller closes it.
 func (v View) Scan(ctx context.Context) (*LongPrefix, error) {
 	s, err := v.views.from.Reader.Scan(ctx)

@@ -157,6 +157,8 @@ func (s *shelf) Get(fanfold.Key, fanfold.View) (*fanfold.Document, fanfold.Posit
 
 func (s *shelf) Read(fn func(s Snapshot) error) error { return fn(s) }
 
+func (s *shelf) ReadPast(fn func(s Snapshot) error) error { return fn(s) }
+
 func (s *shelf) Scan(context.Context) (Scan, error) { return s, nil }
 
 func (s *shelf) Model() (src []byte, reserved model.Reserved, retired model.Retired, err error) {

@@ -103,7 +103,8 @@ const loadTime = 1500 * time.Millisecond
 // Target is a node that requests are sent to.
 type Target struct {
 	Addr   string
-	Header string // a line of each request's header, with its line break; "" for none
+	Header string        // a line of each request's header, with its line break; "" for none
+	Pause  time.Duration // between two requests on a connection
 }
 
 // load sends requests over conns connections, one at a time on each, and returns requests a second and the 99th
@@ -159,6 +160,9 @@ func loadOne(ctx context.Context, to Target, worker, books int, end time.Time) (
 		}
 		n++
 		lat = append(lat, float64(time.Since(began).Microseconds())/1000)
+		if to.Pause > 0 {
+			time.Sleep(to.Pause)
+		}
 	}
 }
 
