@@ -31,11 +31,12 @@ type Store interface {
 
 // Options are the settings of a Feed. The zero value works.
 type Options struct {
-	Heartbeat    time.Duration   // between positions sent on a quiet event stream; default 30 s
-	Timeout      time.Duration   // of a long poll; default 60 s
-	WriteTimeout time.Duration   // how long a client may take to read what was sent; default 30 s
-	Budget       *sending.Budget // from which what is being sent is taken; default one of its own
-	Issuer       fanfold.Issuer  // gives out positions
+	Heartbeat    time.Duration    // between positions sent on a quiet event stream; default 30 s
+	Timeout      time.Duration    // of a long poll; default 60 s
+	WriteTimeout time.Duration    // how long a client may take to read what was sent; default 30 s
+	Budget       *sending.Budget  // from which what is being sent is taken; default one of its own
+	Issuer       fanfold.Issuer   // gives out positions
+	Now          func() time.Time // for tests: by which the time is measured that an answer looks for rows; default time.Now
 	// OnSent is told of events of which a row was sent, with the context of the request. It must not block; nil for nobody.
 	OnSent func(ctx context.Context, seq uint64)
 }
@@ -69,6 +70,9 @@ func newFeed(store Store, opt Options) *Feed {
 	}
 	if opt.WriteTimeout == 0 {
 		opt.WriteTimeout = 30 * time.Second
+	}
+	if opt.Now == nil {
+		opt.Now = time.Now
 	}
 	if opt.Budget == nil {
 		opt.Budget = sending.NewBudget(0)

@@ -30,13 +30,15 @@ func (s *scan) explain(err error) error {
 	return gone
 }
 
-// endOf returns the members that say why an answer ends before its time: its consumer has lost its rights, or changes that follow are no
-// longer kept. It is "" for any other end.
+// endOf returns the members that say why an answer ends before its time: its consumer has lost its rights, changes that follow are no
+// longer kept, or much was looked at. It is "" for any other end.
 func endOf(err error) string {
 	var e *fanfold.Error
 	switch {
 	case errors.Is(err, errRightsChanged):
 		return `"end":"rights-changed"`
+	case errors.Is(err, errWorkBound):
+		return `"end":"work-bound"`
 	case errors.As(err, &e) && e.Code == fanfold.PositionGone && e.Oldest != nil:
 		return `"end":"position-gone","oldest":"` + e.Oldest.String() + `"`
 	}

@@ -28,7 +28,9 @@ type scan struct {
 	lease      *sending.Lease // for the page that is being sent
 	req        *request
 	issuer     fanfold.Issuer
-	filtering  chan struct{}                         // see Feed
+	filtering  chan struct{} // see Feed
+	scoped     bool          // see Feed
+	now        func() time.Time
 	leftOut    func(rows int)                        // see Feed
 	at         fanfold.Position                      // everything up to here was looked at
 	head       fanfold.Position                      // where the store stood; before at where the consumer has been at a node that is ahead
@@ -39,6 +41,8 @@ type scan struct {
 	lastSeq    uint64                                // event of the last row sent
 	lastTx     string                                // and its transaction
 	sentAt     time.Time                             // when something was sent, or the scan began
+	looking    time.Time                             // when the scan began to look for the next row
+	passed     int                                   // pages that it has looked at since
 	onSent     func(ctx context.Context, seq uint64) // see Options; nil for nobody
 	evaluated  int                                   // how often the filter was, since it is this feed's turn
 	beforeWait func()                                // is called before waiting for room, to give back what is held besides; nil for none
@@ -50,7 +54,7 @@ type scan struct {
 
 // newScan returns a scan from the position on that a request names.
 func (f *Feed) newScan(req *request) *scan {
-	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
+	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, scoped: f.scoped, now: f.opt.Now, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
 		rights: req.Rights, rightsChanged: req.Rights.Changed()}
 }
 
@@ -106,14 +110,43 @@ type output interface {
 	alive() error
 }
 
+// Bounds of what one answer looks at without a row for it.
+const (
+	maxPassed  = 256 // pages of maxPageRows
+	maxLooking = 5 * time.Second
+)
+
+// errWorkBound says that the answer has looked at as much as one may.
+var errWorkBound = errors.New("much was looked at")
+
+// look begins to look for the next row.
+func (s *scan) look() { s.looking, s.passed = s.now(), 0 }
+
+// checkPassed counts a page without rows. It returns errWorkBound where the answer is to end for that: an endless one has no such end.
+func (s *scan) checkPassed() error {
+	s.passed++
+	if s.passed < maxPassed && s.now().Sub(s.looking) < maxLooking || s.scoped || s.req.Transport != Normal && s.req.Transport != LongPoll {
+		return nil
+	}
+	s.uncounted = true
+	return errWorkBound
+}
+
 // sendToHead sends each change after at, up to the newest one, and returns nil there. It returns errLimitReached after
-// the event or transaction that reaches the limit, so that neither is cut, and errRightsChanged. What it has sent is with the
+// the event or transaction that reaches the limit, so that neither is cut, errWorkBound, and errRightsChanged. What it has sent is with the
 // client then, and none of it is held. Other errors are the output's, the store's and ctx's.
 func (s *scan) sendToHead(ctx context.Context, out output) error {
+	s.look()
 	for ctx.Err() == nil {
+		sent := s.sent
 		pending, err := s.sendPage(ctx, out)
 		s.lease.Release()
 		if err != nil || pending == 0 {
+			return err
+		}
+		if s.sent > sent {
+			s.look()
+		} else if err := s.checkPassed(); err != nil {
 			return err
 		}
 		if time.Since(s.sentAt) > s.req.Heartbeat { // of much that was looked at, nothing was asked for
