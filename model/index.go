@@ -200,6 +200,23 @@ func (x *Index) Keys(dst [][]byte, f IndexFacts) (keys [][]byte, overflow bool) 
 	return x.elementKeys(dst, f, array, element)
 }
 
+// MaxIndexBytes is how many bytes the entries of one document have in all indexes of its collection that go through an array, as far as
+// its own members give them.
+const MaxIndexBytes = 2 << 20
+
+// mostComponentBytes is the most that a component's value takes in a key: a text has 1,024 bytes there, each of which may be escaped.
+const mostComponentBytes = 2100
+
+// MostBytes returns at least as many bytes as the document's entries have. It makes no key.
+func (x *Index) MostBytes(doc *jsondoc.Tree) int {
+	array, elements := x.Array(), 0
+	list := array[:len(array)-1].Lookup(doc, jsondoc.Root)
+	for n := doc.First(list); n != jsondoc.None && elements < MaxIndexElements; n = doc.Next(n) {
+		elements++
+	}
+	return max(1, elements) * len(x.Components) * mostComponentBytes
+}
+
 // elementKeys appends the keys of an array's elements, from one on.
 func (x *Index) elementKeys(dst [][]byte, f IndexFacts, array Path, element jsondoc.Node) (keys [][]byte, overflow bool) {
 	begin, seen := len(dst), map[string]struct{}{}

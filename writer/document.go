@@ -169,6 +169,9 @@ func (ck *checker) checkDocument(body []byte, key *fanfold.Key, strict bool) (so
 	if err == nil { // the tree still has the derived members, but no relation looks at those
 		c, _ := ck.shape(key.Collection)
 		if err = CheckRelations(c, t); err == nil {
+			err = CheckIndexes(c, func() *jsondoc.Tree { return jsondoc.MustParse(source) })
+		}
+		if err == nil {
 			err = ck.checkSchema(key.Collection, source)
 		}
 	}

@@ -168,6 +168,9 @@ func (ck *checker) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if err := CheckRelations(c, t); err != nil && CheckRelations(c, old()) == nil { // too many ids that were there already may stay
 		return err
 	}
+	if err := CheckIndexes(c, func() *jsondoc.Tree { return t }); err != nil && CheckIndexes(c, old) == nil {
+		return err
+	}
 	return nil
 }
 

@@ -18,6 +18,8 @@ const (
 	maxIndexesOf  = 64 // of one collection
 	maxComponents = 8  // of one index
 	maxIndexName  = 64 // bytes
+
+	maxArrayComponents = 32 // of all indexes of a collection that go through an array, each with an entry for each of 1,000 elements
 )
 
 // indexName is what names an index.
@@ -52,8 +54,25 @@ func (p *parser) index(c *model.Collection, name string, n jsondoc.Node, at stri
 		}
 		i++
 	}
+	p.checkArrayComponents(c, x, at)
 	if p.tree.Kind(n) == jsondoc.Array && p.tree.First(n) == jsondoc.None {
 		p.problem(at, "has no components: name what the documents are ordered by, such as [customerId, -openedAt]")
+	}
+}
+
+// checkArrayComponents checks how many values entries of one document may have in all that go through an array. x is the last index.
+func (p *parser) checkArrayComponents(c *model.Collection, x *model.Index, at string) {
+	if !p.isNew || x.Array() == nil {
+		return
+	}
+	all := 0
+	for _, o := range c.Indexes {
+		if o.Array() != nil {
+			all += len(o.Components)
+		}
+	}
+	if all > maxArrayComponents {
+		p.problem(at, "the indexes of the collection that go through an array have %d components up to this one, and each element repeats them: at most %d are taken", all, maxArrayComponents)
 	}
 }
 

@@ -241,6 +241,9 @@ var limitTests = map[string]string{
 	`lease without a heartbeat`:               "TestLease",
 	`writes held for a model with new guards`: "TestHoldRequestWithFrozenNode TestModelWaitsForFrozenNode",
 	"file `node-id`; `--advertise`":           "TestNodeIDAndAddress",
+
+	"bytes of a document's entries in all indexes through an array, by its own members": "TestIndexBytes",
+	"components of all indexes through an array, of a collection":                       "TestIndexMistakes",
 }
 
 // TestLimits: each row of docs/run/limits.md has tests that hold its bound, and these tests are there.
