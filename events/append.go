@@ -38,7 +38,9 @@ const expectSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
 // half decided. Errors are Stale with the current revision where expect is not met; TooLarge;
 // LogDamaged; Unavailable, where nothing was written; OutcomeUnknown; and, for an event with a key, KeyReused
 // and Duplicate.
-func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (uint64, error) {
+func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (seq uint64, err error) {
+	end := l.inFlight.begin()
+	defer func() { end(err) }()
 	msg, err := l.message(ev, expect)
 	if err != nil {
 		return 0, err
@@ -56,7 +58,7 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 		return 0, err
 	}
 	l.setCondition(msg, expect)
-	seq, err := l.commit.append(ctx, msg, expect)
+	seq, err = l.commit.append(ctx, msg, expect)
 	if err == nil && ev.Kind == fanfold.KindCompact {
 		l.noteCompaction(ev.Compaction, seq)
 	}

@@ -3,8 +3,6 @@ package events
 import (
 	"context"
 	"sync"
-
-	"github.com/fanfold/fanfold"
 )
 
 // fences shares fence messages among readers. A reader that asks while a fence is on its way waits
@@ -24,7 +22,7 @@ type fenceCall struct {
 }
 
 // Fence returns a sequence at or behind every event that was acknowledged, on any node, before the
-// call. It blocks for a durable publish, which concurrent callers share. Errors are those of
+// call. It blocks for a durable publish, which concurrent callers share. See undecided.fence for a log where nothing is published. Errors are those of
 // Append, and ctx's.
 func (l *Log) Fence(ctx context.Context) (uint64, error) {
 	l.fences.mu.Lock()
@@ -57,7 +55,7 @@ func (l *Log) runFences(ctx context.Context) {
 		if call == nil {
 			return
 		}
-		call.seq, call.err = l.Append(ctx, &fanfold.Event{Kind: fanfold.KindFence}, fanfold.Expect{})
+		call.seq, call.err = l.inFlight.fence(ctx, l)
 		close(call.done)
 	}
 }

@@ -105,6 +105,7 @@ type Log struct {
 	erasures   erasures
 	origin     fanfold.Origin
 	fences     fences
+	inFlight   undecided
 	commit     committer
 	connection servers.Connection
 	health     health

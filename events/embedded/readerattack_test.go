@@ -74,7 +74,7 @@ func (a *attackedLog) append() {
 		fanfold.CodeOf(err) != fanfold.Stale {
 		a.t.Fatal(err)
 	}
-	if _, err := a.log.Fence(a.t.Context()); err != nil {
+	if _, err := a.log.Append(a.t.Context(), &fanfold.Event{Kind: fanfold.KindFence}, fanfold.Expect{}); err != nil {
 		a.t.Fatal(err)
 	}
 }

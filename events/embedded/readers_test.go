@@ -105,7 +105,7 @@ func TestReadersCannotChangeTheLog(t *testing.T) {
 	if m, err := cons.Next(jetstream.FetchMaxWait(30 * time.Second)); err != nil || m.Subject() != "fanfold.fanfold.doc.c.1" {
 		t.Fatalf("the client reads %v, %v", m, err)
 	}
-	if seq, err := l.Fence(t.Context()); err != nil || seq != 2 {
+	if seq, err := l.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindFence}, fanfold.Expect{}); err != nil || seq != 2 {
 		t.Errorf("the node's next event is %d, %v", seq, err)
 	}
 	if err := l.Check(t.Context(), events.Known{Seq: 2}); err != nil {
@@ -133,7 +133,7 @@ func streamNames(ctx context.Context, nc *nats.Conn) (names []string, err error)
 func TestReadersByOldClient(t *testing.T) {
 	l, _, addr := listeningLog(t)
 	for range 5 {
-		if _, err := l.Fence(t.Context()); err != nil {
+		if _, err := l.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindFence}, fanfold.Expect{}); err != nil {
 			t.Fatal(err)
 		}
 	}
