@@ -10,13 +10,18 @@ import (
 // for a dry run, FanoutLimit, and those of Log.Append and appendGuarded; none names an operation.
 func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
 	w.foreground.record()
+	writes := []fanfold.Write{{Event: ev, Expect: expect}}
+	leave, err := w.enter(ctx, writes, nil)
+	if err != nil {
+		return 0, withoutOperation(err)
+	}
+	defer leave()
 	end, err := w.begin(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer end()
 	ev.Actor = actorOf(in.By)
-	writes := []fanfold.Write{{Event: ev, Expect: expect}}
 	if err := w.checkCollections(writes); err != nil {
 		return 0, withoutOperation(err)
 	}
@@ -35,9 +40,14 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 }
 
 // appendAll appends the writes of a transaction, all or none, as append does one event. It returns the sequence of the
-// first. The Operation of an error is the index of the write at fault.
-func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first uint64, err error) {
+// first. c is what their deletes have closed the gate for, nil for nothing. The Operation of an error is the index of the write at fault.
+func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent, c *closing) (first uint64, err error) {
 	w.foreground.record()
+	leave, err := w.enter(ctx, writes, c)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	end, err := w.begin(ctx)
 	if err != nil {
 		return 0, err

@@ -40,11 +40,30 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 		return DeleteStep{}, err
 	}
 	d := &stepPlan{w: w, key: key, in: in, room: MaxOperations}
-	_, err := w.decide(ctx, plan{try: d.try})
+	_, err := d.decide(ctx)
 	if d.step.DryRun, err = w.dryRun(ctx, err); d.step.DryRun == nil {
 		w.counts.add(string(Delete), err)
 	}
 	return d.step, withoutOperation(err)
+}
+
+// decide makes the step, and keeps holders from coming meanwhile.
+func (d *stepPlan) decide(ctx context.Context) (first uint64, err error) {
+	plain := func(c *closing) (uint64, error) {
+		d.closing = c
+		return d.w.decide(ctx, plan{try: d.try})
+	}
+	m, _, _ := d.w.Models.Model()
+	if d.in.DryRun || !affectsHoldersOf(m, d.key.Collection) {
+		return plain(nil)
+	}
+	if err := d.check(ctx); err != nil { // before others are held up
+		return 0, err
+	}
+	if first, err = d.w.withoutHolders(ctx, []fanfold.Key{d.key}, false, plain); err == nil {
+		d.w.removeLateHolders(ctx, d.step.Writes, first, d.in)
+	}
+	return first, err
 }
 
 // stepPlan makes one step of a delete in steps.
@@ -54,26 +73,32 @@ type stepPlan struct {
 	in      Intent
 	room    int        // the largest number of writes
 	checked bool       // by checkWholeDelete
+	closing *closing   // what the deletes are closed for; nil in a dry run
 	step    DeleteStep // of the last try
 }
 
 // try makes the step from what this node shows once it has caught up with the log, and appends it: see plan.
 func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error) {
-	if err := d.w.catchUp(ctx); err != nil {
+	if err := d.check(ctx); err != nil {
 		return 0, err
 	}
-	if !d.checked {
-		if err := d.w.checkWholeDelete(ctx, d.key, d.in.DryRun); err != nil {
+	if d.closing != nil { // the check may have been made before it
+		if err := d.w.catchUp(ctx); err != nil {
 			return 0, err
 		}
-		d.checked = true
 	}
 	writes, err := d.next()
 	if err != nil {
 		d.w.checkedDeletes.forget(d.key) // what stands in the way came after the check
 		return 0, err
 	}
-	first, err = d.w.appendAll(ctx, nuid.Next(), writes, d.in)
+	if missing := d.closing.missing(writes); len(missing) > 0 {
+		if err := d.closing.close(ctx, missing); err != nil {
+			return 0, err
+		}
+		return d.try(ctx, lost)
+	}
+	first, err = d.w.appendAll(ctx, nuid.Next(), writes, d.in, d.closing)
 	if errors.Is(err, errTooManyMessages) && d.room > 1 { // with their guards the writes are too many
 		d.room /= 2
 		return d.try(ctx, lost)
@@ -82,6 +107,20 @@ func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error)
 		d.step.Last, d.step.Writes = first+uint64(len(writes))-1, writes
 	}
 	return first, again(err)
+}
+
+// check catches up with the log, and walks everything that the delete leads to before the first try. Errors are those of
+// checkWholeDelete.
+func (d *stepPlan) check(ctx context.Context) error {
+	if d.checked && d.closing != nil {
+		return nil
+	}
+	if err := d.w.catchUp(ctx); err != nil || d.checked {
+		return err
+	}
+	err := d.w.checkWholeDelete(ctx, d.key, d.in.DryRun)
+	d.checked = err == nil
+	return err
 }
 
 // next returns the writes of the step, and sets what it does. Errors are NotFound and Restricted.

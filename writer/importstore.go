@@ -302,6 +302,11 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 // has held each to the fan-out limit.
 func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.Write) (last uint64, err error) {
 	w := im.w
+	leave, err := w.enter(ctx, writes, nil)
+	if err != nil {
+		return 0, err
+	}
+	defer leave()
 	end, err := w.begin(ctx)
 	if err != nil {
 		return 0, err

@@ -34,6 +34,7 @@ type transaction struct {
 	ops     []*Operation
 	in      Intent
 	deletes bool            // some operation deletes a document whose holders a delete policy affects
+	closing *closing        // what those are closed for; nil for none, and in a dry run
 	writes  []fanfold.Write // one for each operation, then those that their deletes bring with them
 }
 
@@ -54,9 +55,32 @@ func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint6
 	defer func() { unlock(stored) }()
 	_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
 	tx := &transaction{w: w, id: nuid.Next(), ops: ops, in: in, deletes: w.affectsHolders(ops), writes: make([]fanfold.Write, len(ops))}
-	first, err := w.decide(ctx, plan{try: tx.try})
+	first, err := tx.decide(ctx)
 	if err == nil {
 		stored = first + uint64(len(tx.writes)) - 1
+	}
+	return first, err
+}
+
+// decide brings the operations into the log, and keeps holders from coming meanwhile where there are such deletes.
+func (tx *transaction) decide(ctx context.Context) (first uint64, err error) {
+	plain := func(c *closing) (uint64, error) {
+		tx.closing = c
+		return tx.w.decide(ctx, plan{try: tx.try})
+	}
+	if !tx.deletes || tx.in.DryRun {
+		return plain(nil)
+	}
+	var deleted []fanfold.Key
+	writes := false
+	for _, op := range tx.ops {
+		if op.Kind == Delete {
+			deleted = append(deleted, op.Key)
+		}
+		writes = writes || op.writesDocument()
+	}
+	if first, err = tx.w.withoutHolders(ctx, deleted, writes, plain); err == nil {
+		tx.w.removeLateHolders(ctx, tx.writes, first, tx.in)
 	}
 	return first, err
 }
@@ -112,16 +136,33 @@ func (tx *transaction) findRevisions(ctx context.Context) error {
 func (tx *transaction) append(ctx context.Context) (first uint64, err error) {
 	var more []fanfold.Write
 	if tx.deletes {
-		if more, err = tx.w.removals(tx.ops); err != nil {
+		if more, err = tx.removals(ctx); err != nil {
 			return 0, err
 		}
 	}
 	tx.writes = append(tx.writes[:len(tx.ops)], more...)
-	first, err = tx.w.appendAll(ctx, tx.id, tx.writes, tx.in)
+	first, err = tx.w.appendAll(ctx, tx.id, tx.writes, tx.in, tx.closing)
 	if errors.Is(err, errTooManyMessages) && len(more) > 0 {
 		err = fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with what the delete brings with it the request has more than %d messages: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
 	}
 	return first, err
+}
+
+// removals returns what the operations' deletes bring with them, once the gate is closed for all that is deleted. Errors are those of
+// Writer.removals, and Unavailable.
+func (tx *transaction) removals(ctx context.Context) (more []fanfold.Write, err error) {
+	for {
+		if more, err = tx.w.removals(tx.ops); err != nil || tx.closing == nil {
+			return more, err
+		}
+		missing := tx.closing.missing(more)
+		if len(missing) == 0 {
+			return more, nil
+		}
+		if err := tx.w.closeMore(ctx, tx.closing, missing); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // mayRetry tells whether err is the Stale of a write that is made on whichever revision is the current one.

@@ -192,6 +192,7 @@ type Writer struct {
 
 	hold           writeHold
 	keys           keyLocks
+	gate           *holderGate
 	rounds         guardRounds
 	idempotency    idempotency
 	checkedDeletes checkedDeletes
@@ -208,7 +209,7 @@ type Writer struct {
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lostEventDetector{parts.Log, parts.ReadModel}
-	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(),
+	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(), gate: newHolderGate(),
 		checkedDeletes: checkedDeletes{known: map[fanfold.Key]checkedDelete{}, room: make(chan struct{}, 1)}}
 	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
 	w.hold.mustFold.Store(opt.ModelAt)
