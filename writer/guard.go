@@ -34,8 +34,9 @@ func (w *Writer) needGuards(writes []fanfold.Write) bool {
 
 // guardsFor makes the guards of writes from what this node has folded. Errors are those of guardSet.build, and an
 // Unprocessable with errTooManyMessages as its cause where writes and guards are more than most. recent has
-// revisions of documents that this node may not have folded yet; it may be nil.
-func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int) (set *guardSet, err error) {
+// revisions of documents that this node may not have folded yet; it may be nil. together says that the writes are a transaction; of others
+// each is judged by what stands before it.
+func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int, together bool) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
 		return nil, err
@@ -44,7 +45,7 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 	if err := w.ReadModel.Read(func(snap Snapshot) error {
 		m, _, _ := w.Models.Model()
 		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), parsing: w.Parsing, after: map[fanfold.Key]*guardedParts{}, index: map[fanfold.Key]int{},
-			claimOf: map[claimKey]*claim{}, recent: recent, applied: applied, revisions: map[fanfold.Key]fanfold.Revision{}}
+			claimOf: map[claimKey]*claim{}, together: together, recent: recent, applied: applied, revisions: map[fanfold.Key]fanfold.Revision{}}
 		return set.build()
 	}); err != nil {
 		return nil, err
@@ -121,6 +122,7 @@ type guardSet struct {
 	claims  []*claim
 
 	claimOf   map[claimKey]*claim
+	together  bool                             // the writes are a transaction, of which no reader sees a part
 	recent    recentWrites                     // what may not be in the snapshot
 	applied   uint64                           // every event up to it is in the snapshot
 	revisions map[fanfold.Key]fanfold.Revision // that were looked up; 0 for none
@@ -244,7 +246,7 @@ func (g *guardSet) guardWrite(i int, before *guardedParts) error {
 	ev := g.writes[i].Event
 	after := g.after[ev.Key]
 	if c := g.model.Collection(ev.Key.Collection); c != nil {
-		if err := g.guardReferences(ev.Key, before, after); err != nil {
+		if err := g.guardReferences(i, before, after); err != nil {
 			return err
 		}
 		for _, u := range c.Unique {

@@ -210,7 +210,7 @@ func (r *guardRound) store(ctx context.Context) {
 // only what the guards were made from.
 func (r *guardRound) try(ctx context.Context) error {
 	for len(r.members) > 0 {
-		set, err := r.w.guardsFor(ctx, r.writes(), r.recent, cmp.Or(r.most, MaxOperations))
+		set, err := r.w.guardsFor(ctx, r.writes(), r.recent, cmp.Or(r.most, MaxOperations), r.tx != "")
 		if err != nil {
 			if err := r.afterRefusal(ctx, err); err != nil {
 				return err

@@ -12,7 +12,8 @@ const maxStrict = 900
 
 // guardReferences adds a link event for each strict reference that a write adds to a document or removes from it. The
 // error is Unprocessable where a target does not exist or is deleted by the same writes.
-func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts) error {
+func (g *guardSet) guardReferences(i int, before, after *guardedParts) error {
+	key := g.writes[i].Event.Key
 	was, is := before.targets(), after.targets()
 	if len(is) > maxStrict && len(is) > len(was) {
 		return fanfold.Errorf(fanfold.Unprocessable, "it would refer strictly to %d documents; at most %d are taken, so that it can be deleted in one transaction", len(is), maxStrict)
@@ -25,11 +26,11 @@ func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts)
 			continue
 		}
 		guard := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLink, Key: t, Holders: []fanfold.Key{key}, Held: true, Actor: g.actor}}
-		if _, written := g.index[t]; written {
-			if g.deletes(t) {
-				return about(fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t), key, t)
-			}
-		} else {
+		at, written := g.index[t]
+		if written && g.deletes(t) {
+			return about(fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which the transaction deletes, and the relation is strict", t), key, t)
+		}
+		if !written || at > i && !g.together {
 			rev, err := g.revision(t)
 			if err != nil {
 				return err
@@ -37,7 +38,9 @@ func (g *guardSet) guardReferences(key fanfold.Key, before, after *guardedParts)
 			if rev == 0 {
 				return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which does not exist, and the relation is strict: write that one first, or in the same transaction", t)
 			}
-			guard.Expect = fanfold.Exactly(rev)
+			if !written { // else its own write requires the revision
+				guard.Expect = fanfold.Exactly(rev)
+			}
 		}
 		g.guards = append(g.guards, guard)
 	}

@@ -36,6 +36,9 @@ func (g *guardSet) recordValue(i int, u *model.Unique, before, after *guardedPar
 		if c.holder != "" && c.holder != key.ID && c.index >= 0 {
 			return about(fanfold.Errorf(fanfold.Conflict, "%s and %s/%s would both have %s, which is unique", key, key.Collection, c.holder, u.Has(is)), key)
 		}
+		if !g.together && c.index < 0 && c.oldHolder != "" && c.oldHolder != key.ID {
+			return g.hasValue(c)
+		}
 		g.setClaim(c, key.ID, i)
 	}
 	if was != "" && was != is {
@@ -114,5 +117,11 @@ func (g *guardSet) checkGivenUp(c *claim) error {
 			return nil
 		}
 	}
+	return g.hasValue(c)
+}
+
+// hasValue returns the Conflict of a value that a stored document has.
+func (g *guardSet) hasValue(c *claim) error {
+	holder := fanfold.Key{Collection: c.collection, ID: c.oldHolder}
 	return about(fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", holder, c.unique.Has(c.value)), holder)
 }
