@@ -148,7 +148,7 @@ func (w *Writer) refersTo(writes []fanfold.Write, closed map[*closing]map[fanfol
 	return nil, nil
 }
 
-// mayReferTo tells whether an event may make a document refer to one of keys. What a delete brings with it only takes references away.
+// mayReferTo tells whether an event may make a document refer to one of keys. The writes that a delete brings with it only take references away.
 func (w *Writer) mayReferTo(ev *fanfold.Event, c *closing, keys map[fanfold.Key]bool) (bool, error) {
 	switch {
 	case !isAboutDocument(ev):
@@ -192,7 +192,7 @@ const (
 )
 
 // withoutHolders calls fn while no document of this node begins to refer to keys, which are about to be deleted with their
-// holders. slow says that fn writes references, too. Where fn has to give way to another delete, it is called again. Errors are fn's, and Unavailable.
+// holders. slow says that fn writes references, too. It calls fn again after fn has given way to another delete. Errors are fn's, and Unavailable.
 func (w *Writer) withoutHolders(ctx context.Context, keys []fanfold.Key, slow bool, fn func(c *closing) (uint64, error)) (uint64, error) {
 	for n := 0; ; n++ {
 		c, err := w.closeFor(ctx, keys, slow)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"regexp"
 	"slices"
 	"strings"
@@ -108,6 +109,60 @@ func TestRevertAll(t *testing.T) {
 	}
 }
 
+// TestRevertOfLateTargets: a target that came later than its holders goes, and the holders stay as they were, whatever the delete policy. No holder is said to
+// be written later that was not.
+func TestRevertOfLateTargets(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  books: {}
+  reviews: {relations: {book: {path: book, to: books, onDelete: cascade}}}
+  replies: {relations: {review: {path: review, to: reviews, onDelete: cascade}}}
+  tags: {relations: {books: {path: "books[].id", to: books, onDelete: unlink}}}
+  orders: {relations: {book: {path: book, to: books, onDelete: restrict}}}
+  needs: {schema: {required: [book]}, relations: {book: {path: book, to: books, onDelete: cascade}}}
+`)
+	s.Put("reviews", "v1", `{"book":"b1", "text":"early"}`)
+	s.Put("replies", "r", `{"review":"v1"}`)
+	s.Put("tags", "t", `{"books":[{"id":"b1"},{"id":"b2","n":1},{"id":"b1"}]}`)
+	s.Put("reviews", "v2", `{"book":"b1","n":1}`)
+	at := s.Put("orders", "o", `{"book":"b1"}`).Header.Get("Fanfold-Position")
+	s.Put("reviews", "v2", `{"book":"b1","n":2}`)
+	s.Put("books", "b1", `{}`)
+	until := s.Put("books", "b2", `{}`).Header.Get("Fanfold-Position")
+	run := func(args ...string) ran {
+		return runCommand(t, "", append([]string{"revert", "--at", at, "--server", s.URL}, args...)...)
+	}
+	run("--dry-run").want(t, exitDone, "3 documents would go back")
+	run().want(t, exitDone, "3 of 3 documents are as they were")
+	asBefore(t, s, at)
+	if v1 := s.Want(http.StatusOK, http.MethodGet, "/v1/reviews/v1?view=referenced", ""); string(v1.Body) != `{"id":"v1","book":"b1", "text":"early"}` {
+		t.Errorf("the review is %s", v1.Body)
+	}
+	s.WantDoc("tags", "t", `{"id":"t","books":[{"id":"b1"},{"id":"b2","n":1},{"id":"b1"}]}`)
+	history := s.Want(http.StatusOK, http.MethodGet, "/v1/replies/r/_history", "")
+	if strings.Count(string(history.Body), `"seq"`) != 1 {
+		t.Errorf("the reply was written again: %s", history.Body)
+	}
+
+	s.Put("books", "b1", `{}`) // a run that was cut short has taken the reference away, and not put it back
+	until = s.Put("books", "b3", `{}`).Header.Get("Fanfold-Position")
+	s.Put("reviews", "v1", `{"text":"early"}`)
+	run("--until", until, "--resume").want(t, exitDone, "2 of 2 documents are as they were")
+	asBefore(t, s, at)
+
+	s.Put("needs", "n", `{"book":"b4"}`)
+	at = s.Put("reviews", "v1", `{"book":"b5"}`).Header.Get("Fanfold-Position")
+	s.Put("books", "b4", `{}`)
+	until = s.Put("books", "b5", `{}`).Header.Get("Fanfold-Position")
+	s.Put("reviews", "v1", `{"book":"b5","late":true}`)
+	left := run("--until", until)
+	left.want(t, exitFailed, "0 of 2", "left: books/b4: ", "needs/n", "left: books/b5: its delete would change or delete reviews/v1, which was written after")
+	if strings.Contains(left.out, "needs/n, which was written after") {
+		t.Errorf("it says of a document from before that it was written later:\n%s", left.out)
+	}
+	s.WantDoc("needs", "n", `{"id":"n","book":"b4"}`)
+}
+
 // TestRevertAllIsCutShort: a run that ends at any transaction goes on with --resume, and takes what it wrote for what it is.
 func TestRevertAllIsCutShort(t *testing.T) {
 	s := harness.OpenTemp(t, `collections: {books: {}}`)
@@ -188,6 +243,9 @@ func TestRandomReverts(t *testing.T) {
 		}
 		if (ran.code == exitFailed) != (len(left) > 0) || ran.code > exitFailed {
 			r.Fatalf("exit code %d: %s%s", ran.code, ran.out, ran.err)
+		}
+		if strings.Contains(ran.out, "written after") {
+			r.Fatalf("nothing was written after the present: %s", ran.out)
 		}
 		for _, key := range differing(t, s, at) {
 			if !slices.Contains(left, key) {

@@ -47,6 +47,7 @@ type Plan struct {
 	byKey     map[fanfold.Key]int
 	bodies    *os.File // as they are to be written; of a document to be deleted, as it is. In order of steps
 	end       int64
+	model     *model.Model // nil for none, and where it may not be read
 }
 
 // Compare finds the documents that were written between two states, and differ. Their bodies are kept in a temporary file. Errors are
@@ -160,6 +161,7 @@ func (p *Plan) findTargets(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("the store's model: %w", err)
 	}
+	p.model = m
 	var t jsondoc.Tree
 	for i := range p.steps {
 		s := &p.steps[i]

@@ -45,6 +45,7 @@ type writing struct {
 	left     []Left
 	done     int
 	position string
+	apart    []holder // that an earlier run has taken references from, and not put them back
 }
 
 // Write carries the plan out. It blocks until all transactions are made, or one fails for a reason that is not the documents'. The result
@@ -57,6 +58,9 @@ func (p *Plan) DryRun(ctx context.Context) (*Result, error) { return p.run(ctx, 
 func (p *Plan) run(ctx context.Context, dry bool) (*Result, error) {
 	w := &writing{Plan: p, dry: dry}
 	err := w.passOver(ctx)
+	if err == nil && !dry {
+		err = w.putBack(ctx, w.apart)
+	}
 	puts, deletes := p.order()
 	for _, steps := range [][]int{puts, deletes} {
 		if err == nil {
@@ -83,7 +87,7 @@ func (w *writing) passOver(ctx context.Context) error {
 func (w *writing) pass(d *client.DocumentDifference) error {
 	i, ok := w.byKey[fanfold.Key{Collection: d.Collection, ID: d.ID}]
 	if !ok {
-		return nil
+		return w.noteApart(d)
 	}
 	if d.After == nil {
 		return w.leaveWritten(i, nil)
@@ -101,6 +105,11 @@ func (w *writing) leaveWritten(i int, now json.RawMessage) error {
 		return err
 	}
 	if isThere := now != nil; w.opt.Resume && isThere == (s.op != "create") && (!isThere || bytes.Equal(now, body)) {
+		w.through(1)
+		return nil
+	}
+	if w.opt.Resume && now != nil && s.op != "create" && bytes.Equal(now, w.withoutReferences(s.key, body, w.created)) {
+		w.apart = append(w.apart, holder{key: s.key, body: body})
 		w.through(1)
 		return nil
 	}
@@ -247,6 +256,19 @@ func (w *writing) leave(ctx context.Context, batch []int, at int, refused *clien
 	if w.dry && w.mayFit(s, refused, reason) {
 		return nil
 	}
+	if s.op == "create" && refused.Code == client.Restricted {
+		apart, why, err := w.deleteApart(ctx, s, refused)
+		if err != nil {
+			return err
+		}
+		if apart {
+			return w.finish([]int{i})
+		}
+		if why != "" {
+			w.left = append(w.left, Left{s.key.Collection, s.key.ID, refused.Code, why, i})
+			return nil
+		}
+	}
 	for _, p := range refused.Problems[:min(len(refused.Problems), 3)] {
 		reason += "; " + strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
 	}
@@ -265,7 +287,7 @@ func (w *writing) mayFit(s *step, refused *client.Error, reason string) bool {
 	if refused.Code != client.Restricted || len(refused.Problems) == 0 {
 		return false
 	}
-	return !slices.ContainsFunc(refused.Problems, func(p client.Problem) bool { return !w.goesBack(p.Path) })
+	return w.allGoBack(refused)
 }
 
 // goesBack tells whether the document of a path, COLLECTION/ID, is one of the plan.
@@ -278,10 +300,11 @@ func (w *writing) goesBack(path string) bool {
 // transact makes one transaction. A delete that would bring writes of other documents with it is refused: what refers to a document that
 // was created was written after the later state.
 func (w *writing) transact(ctx context.Context, batch []int) error {
-	operations := make([]client.Operation, len(batch))
+	operations, among := make([]client.Operation, len(batch)), map[fanfold.Key]bool{}
 	deletes := false
 	for at, i := range batch {
 		s := &w.steps[i]
+		among[s.key] = true
 		if s.op == "create" {
 			deletes = true
 			operations[at] = client.Delete(s.key.Collection, s.key.ID).IfMatch(s.tag)
@@ -298,14 +321,11 @@ func (w *writing) transact(ctx context.Context, batch []int) error {
 			operations[at] = operations[at].IfAbsent()
 		}
 	}
-	var opts []client.WriteOption
-	if w.opt.AllowFanout {
-		opts = append(opts, client.AllowFanout())
-	}
+	opts := w.options()
 	if w.dry || deletes {
 		result, err := w.c.Transact(ctx, operations, append(slices.Clone(opts), client.DryRun())...)
 		if err == nil && deletes {
-			err = w.checkBrought(batch, result.Report)
+			err = w.checkBrought(among, result.Report)
 		}
 		if err != nil || w.dry {
 			return err
@@ -319,21 +339,33 @@ func (w *writing) transact(ctx context.Context, batch []int) error {
 }
 
 // checkBrought returns a Restricted where deletes would bring writes of documents with them that do not go back.
-func (w *writing) checkBrought(batch []int, report json.RawMessage) error {
+func (w *writing) checkBrought(among map[fanfold.Key]bool, report json.RawMessage) error {
 	var would struct {
 		Writes []struct{ Op, Collection, ID string }
 	}
 	if err := json.Unmarshal(report, &would); err != nil {
 		return err
 	}
+	var holders []client.Problem
 	for _, write := range would.Writes {
 		key := fanfold.Key{Collection: write.Collection, ID: write.ID}
-		i, planned := w.byKey[key]
+		_, planned := w.byKey[key]
 		switch {
-		case planned && (w.dry || slices.Contains(batch, i)):
+		case planned && w.dry, among[key]:
 		case write.Op == string(fanfold.KindPut), write.Op == string(fanfold.KindPatch), write.Op == string(fanfold.KindDelete):
-			return &client.Error{Code: client.Restricted, Detail: "its delete would change or delete " + key.String() + ", which was written after " + w.Until}
+			holders = append(holders, client.Problem{Path: key.String(), Detail: map[bool]string{true: "would be deleted", false: "would be changed"}[write.Op == string(fanfold.KindDelete)]})
 		}
 	}
+	if len(holders) > 0 {
+		return &client.Error{Code: client.Restricted, Detail: wouldBring + holders[0].Path, Problems: holders}
+	}
 	return nil
+}
+
+// options returns those of all writes of the plan.
+func (w *writing) options() (opts []client.WriteOption) {
+	if w.opt.AllowFanout {
+		opts = append(opts, client.AllowFanout())
+	}
+	return opts
 }
