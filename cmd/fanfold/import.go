@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"os"
 	"time"
@@ -92,8 +93,9 @@ var errRefused = errors.New("some documents were refused; the others are loaded"
 
 // importResult is what the command prints.
 type importResult struct {
-	Written  int     `json:"written"`
+	Written  int     `json:"written"` // in all, by runs before this one, too
 	Refused  int     `json:"refused"`
+	Before   int     `json:"before,omitempty"` // of those written, how many an import that was resumed had stored
 	Seconds  float64 `json:"seconds"`
 	Position string  `json:"position"`
 	// RefusedBy counts the refused lines that this run was told of by the codes of their problems.
@@ -135,8 +137,12 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 
 // print prints the result for people.
 func (r *importResult) print(out io.Writer) error {
-	_, err := fmt.Fprintf(out, "%d documents written in %.1f s (%.0f/s), %d refused, position %s\n",
-		r.Written, r.Seconds, float64(r.Written)/r.Seconds, r.Refused, r.Position)
+	before := ""
+	if r.Before > 0 {
+		before = fmt.Sprintf(", %d were stored before", r.Before)
+	}
+	_, err := fmt.Fprintf(out, "%d documents written in %.1f s (%.0f/s)%s, %d refused, position %s\n",
+		r.Written-r.Before, r.Seconds, float64(r.Written-r.Before)/r.Seconds, before, r.Refused, r.Position)
 	if err == nil && len(r.RefusedBy) > 0 {
 		_, err = fmt.Fprintln(out, "refused: "+kindsText(r.RefusedBy))
 	}
@@ -156,17 +162,19 @@ func (im *importer) load(cmd *cobra.Command, path string) (result importResult, 
 		return result, err
 	}
 	defer in.Close()
-	done, err := im.storedLines(cmd.Context())
+	before, err := im.storedLines(cmd.Context())
 	if err != nil {
 		return result, err
 	}
-	lines, err := im.lines(in, path, done)
+	lines, err := im.lines(in, path, before.Line)
 	if err != nil {
 		return result, err
 	}
 	im.refusals.begin()
-	defer im.showProgress(path, done)()
-	return im.send(cmd.Context(), lines, done)
+	defer im.showProgress(path, before.Line)()
+	result, err = im.send(cmd.Context(), lines, before.Line)
+	result.Before = before.Written
+	return result, err
 }
 
 // open returns what is to be loaded; the caller closes it. It sets the size and the import's id where the input has
@@ -207,7 +215,8 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 	return f, nil
 }
 
-// name returns an id for the import, made from the flags and the file's size, beginning and end.
+// name returns an id for the import, made from the flags and the whole file. Of its middle it takes a checksum, which is as fast as reading: it
+// is to find a file that was changed, and not one that somebody made to look like another.
 func (im *importer) name(f *os.File) (string, error) {
 	const part = 256 << 10
 	h := sha256.New()
@@ -219,6 +228,11 @@ func (im *importer) name(f *os.File) (string, error) {
 		}
 		h.Write(text)
 	}
+	all := crc32.New(crc32.MakeTable(crc32.Castagnoli))
+	if _, err := io.CopyBuffer(all, io.NewSectionReader(f, 0, im.progress.size), make([]byte, part)); err != nil {
+		return "", err
+	}
+	fmt.Fprintf(h, "%d ", all.Sum32())
 	for _, from := range []int64{0, max(0, im.progress.size-part)} {
 		if _, err := io.Copy(h, io.NewSectionReader(f, from, part)); err != nil {
 			return "", err
@@ -227,20 +241,20 @@ func (im *importer) name(f *os.File) (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:16]), nil
 }
 
-// storedLines asks the server how many lines of the import it has; 0 where the import is not resumed. The error says how to go
+// storedLines asks the server what it has of the import: nothing where the import is not resumed. The error says how to go
 // on where the server does not answer.
-func (im *importer) storedLines(ctx context.Context) (lines int, err error) {
+func (im *importer) storedLines(ctx context.Context) (before client.ImportResult, err error) {
 	if !im.resume {
-		return 0, nil
+		return before, nil
 	}
 	p, err := im.client.ImportProgress(ctx, im.id)
 	switch {
 	case err == nil:
 		fmt.Fprintf(im.stderr, "going on after line %d\n", p.Line)
 	case errors.Is(err, client.NotFound): // it was cut short before anything was stored
-		return 0, nil
+		return before, nil
 	case errors.Is(err, client.NoAnswer) || errors.Is(err, client.Unavailable):
-		return 0, fanfold.Wrap(err, fanfold.Unavailable, "%s; when it is back, %s", fanfold.MessageOf(problemOf(err)), im.howToGoOn())
+		return before, fanfold.Wrap(err, fanfold.Unavailable, "%s; when it is back, %s", fanfold.MessageOf(problemOf(err)), im.howToGoOn())
 	}
-	return p.Line, err
+	return p, err
 }

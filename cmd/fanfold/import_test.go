@@ -190,3 +190,27 @@ func TestImportProgress(t *testing.T) {
 		t.Error("counting goes on once it is ended")
 	}
 }
+
+// TestResumeOfAChangedFile: an import of a file that was changed in its middle is another one, and its answer tells what is new from what an earlier run has stored.
+func TestResumeOfAChangedFile(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	const lines = 9000
+	var text strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&text, "{\"id\":\"%d\",\"text\":\"%0120d\"}\n", i, i)
+	}
+	path := writeTemp(t, "docs.ndjson", text.String())
+	load := func() ran {
+		return runCommand(t, "", "import", "--resume", "--collection", "docs", "--server", s.URL, path)
+	}
+	load().want(t, exitDone, "9000 documents written")
+	load().want(t, exitDone, "0 documents written", "9000 were stored before")
+	changed := strings.Replace(text.String(), fmt.Sprintf("%0120d", 4500), strings.Repeat("x", 120), 1)
+	if err := os.WriteFile(path, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if r := load(); strings.Contains(r.out, "before") {
+		t.Errorf("it says %s", r.out)
+	}
+	s.WantDoc("docs", "4500", `{"id":"4500","text":"`+strings.Repeat("x", 120)+`"}`)
+}
