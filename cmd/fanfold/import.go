@@ -32,7 +32,9 @@ CSV has a header line. The mapping file (YAML) says what becomes of each row: a 
   collection: where the documents go
   documents:  a CEL expression over doc, the row (all members are strings), that gives an
               object or a list of objects
-Documents that a file gives several times over, byte for byte, are sent once.
+Every row is loaded. --skip-repeats leaves out documents that the file gave before, byte for byte, such as an
+author who stands in many rows; where a document changes and changes back, the last row is left out, too.
+--encoding says in which encoding CSV is that is not UTF-8.
 
 A line that is refused is reported with its number, and the rest goes on; the exit code is
 then 1. The first ten are printed (--refusals), and how many there are of each kind. An import
@@ -48,6 +50,8 @@ for that.`,
 	f := cmd.Flags()
 	f.StringVar(&im.collection, "collection", "", "where the documents of NDJSON go")
 	f.StringVar(&im.mapping, "mapping", "", "mapping file for CSV")
+	f.BoolVar(&im.skipRepeats, "skip-repeats", false, "of CSV: leave out documents that the file gave before, byte for byte")
+	f.StringVar(&im.encoding, "encoding", "", "of CSV: utf-8 (default), windows-1252, iso-8859-1, iso-8859-15 or utf-16")
 	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
 	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
 	f.BoolVar(&im.allowFanout, "allow-fanout", false, "load also what changes more documents than the model's fanout.limit")
@@ -79,6 +83,9 @@ type importer struct {
 	id         string
 	json       bool
 	server     string // the flag as it was given, with a space before it; "" for none
+
+	skipRepeats bool
+	encoding    string
 
 	allowFanout  bool
 	allowRemoval bool
@@ -184,6 +191,9 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 		return nil, fanfold.Errorf(fanfold.Invalid,
 			"--collection is for NDJSON and --mapping for CSV: give one of them")
 	}
+	if im.mapping == "" && (im.skipRepeats || im.encoding != "") {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--skip-repeats and --encoding are for CSV: they go with --mapping")
+	}
 	if im.collection != "" {
 		if err := fanfold.CheckCollection(im.collection); err != nil {
 			return nil, err
@@ -227,6 +237,7 @@ func (im *importer) name(f *os.File) (string, error) {
 			return "", err
 		}
 		h.Write(text)
+		fmt.Fprintf(h, " %t %q ", im.skipRepeats, im.encoding)
 	}
 	all := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if _, err := io.CopyBuffer(all, io.NewSectionReader(f, 0, im.progress.size), make([]byte, part)); err != nil {

@@ -214,3 +214,24 @@ func TestResumeOfAChangedFile(t *testing.T) {
 	}
 	s.WantDoc("docs", "4500", `{"id":"4500","text":"`+strings.Repeat("x", 120)+`"}`)
 }
+
+// TestImportOfCSVLosesNothing: each row is loaded, whatever stood before it, and a row that is not UTF-8 is refused or read in its encoding.
+func TestImportOfCSVLosesNothing(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	load := func(documents, file string, flags ...string) ran {
+		mapping := writeTemp(t, "m.yaml", "- collection: c\n  documents: "+documents+"\n")
+		return runCommand(t, "", append([]string{"import", "--server", s.URL, "--mapping", mapping, writeTemp(t, "f.csv", file)}, flags...)...)
+	}
+	const back = "id,v\n1,a\n1,b\n1,a\n"
+	load("doc", back).want(t, exitDone, "3 documents written")
+	s.WantDoc("c", "1", `{"id":"1","v":"a"}`)
+	load("\"{'v': doc.v}\"", "v\nsale\nsale\n").want(t, exitDone, "2 documents written")
+	load("doc", back, "--skip-repeats").want(t, exitDone, "2 documents written")
+	const latin = "id,v\n2,caf\xe9\n3,tea\n"
+	load("doc", latin).want(t, exitFailed, `line 2: column "v" is "caf\xe9", which is not UTF-8`, "--encoding windows-1252", "1 documents written", "1 refused")
+	load("doc", latin, "--encoding", "Windows-1252").want(t, exitDone, "2 documents written")
+	s.WantDoc("c", "2", `{"id":"2","v":"café"}`)
+	load("doc", "id,\xe9\n4,x\n").want(t, exitUsage, "the header line is not UTF-8", "--encoding")
+	load("doc", latin, "--encoding", "ebcdic").want(t, exitUsage, "iso-8859-1")
+	runCommand(t, "", "import", "--server", s.URL, "--skip-repeats", writeTemp(t, "f.ndjson", "{}")).want(t, exitUsage, "they go with --mapping")
+}

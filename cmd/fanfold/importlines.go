@@ -11,21 +11,25 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// lineWriter writes documents as lines of an import, each document once, and leaves out the first skip lines.
+// lineWriter writes documents as lines of an import, and leaves out the first skip lines.
 type lineWriter struct {
 	w    io.Writer
 	skip int
+	once bool                           // documents that were written before are left out
 	made func()                         // called for every line, those that are left out too; nil for nothing
 	sent map[[sha256.Size]byte]struct{} // hashes of the documents written
 	line []byte                         // reused
 }
 
-// sentLimit is how many documents are remembered at most, in order to write each once.
+// sentLimit is how many documents are remembered at most, in order to leave repeats out.
 const sentLimit = 1 << 18
 
-// write writes a document that line number of the file gave, unless it was written before.
+// write writes a document that line number of the file gave, unless it was written before and once is set.
 func (l *lineWriter) write(number int, collection string, body []byte) error {
 	l.line = append(append(l.line[:0], `"collection":"`+collection+`","doc":`...), jsondoc.Compact(nil, body)...)
+	if !l.once {
+		return l.writeLine(number)
+	}
 	sum := sha256.Sum256(l.line)
 	if _, twice := l.sent[sum]; twice {
 		return nil
@@ -60,7 +64,7 @@ func (l *lineWriter) writeLine(number int) error {
 // wrong with the mapping, or that there is none for CSV.
 func (im *importer) lines(in io.Reader, path string, skip int) (linesFunc, error) {
 	im.progress.read.Store(0)
-	counted := &countingReader{r: in, n: &im.progress.read}
+	counted := io.Reader(&countingReader{r: in, n: &im.progress.read})
 	if im.mapping == "" {
 		r := bufio.NewReaderSize(counted, 256<<10)
 		if err := im.refuseCSV(r, path); err != nil {
@@ -80,13 +84,16 @@ func (im *importer) lines(in io.Reader, path string, skip int) (linesFunc, error
 	if err != nil {
 		return nil, err
 	}
+	if counted, err = decoded(counted, im.encoding); err != nil {
+		return nil, err
+	}
 	rows, err := m.open(counted, im.mapping)
 	if err != nil {
 		return nil, err
 	}
 	return func(w io.Writer) error {
 		out := bufio.NewWriterSize(w, 64<<10)
-		if err := rows.write(&lineWriter{w: out, skip: skip, made: im.progress.made}); err != nil {
+		if err := rows.write(&lineWriter{w: out, skip: skip, once: im.skipRepeats, made: im.progress.made}); err != nil {
 			return err
 		}
 		return out.Flush()

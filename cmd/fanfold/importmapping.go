@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v3"
+	"golang.org/x/text/encoding"
+	"golang.org/x/text/encoding/charmap"
+	"golang.org/x/text/encoding/unicode"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
@@ -111,6 +115,26 @@ func (m mapping) open(r io.Reader, file string) (*csvRows, error) {
 	return rows, nil
 }
 
+// encodings are those that --encoding takes besides UTF-8.
+var encodings = map[string]encoding.Encoding{
+	"windows-1252": charmap.Windows1252,
+	"iso-8859-1":   charmap.ISO8859_1,
+	"iso-8859-15":  charmap.ISO8859_15,
+	"utf-16":       unicode.UTF16(unicode.LittleEndian, unicode.UseBOM),
+}
+
+// decoded returns a reader of a file's text in UTF-8. The error is Invalid for an encoding that is not known.
+func decoded(r io.Reader, name string) (io.Reader, error) {
+	if name == "" || strings.EqualFold(name, "utf-8") {
+		return r, nil
+	}
+	e := encodings[strings.ToLower(name)]
+	if e == nil {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--encoding %.40q is not known: there are utf-8, %s", name, strings.Join(slices.Sorted(maps.Keys(encodings)), ", "))
+	}
+	return e.NewDecoder().Reader(r), nil
+}
+
 // newCSVReader returns a reader of CSV that leaves out a byte order mark.
 func newCSVReader(r io.Reader) *csv.Reader {
 	in := bufio.NewReader(r)
@@ -127,7 +151,7 @@ func checkHeader(columns []string) error {
 			return fanfold.Errorf(fanfold.Invalid, "the header line has the column %.80q twice: give each a name of its own", name)
 		}
 		if !utf8.ValidString(name) {
-			return fanfold.Errorf(fanfold.Invalid, "the header line is not UTF-8: convert the file first")
+			return fanfold.Errorf(fanfold.Invalid, "the header line is not UTF-8: say in which encoding the file is, such as --encoding windows-1252")
 		}
 	}
 	return nil
@@ -145,7 +169,11 @@ func (rows *csvRows) write(out *lineWriter) error {
 			err = out.refuse(wrong.Line, wrong.Err.Error())
 		case err == nil:
 			line, _ := rows.in.FieldPos(0)
-			err = rows.mapping.write(rows.document(row), line, out)
+			if at := slices.IndexFunc(row, func(v string) bool { return !utf8.ValidString(v) }); at >= 0 {
+				err = out.refuse(line, fmt.Sprintf("column %.40s is %.60q, which is not UTF-8: say in which encoding the file is, such as --encoding windows-1252", rows.columns[at], row[at]))
+			} else {
+				err = rows.mapping.write(rows.document(row), line, out)
+			}
 		}
 		if err != nil {
 			return err

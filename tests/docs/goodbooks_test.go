@@ -140,7 +140,7 @@ func TestGoodbooks(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := harness.OpenTemp(t, string(model))
-	out, err := harness.RunProgram(t, "import", "--server", s.URL, "--mapping", "../../examples/goodbooks/mapping.yaml", goodbooksFile)
+	out, err := harness.RunProgram(t, "import", "--server", s.URL, "--skip-repeats", "--mapping", "../../examples/goodbooks/mapping.yaml", goodbooksFile)
 	if err != nil || !strings.Contains(out, "15841 documents written") {
 		t.Fatalf("import: %v %s", err, out)
 	}
