@@ -142,19 +142,41 @@ func (u *Unique) tuple(t *jsondoc.Tree) (string, error) {
 	return string(append(out, ']')), nil
 }
 
+// Unlike returns an Unprocessable where a part of the document has a value that cannot be compared: true, false, an array or an object.
+// Null and nothing are no value.
+func (u *Unique) Unlike(t *jsondoc.Tree) error {
+	for _, p := range u.Parts {
+		at, n, ok := p.lookup(t)
+		if !ok {
+			continue
+		}
+		switch kind := at.Kind(n); kind {
+		case jsondoc.True, jsondoc.False, jsondoc.Array, jsondoc.Object:
+			what := map[jsondoc.Kind]string{jsondoc.True: "true", jsondoc.False: "false", jsondoc.Array: "an array", jsondoc.Object: "an object"}[kind]
+			return fanfold.Errorf(fanfold.Unprocessable, "the unique %s is %s: only texts and numbers are compared; leave it out, or make it null, for none", (&Unique{Parts: []UniquePart{p}}).what(), what)
+		}
+	}
+	return nil
+}
+
+// lookup returns where the value of a part is; ok is false where there is none.
+func (p UniquePart) lookup(t *jsondoc.Tree) (at *jsondoc.Tree, n jsondoc.Node, ok bool) {
+	if p.Expression == "" {
+		n = p.Path.Lookup(t, jsondoc.Root)
+		return t, n, n != jsondoc.None
+	}
+	text, ok := p.Evaluate(t)
+	if !ok {
+		return nil, jsondoc.None, false
+	}
+	return jsondoc.MustParse(text), jsondoc.Root, true
+}
+
 // value returns the value of one part, as Unique.Value does that of a declaration with no other; it may be too long.
 func (p UniquePart) value(t *jsondoc.Tree) (string, error) {
-	n := jsondoc.Root
-	if p.Expression == "" {
-		if n = p.Path.Lookup(t, n); n == jsondoc.None {
-			return "", nil
-		}
-	} else {
-		text, ok := p.Evaluate(t)
-		if !ok {
-			return "", nil
-		}
-		t = jsondoc.MustParse(text)
+	t, n, ok := p.lookup(t)
+	if !ok {
+		return "", nil
 	}
 	switch t.Kind(n) {
 	case jsondoc.String:

@@ -23,9 +23,10 @@ type strictReference struct {
 
 // uniqueValue is what a document has where something is unique: "" for nothing, or why it cannot be compared.
 type uniqueValue struct {
-	of    *model.Unique
-	value string
-	err   error
+	of     *model.Unique
+	value  string
+	err    error
+	unlike error // it is neither a text nor a number, which documents of before the model may have
 }
 
 // guardedPartsOf returns the guarded parts of a document of a collection, which is nil where the model does not declare it.
@@ -38,7 +39,7 @@ func guardedPartsOf(c *model.Collection, body []byte) *guardedParts {
 	p.strict = strictReferences(c, t)
 	for _, u := range c.Unique {
 		value, err := u.Value(t)
-		p.unique = append(p.unique, uniqueValue{u, value, err})
+		p.unique = append(p.unique, uniqueValue{u, value, err, u.Unlike(t)})
 	}
 	return p
 }
@@ -72,6 +73,19 @@ func (p *guardedParts) targets() (targets []fanfold.Key) {
 		}
 	}
 	return targets
+}
+
+// unlike returns why what the document has where something is unique is not of a type that is compared. A nil document has nothing.
+func (p *guardedParts) unlike(u *model.Unique) error {
+	if p == nil {
+		return nil
+	}
+	for _, v := range p.unique {
+		if v.of == u {
+			return v.unlike
+		}
+	}
+	return nil
 }
 
 // value returns what the document has where something is unique. A nil document has nothing.

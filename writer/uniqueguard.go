@@ -28,6 +28,9 @@ func (g *guardSet) recordValue(i int, u *model.Unique, before, after *guardedPar
 	if err != nil {
 		return err
 	}
+	if why := after.unlike(u); why != nil && before.unlike(u) == nil {
+		return why
+	}
 	if is != "" {
 		c, err := g.claim(key.Collection, u, is)
 		if err != nil {
