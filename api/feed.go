@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"net/http"
 	"net/url"
 	"slices"
@@ -17,7 +18,10 @@ import (
 )
 
 // feed answers requests for the change feed.
-type feed struct{ feed Feed }
+type feed struct {
+	feed    Feed
+	unknown *unknownCollections
+}
 
 // changes answers GET and HEAD /v1/_changes.
 func (f *feed) changes(c echo.Context) error {
@@ -26,6 +30,9 @@ func (f *feed) changes(c echo.Context) error {
 		return err
 	}
 	q.Rights = rightsOf(c)
+	if q.Unknown, err = f.unknown.of(c, q.Collections); err != nil {
+		return err
+	}
 	return f.feed.Serve(c.Response(), c.Request(), q)
 }
 
@@ -35,9 +42,12 @@ var (
 	selectionParameters = []string{"mode", "collections", "derived", "cascades", "partition", "filter", "params", "view"}
 )
 
+// lastEventID is the parameter that clients send who cannot set the header Last-Event-ID, such as the npm package event-source-polyfill.
+const lastEventID = "lastEventId"
+
 // FeedQuery returns what a request for the change feed asks for by its parameters and headers. The error is Invalid.
 func FeedQuery(r *http.Request) (q changefeed.Query, err error) {
-	values, err := params.Parse(r.URL.RawQuery, slices.Concat([]string{"since"}, sendingParameters, selectionParameters)...)
+	values, err := params.Parse(r.URL.RawQuery, slices.Concat([]string{"since", lastEventID}, sendingParameters, selectionParameters)...)
 	if err != nil {
 		return q, err
 	}
@@ -55,16 +65,14 @@ func FeedQuery(r *http.Request) (q changefeed.Query, err error) {
 	if q.Collections, err = params.Collections(values, "collections"); err != nil {
 		return q, err
 	}
-	if q.Since = values.Get("since"); r.Header.Get("Last-Event-ID") != "" {
-		q.Since = r.Header.Get("Last-Event-ID")
-	}
+	q.Since = cmp.Or(r.Header.Get("Last-Event-ID"), values.Get(lastEventID), values.Get("since"))
 	return q, readSelection(&q.Selection, values)
 }
 
 // groupQuery returns how the changes of a group are to be sent by a request that asks for them with a lease's partition and
 // token. The scope says where they begin, whatever a Last-Event-ID says. The error is Invalid.
 func groupQuery(r *http.Request) (q changefeed.Query, err error) {
-	values, err := params.Parse(r.URL.RawQuery, slices.Concat([]string{"partition", "token"}, sendingParameters)...)
+	values, err := params.Parse(r.URL.RawQuery, slices.Concat([]string{"partition", "token", lastEventID}, sendingParameters)...)
 	if err != nil {
 		return q, err
 	}

@@ -12,8 +12,9 @@ import (
 
 // groups answers requests about consumer groups.
 type groups struct {
-	groups *group.Groups
-	bodies *bodies
+	groups  *group.Groups
+	bodies  *bodies
+	unknown *unknownCollections
 }
 
 // groupList is the answer with all groups, leaseList that with leases, and parkedList that with parked batches.
@@ -100,6 +101,9 @@ func (g *groups) putGroup(c echo.Context) error {
 	settings := group.Settings{Partitions: given(in.Partitions, -1), Since: given(in.Since, "?"), Mode: given(in.Mode, "?"),
 		View: given(in.View, "?"), Derived: given(in.Derived, "?"), Cascades: given(in.Cascades, "?"), Filter: given(in.Filter, ""), Collections: in.Collections, Lease: given(in.Lease, -1), MaxAttempts: given(in.MaxAttempts, -1), Role: given(in.Role, "?")}
 	created, err := g.by(c).Put(c.Request().Context(), name, settings)
+	if err == nil {
+		_, err = g.unknown.of(c, settings.Collections)
+	}
 	switch {
 	case err != nil:
 		return err

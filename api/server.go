@@ -266,8 +266,9 @@ func (s *Server) handlers(parts Dependencies) {
 		exports: s.exports, imports: slots(maxImports), maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
 	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, bodies: s.bodies, positions: at, jobs: s.jobs,
 		previews: slots(maxPreviews), previewTime: opt.PreviewTime}
-	s.feed = &feed{parts.Feed}
-	s.groups = &groups{groups: parts.Groups, bodies: s.bodies}
+	unknown := &unknownCollections{s.views}
+	s.feed = &feed{parts.Feed, unknown}
+	s.groups = &groups{groups: parts.Groups, bodies: s.bodies, unknown: unknown}
 	s.keys = &keyring{store: parts.Keys, bodies: s.bodies}
 	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
 	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, bodies: s.bodies, logger: opt.Logger}

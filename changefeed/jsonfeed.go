@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // serveOnce answers with the changes that there are now, as one JSON object.
@@ -111,6 +112,17 @@ func (o *jsonWriter) finish(s *scan, err error) error {
 	o.buf.AddString("\n]")
 	if s.sent == 0 && s.noValue > 0 {
 		o.buf.AddString(`,"noValue":` + strconv.Itoa(s.noValue))
+	}
+	for i, name := range o.req.Unknown {
+		separator := ","
+		if i == 0 {
+			separator = `,"unknown":[`
+		}
+		o.buf.AddString(separator)
+		o.buf.Add(jsondoc.AppendQuote(nil, name))
+	}
+	if len(o.req.Unknown) > 0 {
+		o.buf.AddString("]")
 	}
 	o.buf.AddString("," + s.lastSeqMembers() + s.pendingMember())
 	if end != "" && o.req.Transport == Normal {

@@ -24,6 +24,14 @@ func TestEventStream(t *testing.T) {
 	if id, _, _, _ := e.Next(); id != written {
 		t.Errorf("event %s, want %s", id, written)
 	}
+	e = harness.OpenSSE(t, s, "feed=eventsource&mode=all&since=0&limit=1&lastEventId="+last)
+	if id, _, _, _ := e.Next(); id != written {
+		t.Errorf("event %s by the parameter, want %s", id, written)
+	}
+	e = harness.OpenSSE(t, s, "feed=eventsource&mode=all&limit=1&lastEventId=0-0", "Last-Event-ID", last)
+	if id, _, _, _ := e.Next(); id != written {
+		t.Errorf("event %s: the parameter goes before the header", id)
+	}
 	e = harness.OpenSSE(t, s, "feed=eventsource&mode=all&limit=1&since="+all[7].Seq)
 	n := 0
 	for _, _, _, ok := e.Next(); ok; _, _, _, ok = e.Next() {
