@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
@@ -116,7 +117,11 @@ func compile(source []byte, patterns jsonschema.RegexpEngine) (*jsonschema.Schem
 	c.UseLoader(noLoader{})
 	c.UseRegexpEngine(patterns)
 	c.AssertFormat()
-	for _, f := range unasserted(source) {
+	own, err := ownFormats()
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range slices.Concat(own, unasserted(source)) {
 		c.RegisterFormat(f)
 	}
 	if err := c.AddResource(name, doc); err != nil {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -19,6 +20,11 @@ const (
 // the one that applies lets be written. It looks at no documents.
 func modelWarnings(s *sqlite.Snapshot, prev, next *model.Model) ([]fanfold.Problem, error) {
 	warnings := next.Warnings()
+	for _, c := range next.Collections {
+		if c.Schema != nil && schema.RefusesIDs(c.Schema) {
+			warnings = append(warnings, fanfold.Problem{Path: "collections." + c.Name + ".schema", Detail: "refuses every document: each has an id, which stands in no properties, and others are not allowed; add \"id\": {\"type\": \"string\"}"})
+		}
+	}
 	if !next.Closed {
 		return warnings, nil
 	}

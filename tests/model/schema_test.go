@@ -128,3 +128,18 @@ func TestSchemaOnStoredDocuments(t *testing.T) {
 		}
 	}
 }
+
+// TestSchemaWithoutID: a schema that refuses every document, because each has an id, warns when the model is put.
+func TestSchemaWithoutID(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	for source, warns := range map[string]bool{`{"additionalProperties":false,"properties":{"a":{}}}`: true, `{"unevaluatedProperties":false}`: true, `{"additionalProperties":false,"properties":{"id":{}}}`: false,
+		`{"additionalProperties":false,"patternProperties":{"^i":{}}}`: false, `{"additionalProperties":false,"patternProperties":{"^x":{}}}`: true, `{"properties":{"a":{"additionalProperties":false}}}`: false,
+		`{"unevaluatedProperties":false,"allOf":[{"properties":{"id":{}}}]}`: false, `{"additionalProperties":true}`: false, `false`: false} {
+		r := s.Want(http.StatusOK, "PUT", "/v1/_model?dryRun=true", `{"collections":{"c":{"schema":`+source+`}}}`)
+		if strings.Contains(string(r.Body), `{"path":"collections.c.schema","detail":"refuses every document`) != warns {
+			t.Errorf("%s is answered with %s", source, r.Body)
+		}
+	}
+	s.Model(`{"collections":{"c":{"schema":{"properties":{"a":{"enum":[{"$ref":"#/nowhere"}]}}}}}}`)
+	s.Put("c", "1", `{"a":{"$ref":"#/nowhere"}}`)
+}
