@@ -6,11 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
@@ -128,7 +126,7 @@ func bytesOf(m *backup.Manifest) (n int64) {
 // showBackup shows how far a backup is, on a terminal.
 func showBackup(phase string, done, total int64, began time.Time) {
 	if onTerminal() {
-		fmt.Fprint(os.Stderr, clearLine()+workLine("backup", phase, done, total, began))
+		fmt.Fprint(standardError(), clearLine()+workLine("backup", phase, done, total, began))
 	}
 }
 
@@ -283,7 +281,7 @@ func receiveBackup(ctx context.Context, source backupSource, w *backup.Writer, f
 // streamBackup writes a whole backup to standard output.
 func streamBackup(cmd *cobra.Command, source backupSource, f backupFlags) error {
 	out := cmd.OutOrStdout()
-	if file, ok := out.(*os.File); ok && term.IsTerminal(int(file.Fd())) {
+	if isTerminal(out) {
 		return fanfold.Errorf(fanfold.Invalid, "a backup is not for a terminal: give --out a directory, or pipe it on")
 	}
 	began := time.Now()

@@ -11,7 +11,6 @@ import (
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"golang.org/x/term"
 )
 
 // Bounds of a line that shows a change.
@@ -36,8 +35,7 @@ var opColours = map[string]string{"create": green, "replace": yellow, "patch": y
 // colours tells whether what is written to out is to have colours: only on a terminal that knows them, and unless NO_COLOR
 // (no-color.org) says otherwise.
 func colours(out io.Writer) bool {
-	f, isFile := out.(*os.File)
-	return isFile && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && term.IsTerminal(int(f.Fd()))
+	return os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(out)
 }
 
 // changeStyle says how a change is shown.
@@ -48,7 +46,7 @@ func (s changeStyle) paint(colour, text string) string {
 	if !s.colour || colour == "" {
 		return text
 	}
-	return "\x1b[" + colour + "m" + text + "\x1b[0m"
+	return own + "[" + colour + "m" + text + own + "[0m"
 }
 
 // line returns a change as one line for people, in parts that two spaces divide.

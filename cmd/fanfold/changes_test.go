@@ -68,7 +68,7 @@ func TestChangeLine(t *testing.T) {
 	if line := (changeStyle{}).line(change); line != "7-1-x                derive   books/b  /a: none -> null  (r1, r2, r3 and 1 more, from authors/a)" {
 		t.Errorf("the line is %q", line)
 	}
-	if line := (changeStyle{colour: true}).line(change); !strings.Contains(line, "\x1b[36mderive  \x1b[0m books/b") {
+	if line := (changeStyle{colour: true}).line(change); !strings.Contains(line, "\xff[36mderive  \xff[0m books/b") {
 		t.Errorf("the line is %q", line)
 	}
 	change.Op = "later" // than this program

@@ -162,7 +162,7 @@ type compacted struct {
 func (o *compactOptions) follow(cmd *cobra.Command, c *client.Client, plan *client.CompactPlan) error {
 	state, err := awaitCompaction(cmd.Context(), c, plan.Before)
 	if onTerminal() {
-		fmt.Fprint(os.Stderr, clearLine())
+		fmt.Fprint(standardError(), clearLine())
 	}
 	switch {
 	case cmd.Context().Err() != nil:
@@ -199,7 +199,7 @@ func awaitCompaction(ctx context.Context, c *client.Client, before string) (*cli
 				return state, nil
 			}
 			if onTerminal() {
-				fmt.Fprint(os.Stderr, clearLine()+compactLine(state, began))
+				fmt.Fprint(standardError(), clearLine()+compactLine(state, began))
 			}
 		default: // the node has forgotten it since it was through, or another one came after it
 			if there, err := beginsAt(ctx, c, before); err != nil || there {

@@ -73,7 +73,7 @@ type deleteResult struct {
 func deleteInSteps(cmd *cobra.Command, docs *client.Documents[json.RawMessage], args []string, asJSON bool) error {
 	sum, err := docs.DeleteSteps(cmd.Context(), args[1], func(sum client.DeletedSteps) {
 		if onTerminal() {
-			fmt.Fprintf(cmd.ErrOrStderr(), "\r\033[K%d documents deleted, %d lost their reference", sum.Deleted, sum.Changed)
+			fmt.Fprintf(cmd.ErrOrStderr(), wipe+"%d documents deleted, %d lost their reference", sum.Deleted, sum.Changed)
 		}
 	})
 	fmt.Fprint(cmd.ErrOrStderr(), clearLine())

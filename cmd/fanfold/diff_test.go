@@ -76,7 +76,7 @@ func TestDifferenceLines(t *testing.T) {
 	if strings.Count(got, "\n") != diffPlaces+2 || !strings.HasSuffix(got, "  and 50 more\n") || strings.ContainsAny(got, "\x1b") || len(got) > 20_000 {
 		t.Errorf("the lines are %q", got)
 	}
-	if got := (changeStyle{colour: true}).difference(&client.DocumentDifference{Collection: "books", ID: "b", Op: "delete"}); got != "\x1b[31mdelete\x1b[0m  books/b\n" {
+	if got := (changeStyle{colour: true}).difference(&client.DocumentDifference{Collection: "books", ID: "b", Op: "delete"}); got != "\xff[31mdelete\xff[0m  books/b\n" {
 		t.Errorf("the line is %q", got)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -201,11 +200,11 @@ func followErasure(cmd *cobra.Command, c *client.Client, number uint64) (*client
 	began := time.Now()
 	e, err := c.AwaitErasure(cmd.Context(), number, func(e *client.Erasure) {
 		if onTerminal() {
-			fmt.Fprint(os.Stderr, clearLine()+erasureLine(e, began))
+			fmt.Fprint(standardError(), clearLine()+erasureLine(e, began))
 		}
 	})
 	if onTerminal() {
-		fmt.Fprint(os.Stderr, clearLine())
+		fmt.Fprint(standardError(), clearLine())
 	}
 	if cmd.Context().Err() != nil {
 		fmt.Fprintln(cmd.ErrOrStderr(), "the server goes on by itself: fanfold erasures shows how far it is")

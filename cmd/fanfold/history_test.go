@@ -146,7 +146,7 @@ func TestVersionLine(t *testing.T) {
 		}
 	}
 	coloured := changeStyle{colour: true}.version(client.Change{Seq: "7-1", Op: "derive", Cause: cause})
-	if !strings.Contains(coloured, "\x1b[36mderive \x1b[0m") || !strings.HasPrefix(coloured, "\x1b[2m7-1 ") {
+	if !strings.Contains(coloured, "\xff[36mderive \xff[0m") || !strings.HasPrefix(coloured, "\xff[2m7-1 ") {
 		t.Errorf("the line is %q", coloured)
 	}
 }

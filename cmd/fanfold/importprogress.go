@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-	"unicode"
 
 	"github.com/fanfold/fanfold/client"
 )
@@ -135,9 +134,9 @@ func (im *importer) showProgress(path string, done int) (stop func()) {
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprint(im.stderr, "\r\033[K"+p.text(time.Since(p.began)))
+				fmt.Fprint(im.stderr, wipe+p.text(time.Since(p.began)))
 			case <-end:
-				fmt.Fprint(im.stderr, "\r\033[K")
+				fmt.Fprint(im.stderr, wipe)
 				return
 			}
 		}
@@ -152,7 +151,7 @@ func (im *importer) showProgress(path string, done int) (stop func()) {
 // clearLine returns what takes the line with the progress away, where there is one.
 func clearLine() string {
 	if onTerminal() {
-		return "\r\033[K"
+		return wipe
 	}
 	return ""
 }
@@ -195,7 +194,7 @@ func countLines(path string, end <-chan struct{}) (n int64, err error) {
 // shown returns text for a terminal: what is no printable character is escaped, so that a document cannot steer it.
 func shown(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' && r != '\t' || r >= 0x7f && r < 0xa0 || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
+		if r != '\t' && controls(r) {
 			return '\ufffd'
 		}
 		return r

@@ -112,7 +112,7 @@ func dataFlag(cmd *cobra.Command) *string {
 
 // withKeys calls fn with the keys of a directory on which no server runs.
 func withKeys(ctx context.Context, data string, fn func(s *keys.Store) error) error {
-	logger := warnings(os.Stderr)
+	logger := warnings(standardError())
 	s, closeAll, err := node.OpenKeys(ctx, data, logger)
 	if err != nil {
 		return err

@@ -61,7 +61,7 @@ func withRemains(ctx context.Context, data string, fn func(r *node.Remains) erro
 	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server with an embedded log: %v", data, err)
 	}
-	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError}))
+	logger := slog.New(slog.NewTextHandler(standardError(), &slog.HandlerOptions{Level: slog.LevelError}))
 	r, err := node.OpenRemains(ctx, node.Config{Data: data, Logger: logger})
 	if err != nil {
 		return err

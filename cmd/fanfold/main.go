@@ -34,6 +34,8 @@ const (
 
 // run runs a command line, prints its error, and returns the exit code.
 func run(ctx context.Context, root *cobra.Command, args []string) int {
+	root.SetOut(screenOf(root.OutOrStdout()))
+	root.SetErr(screenOf(root.ErrOrStderr()))
 	if len(args) > 0 && args[0] == "bench" {
 		fmt.Fprintln(root.ErrOrStderr(), "fanfold: the benchmarks are a program of their own: go run ./cmd/fanfold-bench")
 		return exitUsage

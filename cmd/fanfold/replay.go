@@ -135,7 +135,7 @@ func openToLook(ctx context.Context, data string, asIs bool) (*node.Node, error)
 
 // openRestored does what openToLook does, also for a restored store of which something is to be erased before it serves.
 func openRestored(ctx context.Context, data string, asIs bool) (*node.Node, error) {
-	logger := warnings(os.Stderr)
+	logger := warnings(standardError())
 	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", AsIs: asIs, Logger: logger})
 }
 
@@ -150,7 +150,7 @@ func followReplay(ctx context.Context, out io.Writer, ask func() (*projector.Pro
 		if p != nil && !p.Running {
 			return endReplay(out, p)
 		} else if p != nil && onTerminal() {
-			fmt.Fprint(os.Stderr, clearLine()+"replay "+replayLine(p))
+			fmt.Fprint(standardError(), clearLine()+"replay "+replayLine(p))
 		}
 		select {
 		case <-ctx.Done():
@@ -163,7 +163,7 @@ func followReplay(ctx context.Context, out io.Writer, ask func() (*projector.Pro
 // endReplay prints what came of a replay.
 func endReplay(out io.Writer, p *projector.Progress) error {
 	if onTerminal() {
-		fmt.Fprint(os.Stderr, clearLine())
+		fmt.Fprint(standardError(), clearLine())
 	}
 	fmt.Fprintln(out, "replay "+replayLine(p))
 	switch {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"runtime/debug"
 	"strings"
 	"time"
@@ -75,7 +74,7 @@ func (f *pastFlags) run(cmd *cobra.Command, server *remote, data string) (err er
 	}
 	debug.SetGCPercent(40) // as of other replays
 	ctx := cmd.Context()
-	logger := warnings(os.Stderr)
+	logger := warnings(standardError())
 	b, err := node.PrepareBuild(node.Build{Dir: f.out, Command: f.command(cmd), Logger: logger})
 	if err != nil {
 		return err

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"strconv"
 
 	"github.com/spf13/cobra"
@@ -39,7 +38,7 @@ on. The command ends when all replicas have everything; until then they protect 
 			if wrong != nil {
 				return fanfold.Errorf(fanfold.Invalid, "%.80q is not a number of replicas, such as 1 or 3", args[0])
 			}
-			r, err = c.SetReplicas(cmd.Context(), n, func(r *client.Replicas) { showReplicas(os.Stderr, r) })
+			r, err = c.SetReplicas(cmd.Context(), n, func(r *client.Replicas) { showReplicas(standardError(), r) })
 		}
 		if err != nil {
 			return err

@@ -137,10 +137,10 @@ func restoreFrom(cmd *cobra.Command, f *restoreFlags, dir string) error {
 		return err
 	}
 	began := time.Now()
-	f.Logger = warnings(os.Stderr)
+	f.Logger = warnings(standardError())
 	f.Progress = func(phase string, done, total int64) {
 		if onTerminal() {
-			fmt.Fprint(os.Stderr, clearLine()+workLine("restore", phase, done, total, began))
+			fmt.Fprint(standardError(), clearLine()+workLine("restore", phase, done, total, began))
 		}
 	}
 	restored, err := node.Restore(cmd.Context(), b, f.RestoreConfig)

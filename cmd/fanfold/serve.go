@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"os"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -35,7 +34,7 @@ position, and no writes. Nothing is written into its directory.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			var err error
-			if cfg.Logger, err = newLogger(os.Stderr, logFormat, logLevel); err != nil {
+			if cfg.Logger, err = newLogger(standardError(), logFormat, logLevel); err != nil {
 				return err
 			}
 			if cfg.MaxLag, err = membership.ParseLagBound(maxLag); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -77,5 +76,5 @@ func showPreparing(s *client.Status) {
 	if !onTerminal() || report(s.Raw, nil, full) != nil || full.Preparing == nil {
 		return
 	}
-	fmt.Fprint(os.Stderr, clearLine()+preparationLine(full.Preparing))
+	fmt.Fprint(standardError(), clearLine()+preparationLine(full.Preparing))
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/fanfold/fanfold/client"
@@ -22,12 +21,12 @@ func counted(n int64, what string) string {
 // showWork shows on a terminal how far the server is with what a command waits for.
 func showWork(w *client.Work) {
 	if onTerminal() {
-		fmt.Fprint(os.Stderr, clearLine()+workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))
+		fmt.Fprint(standardError(), clearLine()+workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))
 	}
 }
 
 // clearWork removes the line of showWork.
-func clearWork() { fmt.Fprint(os.Stderr, clearLine()) }
+func clearWork() { fmt.Fprint(standardError(), clearLine()) }
 
 // workLine returns how far work is.
 func workLine(kind, phase string, done, total int64, started time.Time) string {
