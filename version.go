@@ -28,10 +28,21 @@ func ParseMoment(name, text string, now time.Time) (m Moment, mark Bookmark, err
 		return m, mark, nil
 	}
 	if mark, err = ParseBookmark(text); err != nil {
-		return m, mark, Errorf(Invalid, "%s%s is neither a position (<sequence>-<n>-<store>, as it was given out) nor an RFC 3339 time, such as 2026-11-24T21:40:00Z", name, Clip(text))
+		return m, mark, Errorf(Invalid, "%s%s is neither a position (<sequence>-<n>-<store>, as it was given out) nor an RFC 3339 time, such as 2026-11-24T21:40:00Z%s", name, Clip(text), BlankHint(text))
 	}
 	m.Position = mark.Position
 	return m, mark, nil
+}
+
+// BlankHint returns what a message adds about a text in which a blank stands before a time zone, "" for any other. In a URL a + stands for a
+// blank.
+func BlankHint(text string) string {
+	if at := strings.LastIndexByte(text, ' '); at > 0 {
+		if _, err := time.Parse(time.RFC3339, text[:at]+"+"+text[at+1:]); err == nil {
+			return "; in a URL a + is written %2B"
+		}
+	}
+	return ""
 }
 
 // VersionQuery asks for a page of the history of one document: the changes of all documents that ever had its key.

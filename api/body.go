@@ -1,6 +1,7 @@
 package api
 
 import (
+	"mime"
 	"net/http"
 	"slices"
 	"strings"
@@ -15,7 +16,7 @@ func mediaType(c echo.Context, media ...string) (string, error) {
 	if lines := c.Request().Header.Values(echo.HeaderContentType); len(lines) > 1 {
 		return "", fanfold.Errorf(fanfold.Invalid, "the header Content-Type is given more than once")
 	}
-	contentType, _, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
+	contentType, parameters, _ := strings.Cut(c.Request().Header.Get(echo.HeaderContentType), ";")
 	contentType = strings.ToLower(strings.TrimSpace(contentType))
 	if contentType == "" {
 		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "the header Content-Type is missing: send %s", strings.Join(media, " or "))
@@ -23,7 +24,17 @@ func mediaType(c echo.Context, media ...string) (string, error) {
 	if !slices.Contains(media, contentType) {
 		return "", fanfold.Errorf(fanfold.UnsupportedMedia, "Content-Type %q is not read here: send %s", contentType, strings.Join(media, " or "))
 	}
-	return contentType, nil
+	return contentType, checkCharset(parameters)
+}
+
+// checkCharset returns an UnsupportedMedia where the parameters of a content type name another character set than UTF-8: the bytes would be
+// taken for other characters.
+func checkCharset(parameters string) error {
+	_, all, err := mime.ParseMediaType("x/x;" + parameters)
+	if charset := strings.ToLower(all["charset"]); err == nil && charset != "" && !slices.Contains([]string{"utf-8", "utf8", "us-ascii"}, charset) {
+		return fanfold.Errorf(fanfold.UnsupportedMedia, "the character set %q is not read here: send UTF-8", fanfold.Clip(charset))
+	}
+	return nil
 }
 
 // read reads a body of at most maxBody bytes in one of the media types, and returns it with its type. A body that came

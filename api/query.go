@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -63,9 +64,25 @@ type queryForm struct {
 	Partial bool            `json:"partial"`
 	Explain bool            `json:"explain"`
 	View    *string         `json:"view"`
-	Expand  *string         `json:"expand"`
+	Expand  *commaList      `json:"expand"`
 
 	before func(parameter string, entry int) string // what query.Request.Before has; nil for a body
+}
+
+// commaList is a text with commas, which a body may give as an array of texts.
+type commaList string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (l *commaList) UnmarshalJSON(text []byte) error {
+	var list []string
+	if text[0] != '[' {
+		return json.Unmarshal(text, (*string)(l))
+	}
+	if err := json.Unmarshal(text, &list); err != nil {
+		return err
+	}
+	*l = commaList(strings.Join(list, ","))
+	return nil
 }
 
 // queryMembers are the members of a query's body.
@@ -80,7 +97,7 @@ func formOf(q url.Values) (f queryForm, err error) {
 		v := q.Get(name)
 		return &v
 	}
-	f = queryForm{Filter: text("filter"), View: text("view"), Expand: text("expand"), Cursor: q.Get("cursor"),
+	f = queryForm{Filter: text("filter"), View: text("view"), Expand: (*commaList)(text("expand")), Cursor: q.Get("cursor"),
 		before: func(parameter string, entry int) string { return params.BeforeTerm(q.Get(parameter), entry) }}
 	if q.Has("params") {
 		f.Params = []byte(q.Get("params"))
@@ -127,7 +144,7 @@ func (d *documents) ask(f *queryForm, collection string, within *query.Within) (
 		return a, err
 	}
 	texts := map[string]string{}
-	for name, v := range map[string]*string{"filter": f.Filter, "view": f.View, "expand": f.Expand} {
+	for name, v := range map[string]*string{"filter": f.Filter, "view": f.View, "expand": (*string)(f.Expand)} {
 		if v != nil && *v == "" {
 			return a, fanfold.Errorf(fanfold.Invalid, "%s has no value: give it one, or leave it out", name)
 		}
@@ -188,7 +205,7 @@ func (d *documents) query(c echo.Context) error {
 		return err
 	}
 	if f.Expand != nil { // those of a URL are judged before
-		if err := enterExpanded(*f.Expand, collection, rightsOf(c)); err != nil {
+		if err := enterExpanded(string(*f.Expand), collection, rightsOf(c)); err != nil {
 			return err
 		}
 	}

@@ -57,7 +57,7 @@ const (
 	byRunning           // waits until fewer of its kind run
 )
 
-// taken says which headers of writes a route goes by. It refuses the others; a route for GET ignores them.
+// taken says which headers of writes a route goes by. It refuses the others; a route for GET refuses If-Match, and ignores the rest.
 type taken int
 
 const (
@@ -92,8 +92,8 @@ func (r *route) is(t traits) bool { return r != nil && r.traits&t != 0 }
 
 // refused lists the headers of writes that a route refuses.
 func (r *route) refused() (names []string) {
-	if r.method == http.MethodGet {
-		return nil
+	if r.method == http.MethodGet { // nobody sends it with a read who does not mean something by it
+		return []string{"If-Match"}
 	}
 	if r.takes&takesKey == 0 {
 		names = append(names, headerIdempotencyKey)

@@ -206,9 +206,12 @@ func (p positions) readIfMatch(op *writer.Operation, t *jsondoc.Tree, n jsondoc.
 	if kind := t.Kind(n); kind != jsondoc.String && kind != jsondoc.Number {
 		return fanfold.Errorf(fanfold.Invalid, `ifMatch is a tag as the ETag header has it, a revision, or "*"`)
 	}
-	if text == "*" {
+	switch text {
+	case "*":
 		op.Exists = true
 		return nil
+	case "", `""`: // which no document has
+		return fanfold.Errorf(fanfold.Invalid, `ifMatch has no value: give it one, or leave it out`)
 	}
 	if !strings.HasSuffix(text, `"`) {
 		text = `"` + text + `"`

@@ -76,7 +76,7 @@ func (f *Feed) parseSince(text string) (fanfold.Position, error) {
 	}
 	b, err := fanfold.ParseBookmark(text)
 	if err != nil {
-		return 0, fanfold.Errorf(fanfold.Invalid, "since=%s is not a position (<sequence>-<n>-<store>, as it was given out), 0, now or an RFC 3339 time", text)
+		return 0, fanfold.Errorf(fanfold.Invalid, "since=%s is not a position (<sequence>-<n>-<store>, as it was given out), 0, now or an RFC 3339 time%s", text, fanfold.BlankHint(text))
 	}
 	return f.opt.Issuer.Resolve(b)
 }

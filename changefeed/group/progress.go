@@ -22,8 +22,8 @@ type Batch struct {
 
 // position returns the position of a batch, which this node has reached. Errors are Invalid, Timeout and Unavailable.
 func (g *Groups) position(ctx context.Context, text string) (fanfold.Position, error) {
-	if text == "" || text == "now" || strings.ContainsAny(text, "T:") { // the feed takes these, too
-		return 0, fanfold.Errorf(fanfold.Invalid, "the position of a batch is one that was given out, such as 1042-17-abcdefgh")
+	if _, err := fanfold.ParseBookmark(text); err != nil { // the feed takes now and times, too
+		return 0, fanfold.Errorf(fanfold.Invalid, "the member position is %q: the position of a batch is one that was given out, such as 1042-17-abcdefgh", fanfold.Clip(text))
 	}
 	return g.resolve(ctx, text)
 }

@@ -40,13 +40,13 @@ func TestHistoryCommand(t *testing.T) {
 	s.Put("books", "b", `{"author":"a","price":3.00,"title":"T"}`)
 	s.Delete("authors", "a") // and the book with it
 	s.Put("books", "b", `{"title":"New"}`)
-	const at = `-0 +\d{4}-\d\d-\d\d \d\d:\d\d  `
+	const at = `-0 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  `
 	all := []string{
 		`3` + at + `create   author "a"  price 2\.50  x~1y 1  by "Ann"`,
 		`4` + at + `patch    price 2\.50 -> 3\.00  title none -> "T"`,
-		`5-1 +\d{4}-\d\d-\d\d \d\d:\d\d  derive   by "Ann" -> "Bo"  by authors/a \(books\.by\)`,
+		`5-1 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  derive   by "Ann" -> "Bo"  by authors/a \(books\.by\)`,
 		`6` + at + `replace  x~1y 1 -> none`,
-		`8-1 +\d{4}-\d\d-\d\d \d\d:\d\d  derive   by "Bo" -> none  by authors/a \(books\.by\)`,
+		`8-1 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  derive   by "Bo" -> none  by authors/a \(books\.by\)`,
 		`9` + at + `delete   by authors/a \(books\.author\)`,
 		`10` + at + `create   title "New"`,
 	}
@@ -113,7 +113,7 @@ func TestVersionLine(t *testing.T) {
 	line := func(op, patch string, cause *client.Cause, actor string) string {
 		return changeStyle{}.version(client.Change{Seq: "1042-0-aaaaaaaa", Op: op, Time: time.Unix(0, 0), Patch: json.RawMessage(patch), Cause: cause, Actor: actor})
 	}
-	const begin = "1042-0     1970-01-01 00:00  "
+	const begin = "1042-0     1970-01-01T00:00:00Z  "
 	for _, c := range []struct{ got, want string }{
 		{line("patch", `[{"op":"replace","path":"/price","value":3.00,"old":2.50}]`, nil, ""), "patch    price 2.50 -> 3.00"},
 		{line("patch", `[{"op":"remove","path":"/a/0/b","old":null}]`, nil, "key:abcdefghijkl"), "patch    a/0/b null -> none  by key:abcdefghijkl"},

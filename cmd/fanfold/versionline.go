@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -18,7 +19,7 @@ func (s changeStyle) version(change client.Change) string {
 	case change.Erased():
 		parts = []string{"all that it was is erased"}
 	}
-	line := s.paint(faint, fmt.Sprintf("%-9s", shown(shortPosition(change.Seq)))+"  "+change.Time.UTC().Format("2006-01-02 15:04")) +
+	line := s.paint(faint, fmt.Sprintf("%-9s", shown(shortPosition(change.Seq)))+"  "+change.Time.UTC().Format(time.RFC3339)) +
 		"  " + s.paint(opColours[change.Op], fmt.Sprintf("%-7s", shown(change.Op)))
 	for _, part := range parts[:min(len(parts), lineMembers)] {
 		line += "  " + part
