@@ -30,7 +30,7 @@ type Query struct {
 	Limit     int            // rows after which the answer ends; 0 for none
 	Docs      bool           // with the document as it was after each change
 	Timeout   *time.Duration // of a long poll, and of a stream that then ends where no change comes for as long; nil for the feed's own, and for no such end
-	Unknown   []string       // those of Collections that are not there, which an answer tells
+	Unknown   []string       // which of Collections are not there, as an answer tells
 	Heartbeat time.Duration  // between positions sent on a quiet stream; default the feed's own
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"unicode"
 	"unicode/utf8"
@@ -51,7 +52,7 @@ func isTerminal(out io.Writer) bool {
 func (s *screen) Write(p []byte) (int, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	text := append(s.rest, p...)
+	text := slices.Concat(s.rest, p)
 	var out bytes.Buffer
 	for len(text) > 0 {
 		n, whole := appendShown(&out, text)

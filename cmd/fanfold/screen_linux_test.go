@@ -73,7 +73,7 @@ func TestNoCommandMovesTheTerminal(t *testing.T) {
 	} {
 		tested[args[0]] = true
 		all := args
-		if args[0] != "restore" && args[0] != "log" && !(args[0] == "model" && args[1] == "check") {
+		if args[0] != "restore" && args[0] != "log" && (args[0] != "model" || args[1] != "check") {
 			all = append(all, "--server", s.URL)
 		}
 		code, sent := onScreen(t, `{"n":"x",`+quoted+`:1}`, all...)

@@ -53,7 +53,7 @@ func libraryFormat(name string) (func(v any) error, error) {
 	return s.Format.Validate, nil
 }
 
-// duration is that of RFC 3339, appendix A: no unit is left out between two others.
+// duration follows RFC 3339, appendix A: no unit is left out between two others.
 var duration = regexp.MustCompile(`^P([0-9]+W|(` + units("Y", "M", "D") + `)(T(` + units("H", "M", "S") + `))?|T(` + units("H", "M", "S") + `))$`)
 
 // units returns the expression of a part of a duration.
