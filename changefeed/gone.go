@@ -30,7 +30,7 @@ func (s *scan) explain(err error) error {
 	return gone
 }
 
-// endOf returns the members that say why an answer ends before its time: its consumer has lost its rights, changes that follow are no
+// endOf returns the members that say why an answer ends before its time. Its consumer has lost its rights, changes that follow are no
 // longer kept, or much was looked at. It is "" for any other end.
 func endOf(err error) string {
 	var e *fanfold.Error

@@ -29,7 +29,7 @@ func sharePages(s Store) *sharedPages {
 	return &sharedPages{Store: s, turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2))}
 }
 
-// Changes returns the page of changes behind q.After, as of a moment after the call. It may be shorter than one that was read for q alone.
+// Changes returns the page of changes after q.After, as of a moment after the call. It may be shorter than one that was read for q alone.
 func (s *sharedPages) Changes(q fanfold.ChangeQuery) (fanfold.ChangePage, error) {
 	if q.AtHead || q.Shape == "" {
 		return s.Store.Changes(q)
@@ -72,7 +72,7 @@ func (s *sharedPages) begin(w *waitingPage) (others []*waitingPage, served bool)
 	return others, false
 }
 
-// share gives a page to those of others that still wait and begin within it.
+// share gives a page to others that still wait and begin within it.
 func (s *sharedPages) share(page fanfold.ChangePage, others []*waitingPage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	maxPageBytes = 1 << 20
 )
 
-// nearHead is how many events a consumer may have to go whose pages do not wait for those of others that have more.
+// nearHead is how many events a consumer may have to go whose pages do not wait for pages of others that have more.
 const nearHead = 256
 
 // scan is one consumer's way through the changes.

@@ -22,7 +22,7 @@ type fenceCall struct {
 }
 
 // Fence returns a sequence at or behind every event that was acknowledged, on any node, before the
-// call. It blocks for a durable publish, which concurrent callers share. See undecided.fence for a log where nothing is published. Errors are those of
+// call. It blocks for a durable publish, which concurrent callers share. See undecided.fence for a log where nothing is published. Errors are as of
 // Append, and ctx's.
 func (l *Log) Fence(ctx context.Context) (uint64, error) {
 	l.fences.mu.Lock()

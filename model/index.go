@@ -204,7 +204,7 @@ func (x *Index) Keys(dst [][]byte, f IndexFacts) (keys [][]byte, overflow bool) 
 // its own members give them.
 const MaxIndexBytes = 2 << 20
 
-// mostComponentBytes is the most that a component's value takes in a key: a text has 1,024 bytes there, each of which may be escaped.
+// mostComponentBytes is the most that a component's value takes in a key: a text has 1,024 bytes there, and each may be escaped.
 const mostComponentBytes = 2100
 
 // MostBytes returns at least as many bytes as the document's entries have. It makes no key.

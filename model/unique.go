@@ -172,7 +172,7 @@ func (p UniquePart) lookup(t *jsondoc.Tree) (at *jsondoc.Tree, n jsondoc.Node, o
 	return jsondoc.MustParse(text), jsondoc.Root, true
 }
 
-// value returns the value of one part, as Unique.Value does that of a declaration with no other; it may be too long.
+// value returns the value of one part, as Unique.Value does of a declaration with no other; it may be too long.
 func (p UniquePart) value(t *jsondoc.Tree) (string, error) {
 	t, n, ok := p.lookup(t)
 	if !ok {

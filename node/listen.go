@@ -79,8 +79,8 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// bounded returns the listener of the API on the listener of an address. It has as many connections at a time as are taken, of which it is to be told,
-// and with TLS where there is a certificate. The log says where TLS does not offer HTTP/2.
+// bounded returns the listener of the API on the listener of an address. It has as many connections at a time as are taken. It has
+// TLS where there is a certificate. The log says where TLS does not offer HTTP/2.
 func bounded(l net.Listener, cfg Config, shown *certificate) (net.Listener, *connections.Listener) {
 	places := connections.New(l, mostConnections(cfg.MaxConnections))
 	if shown == nil {

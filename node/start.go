@@ -56,7 +56,7 @@ func checkReach(ctx context.Context, cfg Config) error {
 	return plain
 }
 
-// bothMissing returns one error that says what two say, of which the first may be nil.
+// bothMissing returns one error that says what two say. The first may be nil.
 func bothMissing(plain, open error) error {
 	if plain == nil {
 		return open

@@ -11,7 +11,7 @@ import (
 func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
 	w.foreground.record()
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
-	leave, err := w.enter(ctx, writes, nil)
+	leave, err := holdersOf(w).enter(ctx, writes, nil)
 	if err != nil {
 		return 0, withoutOperation(err)
 	}
@@ -43,7 +43,7 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 // first. c is what their deletes have closed the gate for, nil for nothing. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent, c *closing) (first uint64, err error) {
 	w.foreground.record()
-	leave, err := w.enter(ctx, writes, c)
+	leave, err := holdersOf(w).enter(ctx, writes, c)
 	if err != nil {
 		return 0, err
 	}

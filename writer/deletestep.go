@@ -60,8 +60,8 @@ func (d *stepPlan) decide(ctx context.Context) (first uint64, err error) {
 	if err := d.check(ctx); err != nil { // before others are held up
 		return 0, err
 	}
-	if first, err = d.w.withoutHolders(ctx, []fanfold.Key{d.key}, false, plain); err == nil {
-		d.w.removeLateHolders(ctx, d.step.Writes, first, d.in)
+	if first, err = holdersOf(d.w).withoutHolders(ctx, []fanfold.Key{d.key}, false, plain); err == nil {
+		holdersOf(d.w).removeLateHolders(ctx, d.step.Writes, first, d.in)
 	}
 	return first, err
 }
@@ -109,7 +109,7 @@ func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error)
 	return first, again(err)
 }
 
-// check catches up with the log, and walks everything that the delete leads to before the first try. Errors are those of
+// check catches up with the log, and walks everything that the delete leads to before the first try. Errors are as of
 // checkWholeDelete.
 func (d *stepPlan) check(ctx context.Context) error {
 	if d.checked && d.closing != nil {

@@ -13,7 +13,7 @@ func BenchmarkGate(b *testing.B) {
 	writes := []fanfold.Write{{Event: &fanfold.Event{}}}
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			leave, err := w.enter(context.Background(), writes, nil)
+			leave, err := holdersOf(w).enter(context.Background(), writes, nil)
 			if err != nil {
 				b.Fatal(err)
 			}

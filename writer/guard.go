@@ -122,7 +122,7 @@ type guardSet struct {
 	claims  []*claim
 
 	claimOf   map[claimKey]*claim
-	together  bool                             // the writes are a transaction, of which no reader sees a part
+	together  bool                             // the writes are a transaction, and no reader sees a part of it
 	recent    recentWrites                     // what may not be in the snapshot
 	applied   uint64                           // every event up to it is in the snapshot
 	revisions map[fanfold.Key]fanfold.Revision // that were looked up; 0 for none

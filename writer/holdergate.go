@@ -109,12 +109,18 @@ func (g *holderGate) reopen(c *closing) {
 	close(c.open)
 }
 
+// holders is the writer at its gate: it lets writes enter, and closes the gate for deletes.
+type holders struct{ w *Writer }
+
+// holdersOf returns the holders of a writer.
+func holdersOf(w *Writer) holders { return holders{w} }
+
 // enter lets writes begin once none of their documents comes to refer to one that is being deleted, and returns what ends them. It waits for
 // Options.Timeout at most, and with a closing of their own not at all; the error is Unavailable then, and nothing is written.
-func (w *Writer) enter(ctx context.Context, writes []fanfold.Write, mine *closing) (leave func(), err error) {
-	in, closed, version := w.gate.tryEnter(false, 0, mine)
-	for limit := (<-chan time.Time)(nil); in == nil; in, closed, version = w.gate.tryEnter(true, version, mine) {
-		c, err := w.refersTo(writes, closed)
+func (g holders) enter(ctx context.Context, writes []fanfold.Write, mine *closing) (leave func(), err error) {
+	in, closed, version := g.w.gate.tryEnter(false, 0, mine)
+	for limit := (<-chan time.Time)(nil); in == nil; in, closed, version = g.w.gate.tryEnter(true, version, mine) {
+		c, err := g.refersTo(writes, closed)
 		switch {
 		case err != nil:
 			return nil, err
@@ -123,7 +129,7 @@ func (w *Writer) enter(ctx context.Context, writes []fanfold.Write, mine *closin
 		case mine != nil:
 			return nil, fanfold.Wrap(givesWay{c.open}, fanfold.Unavailable, "another delete is under way that concerns the same documents; nothing was written, try again")
 		case limit == nil:
-			limit = time.After(w.opt.Timeout)
+			limit = time.After(g.w.opt.Timeout)
 		}
 		select {
 		case <-c.open:
@@ -133,14 +139,14 @@ func (w *Writer) enter(ctx context.Context, writes []fanfold.Write, mine *closin
 			return nil, fanfold.Errorf(fanfold.Unavailable, "a document is being deleted to which the write refers, and that takes long; nothing was written, try again")
 		}
 	}
-	return func() { w.gate.leave(in) }, nil
+	return func() { g.w.gate.leave(in) }, nil
 }
 
 // refersTo returns a closing to whose documents one of the writes may refer, nil for none.
-func (w *Writer) refersTo(writes []fanfold.Write, closed map[*closing]map[fanfold.Key]bool) (*closing, error) {
+func (g holders) refersTo(writes []fanfold.Write, closed map[*closing]map[fanfold.Key]bool) (*closing, error) {
 	for c, keys := range closed {
 		for _, write := range writes {
-			if refers, err := w.mayReferTo(write.Event, c, keys); refers || err != nil {
+			if refers, err := g.mayReferTo(write.Event, c, keys); refers || err != nil {
 				return c, err
 			}
 		}
@@ -149,7 +155,7 @@ func (w *Writer) refersTo(writes []fanfold.Write, closed map[*closing]map[fanfol
 }
 
 // mayReferTo tells whether an event may make a document refer to one of keys. The writes that a delete brings with it only take references away.
-func (w *Writer) mayReferTo(ev *fanfold.Event, c *closing, keys map[fanfold.Key]bool) (bool, error) {
+func (g holders) mayReferTo(ev *fanfold.Event, c *closing, keys map[fanfold.Key]bool) (bool, error) {
 	switch {
 	case !isAboutDocument(ev):
 		return false, nil
@@ -169,7 +175,7 @@ func (w *Writer) mayReferTo(ev *fanfold.Event, c *closing, keys map[fanfold.Key]
 	}
 	body := ev.Body
 	if ev.Kind == fanfold.KindPatch {
-		doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Referenced)
+		doc, _, err := g.w.ReadModel.Get(ev.Key, fanfold.Referenced)
 		if err != nil || revisionOf(doc) != ev.Base {
 			return true, err // it is on its way to another revision, and waits
 		}
@@ -177,7 +183,7 @@ func (w *Writer) mayReferTo(ev *fanfold.Event, c *closing, keys map[fanfold.Key]
 			return true, nil //nolint:nilerr // whoever applies it says so
 		}
 	}
-	defer w.Parsing(body)()
+	defer g.w.Parsing(body)()
 	t := jsondoc.MustParse(body)
 	return slices.ContainsFunc(relations, func(r *model.Relation) bool {
 		return slices.ContainsFunc(r.Targets(t), func(id string) bool { return keys[fanfold.Key{Collection: r.To, ID: id}] })
@@ -193,9 +199,9 @@ const (
 
 // withoutHolders calls fn while no document of this node begins to refer to keys, which are about to be deleted with their
 // holders. slow says that fn writes references, too. It calls fn again after fn has given way to another delete. Errors are fn's, and Unavailable.
-func (w *Writer) withoutHolders(ctx context.Context, keys []fanfold.Key, slow bool, fn func(c *closing) (uint64, error)) (uint64, error) {
+func (g holders) withoutHolders(ctx context.Context, keys []fanfold.Key, slow bool, fn func(c *closing) (uint64, error)) (uint64, error) {
 	for n := 0; ; n++ {
-		c, err := w.closeFor(ctx, keys, slow)
+		c, err := g.closeFor(ctx, keys, slow)
 		if err != nil {
 			return 0, err
 		}
@@ -217,9 +223,9 @@ func (w *Writer) withoutHolders(ctx context.Context, keys []fanfold.Key, slow bo
 }
 
 // closeFor closes the gate for keys, and waits until no write is under way that entered before.
-func (w *Writer) closeFor(ctx context.Context, keys []fanfold.Key, slow bool) (c *closing, err error) {
-	m, _, _ := w.Models.Model()
-	c = &closing{gate: w.gate, model: m, keys: map[fanfold.Key]bool{}, derived: reachesDerived(m, keys), open: make(chan struct{})}
+func (g holders) closeFor(ctx context.Context, keys []fanfold.Key, slow bool) (c *closing, err error) {
+	m, _, _ := g.w.Models.Model()
+	c = &closing{gate: g.w.gate, model: m, keys: map[fanfold.Key]bool{}, derived: reachesDerived(m, keys), open: make(chan struct{})}
 	var undo []func()
 	c.end = func() {
 		for _, fn := range slices.Backward(undo) {
@@ -229,13 +235,13 @@ func (w *Writer) closeFor(ctx context.Context, keys []fanfold.Key, slow bool) (c
 	}
 	if slow || c.derived {
 		select {
-		case w.gate.slow <- struct{}{}:
-			undo = append(undo, func() { <-w.gate.slow })
+		case g.w.gate.slow <- struct{}{}:
+			undo = append(undo, func() { <-g.w.gate.slow })
 		case <-ctx.Done():
 			return nil, ended(ctx)
 		}
 	}
-	undo = append(undo, func() { w.gate.reopen(c) })
+	undo = append(undo, func() { g.w.gate.reopen(c) })
 	if err := c.close(ctx, keys); err != nil {
 		c.end()
 		return nil, err
@@ -256,11 +262,11 @@ func (c *closing) close(ctx context.Context, keys []fanfold.Key) error {
 }
 
 // closeMore closes the gate for documents more, and waits until this node shows everything from before. The error is Unavailable.
-func (w *Writer) closeMore(ctx context.Context, c *closing, keys []fanfold.Key) error {
+func (g holders) closeMore(ctx context.Context, c *closing, keys []fanfold.Key) error {
 	if err := c.close(ctx, keys); err != nil {
 		return err
 	}
-	return w.catchUp(ctx)
+	return g.w.catchUp(ctx)
 }
 
 // missing returns which deleted documents the gate is not closed for, of those to which holders come that the delete would have to change.

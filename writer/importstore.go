@@ -302,7 +302,7 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 // has held each to the fan-out limit.
 func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.Write) (last uint64, err error) {
 	w := im.w
-	leave, err := w.enter(ctx, writes, nil)
+	leave, err := holdersOf(w).enter(ctx, writes, nil)
 	if err != nil {
 		return 0, err
 	}

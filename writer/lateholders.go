@@ -15,8 +15,8 @@ const maxLateRounds = 10
 // removeLateHolders looks for holders that another node stored after the holders of deleted documents were read and before the delete, whose
 // first event is at first. It deletes them, or takes their reference away, in transactions of its own. The delete stands whatever
 // comes of that, so an error is logged.
-func (w *Writer) removeLateHolders(ctx context.Context, writes []fanfold.Write, first uint64, in Intent) {
-	if w.Members == nil { // the gate has let none through
+func (g holders) removeLateHolders(ctx context.Context, writes []fanfold.Write, first uint64, in Intent) {
+	if g.w.Members == nil { // the gate has let none through
 		return
 	}
 	last, gone := first+uint64(len(writes))-1, []fanfold.Key{}
@@ -26,22 +26,22 @@ func (w *Writer) removeLateHolders(ctx context.Context, writes []fanfold.Write, 
 		}
 	}
 	for range maxLateRounds {
-		err := w.wait(ctx, last, w.opt.Timeout)
+		err := g.w.wait(ctx, last, g.w.opt.Timeout)
 		var late []fanfold.Write
 		if err == nil {
-			late, err = w.lateHolders(gone, fanfold.Revision(first))
+			late, err = g.lateHolders(gone, fanfold.Revision(first))
 		}
 		if err == nil && len(late) == 0 {
 			return
 		}
 		if err == nil {
 			var at uint64
-			if at, err = w.appendAll(ctx, nuid.Next(), late, in, nil); err == nil {
+			if at, err = g.w.appendAll(ctx, nuid.Next(), late, in, nil); err == nil {
 				last = at + uint64(len(late)) - 1
 			}
 		}
 		if err != nil && staleError(err) == nil {
-			w.opt.Logger.Warn("documents that another node stored right before a delete may still refer to what it deleted", "document", gone[0], "event", first, "err", err)
+			g.w.opt.Logger.Warn("documents that another node stored right before a delete may still refer to what it deleted", "document", gone[0], "event", first, "err", err)
 			return
 		}
 		for _, write := range late {
@@ -53,10 +53,10 @@ func (w *Writer) removeLateHolders(ctx context.Context, writes []fanfold.Write, 
 }
 
 // lateHolders returns the writes that take away what documents of before an event refer to, among the deleted documents.
-func (w *Writer) lateHolders(gone []fanfold.Key, before fanfold.Revision) (writes []fanfold.Write, err error) {
-	m, _, _ := w.Models.Model()
-	err = w.ReadModel.Read(func(snap Snapshot) error {
-		r := w.newRemoval(snap, m, MaxOperations)
+func (g holders) lateHolders(gone []fanfold.Key, before fanfold.Revision) (writes []fanfold.Write, err error) {
+	m, _, _ := g.w.Models.Model()
+	err = g.w.ReadModel.Read(func(snap Snapshot) error {
+		r := g.w.newRemoval(snap, m, MaxOperations)
 		for _, target := range gone {
 			r.root = target
 			for _, rel := range m.RelationsTo(target.Collection) {

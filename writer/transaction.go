@@ -79,8 +79,8 @@ func (tx *transaction) decide(ctx context.Context) (first uint64, err error) {
 		}
 		writes = writes || op.writesDocument()
 	}
-	if first, err = tx.w.withoutHolders(ctx, deleted, writes, plain); err == nil {
-		tx.w.removeLateHolders(ctx, tx.writes, first, tx.in)
+	if first, err = holdersOf(tx.w).withoutHolders(ctx, deleted, writes, plain); err == nil {
+		holdersOf(tx.w).removeLateHolders(ctx, tx.writes, first, tx.in)
 	}
 	return first, err
 }
@@ -148,7 +148,7 @@ func (tx *transaction) append(ctx context.Context) (first uint64, err error) {
 	return first, err
 }
 
-// removals returns what the operations' deletes bring with them, once the gate is closed for all that is deleted. Errors are those of
+// removals returns what the operations' deletes bring with them, once the gate is closed for all that is deleted. Errors are as of
 // Writer.removals, and Unavailable.
 func (tx *transaction) removals(ctx context.Context) (more []fanfold.Write, err error) {
 	for {
@@ -159,7 +159,7 @@ func (tx *transaction) removals(ctx context.Context) (more []fanfold.Write, err 
 		if len(missing) == 0 {
 			return more, nil
 		}
-		if err := tx.w.closeMore(ctx, tx.closing, missing); err != nil {
+		if err := holdersOf(tx.w).closeMore(ctx, tx.closing, missing); err != nil {
 			return nil, err
 		}
 	}

@@ -225,7 +225,7 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 	return f, nil
 }
 
-// name returns an id for the import, made from the flags and the whole file. Of its middle it takes a checksum, which is as fast as reading: it
+// name returns an id for the import, made from the flags and the whole file. Of its middle it takes a checksum, which is as fast as reading. It
 // is to find a file that was changed, and not one that somebody made to look like another.
 func (im *importer) name(f *os.File) (string, error) {
 	const part = 256 << 10

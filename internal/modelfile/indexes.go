@@ -54,14 +54,14 @@ func (p *parser) index(c *model.Collection, name string, n jsondoc.Node, at stri
 		}
 		i++
 	}
-	p.checkArrayComponents(c, x, at)
+	checkArrayComponents(p, c, x, at)
 	if p.tree.Kind(n) == jsondoc.Array && p.tree.First(n) == jsondoc.None {
 		p.problem(at, "has no components: name what the documents are ordered by, such as [customerId, -openedAt]")
 	}
 }
 
 // checkArrayComponents checks how many values entries of one document may have in all that go through an array. x is the last index.
-func (p *parser) checkArrayComponents(c *model.Collection, x *model.Index, at string) {
+func checkArrayComponents(p *parser, c *model.Collection, x *model.Index, at string) {
 	if !p.isNew || x.Array() == nil {
 		return
 	}

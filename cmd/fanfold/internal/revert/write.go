@@ -362,7 +362,7 @@ func (w *writing) checkBrought(among map[fanfold.Key]bool, report json.RawMessag
 	return nil
 }
 
-// options returns those of all writes of the plan.
+// options returns the options of all writes of the plan.
 func (w *writing) options() (opts []client.WriteOption) {
 	if w.opt.AllowFanout {
 		opts = append(opts, client.AllowFanout())
