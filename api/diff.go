@@ -40,7 +40,7 @@ func (d *documents) diff(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	a, err := d.differences(c)
+	a, err := differences(c, d)
 	leave()
 	if err != nil {
 		return err
@@ -49,7 +49,7 @@ func (d *documents) diff(c echo.Context) error {
 }
 
 // differences puts the answer with what differs together.
-func (d *documents) differences(c echo.Context) (*answer, error) {
+func differences(c echo.Context, d *documents) (*answer, error) {
 	req, err := d.readDiff(c)
 	if err != nil {
 		return nil, err

@@ -52,7 +52,7 @@ func (g *groups) enter(c echo.Context) error {
 	case http.MethodPut:
 		return g.by(c).CheckPut(c.Request().Context(), name)
 	case http.MethodDelete:
-		return g.by(c).CheckDelete(c.Request().Context(), name)
+		return group.CheckDelete(c.Request().Context(), g.by(c), name)
 	}
 	return g.by(c).Check(c.Request().Context(), name)
 }

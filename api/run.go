@@ -6,10 +6,12 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 )
 
 // How requests may go on once the server has stopped to take new ones, as shares of Options.ShutdownTimeout: until their own
@@ -41,7 +43,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {
 	srv := &http.Server{Handler: s.running, BaseContext: func(net.Listener) context.Context { return base },
 		ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, Protocols: s.opt.protocols(), ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
-	watch(srv, s.opt.Connections)
+	watch(srv, l)
 	failed := make(chan error, 1)
 	go func() { failed <- srv.Serve(l) }()
 	select {
@@ -129,3 +131,52 @@ func (r *running) wait(limit time.Duration) {
 
 // stopping tells whether a request's context has ended because the node stops.
 func stopping(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errStopping) }
+
+// Connections is a listener that is told which connections may make room for others: see connections.Listener.
+type Connections interface {
+	// Idle is told that a connection has no request, and that its last one came from nobody who was let in.
+	Idle(c net.Conn)
+	// Busy is told that a connection has a request, or has ended.
+	Busy(c net.Conn)
+}
+
+// visitor tells whether the last request on a connection came from somebody who was let in.
+type visitor struct{ known atomic.Bool }
+
+// visitorKey is the key of a visitor in the contexts of its requests.
+type visitorKey struct{}
+
+// seen takes note of the sender of a request, nil for one that was not let in.
+func seen(ctx context.Context, rights *access.Rights) {
+	if v, ok := ctx.Value(visitorKey{}).(*visitor); ok {
+		v.known.Store(rights != nil && (rights.IsOpen() || rights.ID != ""))
+	}
+}
+
+// watch has a server tell its listener which connections are idle, where that is Connections.
+func watch(srv *http.Server, l net.Listener) {
+	connections, ok := l.(Connections)
+	if !ok {
+		return
+	}
+	var visitors sync.Map // by net.Conn
+	srv.ConnContext = func(ctx context.Context, c net.Conn) context.Context {
+		v := &visitor{}
+		visitors.Store(c, v)
+		return context.WithValue(ctx, visitorKey{}, v)
+	}
+	srv.ConnState = func(c net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateIdle:
+			if v, found := visitors.Load(c); found && !v.(*visitor).known.Load() {
+				connections.Idle(c)
+			}
+		case http.StateClosed, http.StateHijacked:
+			visitors.Delete(c)
+			connections.Busy(c)
+		case http.StateActive:
+			connections.Busy(c)
+		case http.StateNew:
+		}
+	}
+}

@@ -135,7 +135,6 @@ type Options struct {
 	// name. Origins are web origins, such as https://app.example, whose pages may read and write besides the API's own; *
 	// lets pages of every origin read. CheckOrigins checks them.
 	Hosts, Origins []string
-	Connections    Connections // is told which connections are idle; nil for nobody
 	AnyHost        bool
 	// ReadOnly is what a server answers that has a read model and no log, to what needs one; nil for a server with a log.
 	ReadOnly error

@@ -39,9 +39,9 @@ type applicant struct {
 // newSlots returns n slots, for which a request waits at most wait.
 func newSlots(n int, wait time.Duration) *slots { return &slots{size: n, wait: wait} }
 
-// enter waits for a slot for a principal. Senders that come too slowly make room meanwhile. After half of the wait a principal with more
-// than half of the slots makes room, too: cut ends this one, unless it is nil. Call leave when done. The error is ctx's, or Busy where none
-// came free in time.
+// enter waits for a slot for a principal. Senders that come too slowly make room meanwhile. After half of the wait a principal with more than
+// half of the slots makes room, too: cut ends this request then, unless it is nil. Call leave when done. The error is ctx's, or Busy where
+// none came free in time.
 func (l *slots) enter(ctx context.Context, who string, cut func()) (leave func(), err error) {
 	a := &applicant{slot{who, cut}, make(chan struct{})}
 	l.mu.Lock()

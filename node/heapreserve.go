@@ -14,7 +14,7 @@ import (
 // much is written. Unlike a larger GOGC it costs the same memory however much lives.
 const heapReserve = 64 << 20
 
-// Parts of the memory that there is. With 2 GiB or more the bounds are as without a limit.
+// Parts of the memory that there is. From 2 GiB on the bounds are as without a limit.
 const (
 	reservePart = 32
 	bodiesPart  = 32 // a body of JSON takes some twenty times its length while it is written

@@ -79,19 +79,22 @@ func isLoopback(host string) bool {
 	return ip != nil && ip.IsLoopback()
 }
 
-// bounded returns the listener of the API on the listener of an address. It has as many connections at a time as are taken. It has
-// TLS where there is a certificate. The log says where TLS does not offer HTTP/2.
-func bounded(l net.Listener, cfg Config, shown *certificate) (net.Listener, *connections.Listener) {
+// bounded returns the listener of the API on the listener of an address, which is an api.Connections. It has as many connections at a time as are
+// taken, and TLS where there is a certificate. The log says where TLS does not offer HTTP/2.
+func bounded(l net.Listener, cfg Config, shown *certificate) net.Listener {
 	places := connections.New(l, mostConnections(cfg.MaxConnections))
 	if shown == nil {
-		return places, places
+		return places
 	}
 	offered := cfg.API.ALPN()
 	if !slices.Contains(offered, "h2") {
 		cfg.Logger.Warn("HTTP/2 is not offered: clients can end a program of this version of Go by it (CVE-2026-97032); build Fanfold with the toolchain that go.mod names",
 			"go", cmp.Or(cfg.API.Runtime, runtime.Version()))
 	}
-	return tls.NewListener(places, shown.config(offered...)), places
+	return struct {
+		net.Listener
+		api.Connections
+	}{tls.NewListener(places, shown.config(offered...)), places}
 }
 
 const (

@@ -198,7 +198,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := cmp.Or(n.openDebug(), n.openTraces(ctx)); err != nil {
 		return n, err
 	}
-	n.listener, n.cfg.API.Connections = bounded(n.listener, cfg, n.certificate)
+	n.listener = bounded(n.listener, cfg, n.certificate)
 	if err := n.openFiles(ctx); err != nil {
 		return n, err
 	}

@@ -99,7 +99,7 @@ func (r *ReadOnly) open(ctx context.Context) (err error) {
 	if err := cmp.Or(n.openDebug(), n.openTraces(ctx)); err != nil {
 		return err
 	}
-	n.listener, n.cfg.API.Connections = bounded(n.listener, n.cfg, n.certificate)
+	n.listener = bounded(n.listener, n.cfg, n.certificate)
 	r.openAPI()
 	return nil
 }

@@ -134,9 +134,9 @@ func (g *Groups) CheckPut(ctx context.Context, name string) error {
 	return err
 }
 
-// CheckDelete returns Forbidden where the rights do not include to delete a group: administrators may, and its maker. Other errors are
+// CheckDelete returns Forbidden where the rights of groups do not include to delete one: administrators may, and its maker. Other errors are
 // Invalid and Unavailable.
-func (g *Groups) CheckDelete(ctx context.Context, name string) error {
+func CheckDelete(ctx context.Context, g *Groups, name string) error {
 	if g.rights != nil && g.rights.Admin() {
 		return nil
 	}
