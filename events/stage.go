@@ -25,8 +25,8 @@ var errEnoughStaged = errors.New("enough is staged")
 type lastPartAppender = func(ctx context.Context, lastPart []fanfold.Write) (first uint64, err error)
 
 // Stage sends writes to the server ahead of the last ones that are to be stored with them, so that it has read them by the
-// time that those are known. Nothing of them is stored before appendLastPart gives it the others, of which there must be one at
-// least: it is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
+// time that those are known. Nothing of them is stored before appendLastPart gives it the others. There must be one at
+// least. It is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
 // the server drops what was sent. Stage blocks while the connection takes no more. After an error, also where only
 // maxStagedBatches are staged already, the same writes may be given to AppendAll, which says what is wrong, if anything is.
 func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendLastPart lastPartAppender, err error) {
