@@ -128,7 +128,7 @@ collections:
 	at := s.Put("orders", "o", `{"book":"b1"}`).Header.Get("Fanfold-Position")
 	s.Put("reviews", "v2", `{"book":"b1","n":2}`)
 	s.Put("books", "b1", `{}`)
-	until := s.Put("books", "b2", `{}`).Header.Get("Fanfold-Position")
+	s.Put("books", "b2", `{}`)
 	run := func(args ...string) ran {
 		return runCommand(t, "", append([]string{"revert", "--at", at, "--server", s.URL}, args...)...)
 	}
@@ -145,7 +145,7 @@ collections:
 	}
 
 	s.Put("books", "b1", `{}`) // a run that was cut short has taken the reference away, and not put it back
-	until = s.Put("books", "b3", `{}`).Header.Get("Fanfold-Position")
+	until := s.Put("books", "b3", `{}`).Header.Get("Fanfold-Position")
 	s.Put("reviews", "v1", `{"text":"early"}`)
 	run("--until", until, "--resume").want(t, exitDone, "2 of 2 documents are as they were")
 	asBefore(t, s, at)

@@ -81,7 +81,8 @@ func deleteRace(t *testing.T, nodes []*harness.Store, id string) (missed int) {
 	var wg sync.WaitGroup
 	node := 0
 	for path, body := range holders {
-		wg.Go(func() { want(node%2, http.MethodPut, path, body) })
+		on := node % 2
+		wg.Go(func() { want(on, http.MethodPut, path, body) })
 		node++
 	}
 	wg.Go(func() { want(1, http.MethodPatch, "/v1/comments/"+id+"-m", fmt.Sprintf(`{"post":%q}`, id)) })

@@ -180,7 +180,7 @@ func (w *writing) holdersAsThen(ctx context.Context, s *step, refused *client.Er
 		case err != nil && !errors.Is(err, client.NotFound):
 			return nil, "", err
 		case err != nil || !bytes.Equal(then.Value, now.Value):
-			if until, err := fanfold.ParseBookmark(w.Until); err == nil && now.Revision > until.Position.Seq() {
+			if until, err := fanfold.ParseBookmark(w.Until); err == nil && now.Revision > until.Seq() {
 				return nil, about(refused, p.Path) + " was written after " + w.Until, nil
 			}
 			return nil, about(refused, p.Path) + " is not as it was", nil
