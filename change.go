@@ -83,7 +83,7 @@ type ChangeQuery struct {
 
 	// Shape is the same for queries that differ in After, Limit, MaxBytes, HeldFrom and AtHead alone; "" where that is not known.
 	Shape  string
-	AtHead bool // little is to come: the page does not wait for pages of consumers that have far to go
+	AtHead bool // little is to come: the page waits for no consumer that has far to go
 }
 
 // ChangeRow holds a change and what the feed adds to it: its cause, and the document before and after it.

@@ -62,7 +62,7 @@ func differences(c echo.Context, d *documents) (*answer, error) {
 		return nil, err
 	}
 	a, err := d.answers.assemble(c, func(a *answer) error {
-		return d.open(c).ReadPast(func(snap *view.Prefix) error { return d.addDifferences(a, snap, req, keys, more) })
+		return d.open(c).ReadLong(func(snap *view.Prefix) error { return d.addDifferences(a, snap, req, keys, more) })
 	})
 	if err == nil {
 		c.Response().Header().Set(headerPosition, d.positions.mark(req.last).String())
@@ -186,7 +186,7 @@ func (d *documents) findKeys(c echo.Context, req *difference, found *foundKeys) 
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err = d.open(c).ReadPast(func(snap *view.Prefix) (err error) {
+		err = d.open(c).ReadLong(func(snap *view.Prefix) (err error) {
 			if err := d.checkKept(snap, req.first, "from="+req.from.text); err != nil { // it may have gone since the page before
 				return err
 			}

@@ -59,7 +59,7 @@ func (s *pastSource) Close() error { return nil }
 
 // read calls fn with the state.
 func (s *pastSource) read(fn func(past *view.Past) error) error {
-	return s.open.ReadPast(func(snap *view.Prefix) error {
+	return s.open.ReadLong(func(snap *view.Prefix) error {
 		if err := s.kept(snap); err != nil { // it may have gone since the page before
 			return err
 		}

@@ -28,7 +28,7 @@ func (d *documents) history(c echo.Context) error {
 	rights := rightsOf(c)
 	actors := rights.Admin() && !rights.IsOpen()
 	a, err := d.answers.assemble(c, func(a *answer) error {
-		return d.open(c).ReadPast(func(snap *view.Prefix) error {
+		return d.open(c).ReadLong(func(snap *view.Prefix) error {
 			c.Response().Header().Set(headerPosition, d.positions.mark(snap.At()).String())
 			page, err := d.readVersions(snap, a, req)
 			if err != nil {

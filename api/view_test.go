@@ -73,7 +73,7 @@ func (m *memory) HasCollection(name string) (bool, error) {
 	return name == "books" || name == "authors", nil
 }
 
-func (m *memory) ReadPast(fn func(s Snapshot) error) error { return m.Read(fn) }
+func (m *memory) ReadLong(fn func(s Snapshot) error) error { return m.Read(fn) }
 
 func (m *memory) CollectionsBehind(string, int) ([]model.CollectionCount, bool, error) {
 	m.calls["CollectionsBehind"]++

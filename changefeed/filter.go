@@ -64,8 +64,8 @@ func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out ou
 		if err := s.waitToFilter(ctx, out, beats.C); err != nil {
 			return err
 		}
-		s.evaluated = 0
-		for ; len(rest) > 0 && s.evaluated < evaluationsAtOnce; rest = rest[1:] {
+		s.work.evaluated = 0
+		for ; len(rest) > 0 && s.work.evaluated < evaluationsAtOnce; rest = rest[1:] {
 			if row, given := s.judge(rest[0]); given {
 				kept = append(kept, row)
 			}
@@ -155,7 +155,7 @@ func (s *scan) matches(row fanfold.ChangeRow, doc []byte) bool {
 
 // verdict returns what the filter says of a change and a version of its document.
 func (s *scan) verdict(row fanfold.ChangeRow, doc []byte) expr.Verdict {
-	s.evaluated++
+	s.work.evaluated++
 	return s.req.filter.Judge(jsondoc.MustParse(filterValues(row, doc, s.issuer)))
 }
 

@@ -94,7 +94,7 @@ func (o *jsonWriter) flush() error {
 // finish ends the answer. An error from before anything was sent is returned for the caller to
 // answer. After that it aborts the connection by a panic with http.ErrAbortHandler, because an
 // answer that was cut must not look whole. An answer that ends before its time has what there was
-// until then: the consumer has lost its rights, changes that follow are no longer kept, or much was looked at. One that would have had everything says so.
+// until then. The consumer has lost its rights, changes that follow are no longer kept, or much was looked at. One that would have had everything says so.
 func (o *jsonWriter) finish(s *scan, err error) error {
 	end := endOf(err)
 	if end != "" && s.sent == 0 && fanfold.CodeOf(err) == fanfold.PositionGone { // the client is told by the status

@@ -72,7 +72,7 @@ func (s *sharedPages) begin(w *waitingPage) (others []*waitingPage, served bool)
 	return others, false
 }
 
-// share gives a page to others that still wait and begin within it.
+// share gives a page to the others that still wait and begin within it.
 func (s *sharedPages) share(page fanfold.ChangePage, others []*waitingPage) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	maxPageBytes = 1 << 20
 )
 
-// nearHead is how many events a consumer may have to go whose pages do not wait for pages of others that have more.
+// nearHead is how many events a consumer may have to go without a wait for consumers that have more.
 const nearHead = 256
 
 // scan is one consumer's way through the changes.
@@ -28,9 +28,7 @@ type scan struct {
 	lease      *sending.Lease // for the page that is being sent
 	req        *request
 	issuer     fanfold.Issuer
-	filtering  chan struct{} // see Feed
-	scoped     bool          // see Feed
-	now        func() time.Time
+	filtering  chan struct{}                         // see Feed
 	leftOut    func(rows int)                        // see Feed
 	at         fanfold.Position                      // everything up to here was looked at
 	head       fanfold.Position                      // where the store stood; before at where the consumer has been at a node that is ahead
@@ -41,11 +39,9 @@ type scan struct {
 	lastSeq    uint64                                // event of the last row sent
 	lastTx     string                                // and its transaction
 	sentAt     time.Time                             // when something was sent, or the scan began
-	looking    time.Time                             // when the scan began to look for the next row
-	passed     int                                   // pages that it has looked at since
 	onSent     func(ctx context.Context, seq uint64) // see Options; nil for nobody
-	evaluated  int                                   // how often the filter was, since it is this feed's turn
-	beforeWait func()                                // is called before waiting for room, to give back what is held besides; nil for none
+	work       scanWork
+	beforeWait func() // is called before waiting for room, to give back what is held besides; nil for none
 
 	rights        *access.Rights  // with which it ends; nil for a shared feed's own scan
 	rightsChanged <-chan struct{} // is closed once they may not hold any more
@@ -54,7 +50,7 @@ type scan struct {
 
 // newScan returns a scan from the position on that a request names.
 func (f *Feed) newScan(req *request) *scan {
-	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, scoped: f.scoped, now: f.opt.Now, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
+	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, work: scanWork{now: f.opt.Now, endless: f.scoped || req.Transport != Normal && req.Transport != LongPoll}, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
 		rights: req.Rights, rightsChanged: req.Rights.Changed()}
 }
 
@@ -119,16 +115,24 @@ const (
 // errWorkBound says that the answer has looked at as much as one may.
 var errWorkBound = errors.New("much was looked at")
 
-// look begins to look for the next row.
-func (s *scan) look() { s.looking, s.passed = s.now(), 0 }
+// scanWork is what a scan has done since its last row, and since its turn.
+type scanWork struct {
+	now       func() time.Time
+	endless   bool      // the answer ends by nothing that it looks at
+	begin     time.Time // when it began to look for the next row
+	passed    int       // pages that it has looked at since
+	evaluated int       // how often the filter was, since it is this feed's turn
+}
 
-// checkPassed counts a page without rows. It returns errWorkBound where the answer is to end for that: an endless one has no such end.
-func (s *scan) checkPassed() error {
-	s.passed++
-	if s.passed < maxPassed && s.now().Sub(s.looking) < maxLooking || s.scoped || s.req.Transport != Normal && s.req.Transport != LongPoll {
+// look begins to look for the next row.
+func (w *scanWork) look() { w.begin, w.passed = w.now(), 0 }
+
+// pass counts a page without rows. It returns errWorkBound where the answer is to end for that.
+func (w *scanWork) pass() error {
+	w.passed++
+	if w.endless || w.passed < maxPassed && w.now().Sub(w.begin) < maxLooking {
 		return nil
 	}
-	s.uncounted = true
 	return errWorkBound
 }
 
@@ -136,7 +140,7 @@ func (s *scan) checkPassed() error {
 // the event or transaction that reaches the limit, so that neither is cut, errWorkBound, and errRightsChanged. What it has sent is with the
 // client then, and none of it is held. Other errors are the output's, the store's and ctx's.
 func (s *scan) sendToHead(ctx context.Context, out output) error {
-	s.look()
+	s.work.look()
 	for ctx.Err() == nil {
 		sent := s.sent
 		pending, err := s.sendPage(ctx, out)
@@ -145,8 +149,9 @@ func (s *scan) sendToHead(ctx context.Context, out output) error {
 			return err
 		}
 		if s.sent > sent {
-			s.look()
-		} else if err := s.checkPassed(); err != nil {
+			s.work.look()
+		} else if err := s.work.pass(); err != nil {
+			s.uncounted = true
 			return err
 		}
 		if time.Since(s.sentAt) > s.req.Heartbeat { // of much that was looked at, nothing was asked for

@@ -39,7 +39,7 @@ const expectSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
 // LogDamaged; Unavailable, where nothing was written; OutcomeUnknown; and, for an event with a key, KeyReused
 // and Duplicate.
 func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (seq uint64, err error) {
-	end := l.inFlight.begin()
+	end := l.health.undecided.begin()
 	defer func() { end(err) }()
 	msg, err := l.message(ev, expect)
 	if err != nil {

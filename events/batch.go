@@ -48,7 +48,7 @@ func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) 
 // appendBatch stores messages as AppendAll does, by a function that does so once they are durable or not.
 func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write,
 	store func(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (first uint64, err error)) (first uint64, err error) {
-	end := l.inFlight.begin()
+	end := l.health.undecided.begin()
 	defer func() { end(err) }()
 	ctx, span := l.opt.Tracer.Start(ctx, "append")
 	defer span.End()

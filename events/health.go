@@ -13,12 +13,13 @@ import (
 // health says what is wrong with a log and its server. The zero value is nothing. Its methods may be called from many goroutines,
 // and do not block.
 type health struct {
-	mu      sync.Mutex
-	checked error     // what the last Check found, or an acknowledgement since: LogDamaged
-	scanned error     // what the last scan found: LogDamaged
-	full    error     // why nothing is written for lack of space
-	failing *failure  // why the last append failed; nil after one that did not
-	lost    time.Time // since when the connection is known to be lost; zero while it is there
+	undecided undecided
+	mu        sync.Mutex
+	checked   error     // what the last Check found, or an acknowledgement since: LogDamaged
+	scanned   error     // what the last scan found: LogDamaged
+	full      error     // why nothing is written for lack of space
+	failing   *failure  // why the last append failed; nil after one that did not
+	lost      time.Time // since when the connection is known to be lost; zero while it is there
 }
 
 // failure says why an append failed.

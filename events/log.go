@@ -105,7 +105,6 @@ type Log struct {
 	erasures   erasures
 	origin     fanfold.Origin
 	fences     fences
-	inFlight   undecided
 	commit     committer
 	connection servers.Connection
 	health     health

@@ -200,8 +200,8 @@ func (x *Index) Keys(dst [][]byte, f IndexFacts) (keys [][]byte, overflow bool) 
 	return x.elementKeys(dst, f, array, element)
 }
 
-// MaxIndexBytes is how many bytes the entries of one document have in all indexes of its collection that go through an array, as far as
-// its own members give them.
+// MaxIndexBytes is how many bytes the entries of one document have in all indexes of its collection that go through an array. Derived
+// values are not counted.
 const MaxIndexBytes = 2 << 20
 
 // mostComponentBytes is the most that a component's value takes in a key: a text has 1,024 bytes there, and each may be escaped.

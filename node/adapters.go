@@ -68,9 +68,9 @@ func (r reader) Read(fn func(api.Snapshot) error) error {
 	return r.Store.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
 
-// ReadPast calls fn with a snapshot that is valid until fn returns. It holds up no Read.
-func (r reader) ReadPast(fn func(api.Snapshot) error) error {
-	return r.Lanes.Past.Read(func(s *sqlite.Snapshot) error { return fn(s) })
+// ReadLong calls fn with a snapshot that is valid until fn returns. It holds up no Read.
+func (r reader) ReadLong(fn func(api.Snapshot) error) error {
+	return r.Lanes.Long.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
 
 // Scan opens a snapshot that may be read for long, until ctx ends. The API closes it.
@@ -208,5 +208,5 @@ func (m groupModel) Oldest() (at fanfold.Position, err error) {
 
 // EachChange calls fn with each change that q asks for, without its values, until fn returns false.
 func (m groupModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
-	return m.Lanes.Past.Read(func(s *sqlite.Snapshot) error { return s.EachChange(q, fn) })
+	return m.Lanes.Long.Read(func(s *sqlite.Snapshot) error { return s.EachChange(q, fn) })
 }

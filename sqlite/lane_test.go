@@ -15,7 +15,7 @@ func TestLanesHoldUpNoRead(t *testing.T) {
 	if err := insert(store, 1, key, `{"v":1}`); err != nil {
 		t.Fatal(err)
 	}
-	lanes := []sqlite.Lane{store.Lanes.CatchUp, store.Lanes.Head, store.Lanes.Past}
+	lanes := []sqlite.Lane{store.Lanes.CatchUp, store.Lanes.Head, store.Lanes.Long}
 	began, release, ended := make(chan struct{}, len(lanes)*waiting), make(chan struct{}), make(chan error)
 	for _, lane := range lanes {
 		for range waiting {

@@ -122,8 +122,8 @@ type Reader interface {
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, fanfold.Position, error)
 	// Read calls fn with a snapshot that is valid until fn returns.
 	Read(fn func(s Snapshot) error) error
-	// ReadPast is Read for work that may take much longer than a lookup. It waits for other such work alone, and holds up no Read.
-	ReadPast(fn func(s Snapshot) error) error
+	// ReadLong is Read for work that may take much longer than a lookup. It waits for other such work alone, and holds up no Read.
+	ReadLong(fn func(s Snapshot) error) error
 	// Scan opens a snapshot that may be read for long, until ctx ends. The caller closes it.
 	Scan(ctx context.Context) (Scan, error)
 }

@@ -43,9 +43,9 @@ func (v View) Read(fn func(p *Prefix) error) error {
 	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s, v.rights, false}) })
 }
 
-// ReadPast is Read for differences, exports and histories, which hold up no other read.
-func (v View) ReadPast(fn func(p *Prefix) error) error {
-	return v.views.from.Reader.ReadPast(func(s Snapshot) error { return fn(&Prefix{s, v.rights, false}) })
+// ReadLong is Read for differences, exports and histories, which hold up no other read.
+func (v View) ReadLong(fn func(p *Prefix) error) error {
+	return v.views.from.Reader.ReadLong(func(s Snapshot) error { return fn(&Prefix{s, v.rights, false}) })
 }
 
 // Scan opens a prefix of the log that may be read for long, until ctx ends. The caller closes it.

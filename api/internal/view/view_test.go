@@ -157,7 +157,7 @@ func (s *shelf) Get(fanfold.Key, fanfold.View) (*fanfold.Document, fanfold.Posit
 
 func (s *shelf) Read(fn func(s Snapshot) error) error { return fn(s) }
 
-func (s *shelf) ReadPast(fn func(s Snapshot) error) error { return fn(s) }
+func (s *shelf) ReadLong(fn func(s Snapshot) error) error { return fn(s) }
 
 func (s *shelf) Scan(context.Context) (Scan, error) { return s, nil }
 

@@ -22,8 +22,8 @@ const (
 	catchUpReadBytes = 4096
 )
 
-// FeedReads measures GETs of a server over dir, a process of its own, alone and beside feeds from 0 that do not read. The ratio is
-// of the medians, in one run. books is how many documents there are.
+// FeedReads measures GETs of a server over dir, a process of its own, alone and beside feeds from 0 that do not read. The ratio compares
+// the medians of one run. books is how many documents there are.
 func FeedReads(ctx context.Context, program, dir string, scale, books int) (r Result, err error) {
 	s, err := startServer(ctx, program, dir)
 	if err != nil {
