@@ -19,7 +19,7 @@ const (
 	maxComponents = 8  // of one index
 	maxIndexName  = 64 // bytes
 
-	maxArrayComponents = 32 // of all indexes of a collection that go through an array, each with an entry for each of 1,000 elements
+	maxArrayComponents = 64 // of all indexes of a collection that go through an array, each with an entry for each of 1,000 elements
 )
 
 // indexName is what names an index.

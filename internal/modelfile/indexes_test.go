@@ -60,7 +60,7 @@ func TestIndexMistakes(t *testing.T) {
 		{`{"i":["doc.a + \"` + strings.Repeat("x", 5000) + `\""]}`, "4096"},
 		{`{"i":["` + strings.Repeat("x", 2001) + `"]}`, "at most 2000"},
 		{`{"i":[` + entries(9, `"a#"`) + `]}`, "at most 8 components"},
-		{`{` + entries(5, `"i#":["t[]","a","b","c","d","e","f"]`) + `}`, "have 35 components up to this one, and each element repeats them: at most 32"},
+		{`{` + entries(10, `"i#":["t[]","a","b","c","d","e","f"]`) + `}`, "have 70 components up to this one, and each element repeats them: at most 64"},
 		{`{` + entries(65, `"i#":["a"]`) + `}`, "more than 64 indexes"},
 	} {
 		_, err := Parse([]byte(`{"collections":{"a":{"indexes":` + c.indexes + `}}}`))
