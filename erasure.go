@@ -88,7 +88,12 @@ type Erasure struct {
 	Documents []ErasedDocument    // whose messages are listed
 	Keep      map[string][]string // the paths of each collection's ids at relations, of all models so far, as model.Path writes them
 	Messages  []Substitute        // in order of their sequences, all before the erase event
+	Taken     int                 // how many of them earlier erase events have listed before; such an event is one of them
+	Left      int                 // how many messages a later erase event has taken over
 }
+
+// Events returns how many messages the event has erased by itself.
+func (e *Erasure) Events() int { return len(e.Messages) - e.Taken + e.Left }
 
 // ErasedDocument names a document whose past is erased.
 type ErasedDocument struct {

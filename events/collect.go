@@ -78,6 +78,9 @@ func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
 	if err := s.listCompacts(); err != nil {
 		return nil, err
 	}
+	if err := s.takeOver(); err != nil {
+		return nil, err
+	}
 	s.split()
 	return s.out, nil
 }
@@ -102,7 +105,8 @@ type search struct {
 	first *Message // the last message with a digest, as long as its transaction goes on; nil for none
 	shown bool     // first is in found
 
-	compacts []Message // the compact events
+	compacts []Message        // the compact events
+	erases   []*fanfold.Event // the erase events, of a search of the whole log
 
 	held map[string]uint64 // the claims that documents have that live on, by subject
 }
@@ -119,6 +123,7 @@ type searchedDocument struct {
 // foundMessage is a message that is to be listed with a document.
 type foundMessage struct {
 	document int
+	taken    bool // an earlier erase event has listed it, and does so no more
 	fanfold.Substitute
 }
 
@@ -175,6 +180,13 @@ func (s *search) look(m *Message) error {
 	if m.Subject == s.log.sub.compact() {
 		s.compacts = append(s.compacts, *m)
 		return nil
+	}
+	if m.Subject == s.log.sub.erase() {
+		ev, err := s.decoder.decode(*m)
+		if err == nil && s.c.From == 0 {
+			s.erases = append(s.erases, ev)
+		}
+		return err
 	}
 	doc := s.bySubject[m.Subject]
 	isClaim := false
@@ -400,7 +412,7 @@ func (s *search) add(doc *searchedDocument, m *Message, ev *fanfold.Event, paylo
 	if payload == nil { // a claim's has a hash of its value
 		subject = s.log.sub.fence()
 	}
-	s.found = append(s.found, foundMessage{doc.index, fanfold.Substitute{Seq: m.Seq, Time: m.Time, Subject: subject, Claim: payload == nil,
+	s.found = append(s.found, foundMessage{document: doc.index, Substitute: fanfold.Substitute{Seq: m.Seq, Time: m.Time, Subject: subject, Claim: payload == nil,
 		Tx: ev.Tx, KeyHash: ev.IdempotencyKey.Hash, Actor: ev.Actor, Payload: payload}})
 	s.bytes += len(payload) + len(subject)
 }
@@ -451,7 +463,9 @@ func (s *search) split() {
 				more += len(f.Subject) + len(f.Payload)
 			}
 			seen[f.Subject], seen[string(f.Payload)] = true, true
-			e.Messages, size = append(e.Messages, f.Substitute), size+more
+			if e.Messages, size = append(e.Messages, f.Substitute), size+more; f.taken {
+				e.Taken++
+			}
 		}
 	}
 	flush()

@@ -58,6 +58,12 @@ func newErasureWriter(e *fanfold.Erasure) *erasureWriter {
 	if e.Of != 0 {
 		b = strconv.AppendUint(append(b, `,"of":`...), e.Of, 10)
 	}
+	if e.Taken != 0 {
+		b = strconv.AppendInt(append(b, `,"taken":`...), int64(e.Taken), 10)
+	}
+	if e.Left != 0 {
+		b = strconv.AppendInt(append(b, `,"left":`...), int64(e.Left), 10)
+	}
 	b = append(b, `,"documents":[`...)
 	for i, d := range e.Documents {
 		if i > 0 {
@@ -147,7 +153,8 @@ func decodeErasure(t *jsondoc.Tree, ev *fanfold.Event) error {
 			return errErasureForm(fanfold.KindErase, "a beginning")
 		}
 	}
-	if !onlyMembers(t, jsondoc.Root, "v", "op", "of", "documents", "keep", "subjects", "payloads", "messages") {
+	e.Taken, e.Left = int(readUint(t, t.Member(jsondoc.Root, "taken"))), int(readUint(t, t.Member(jsondoc.Root, "left")))
+	if !onlyMembers(t, jsondoc.Root, "v", "op", "of", "taken", "left", "documents", "keep", "subjects", "payloads", "messages") {
 		return errErasureForm(fanfold.KindErase, "a member")
 	}
 	if !decodeErasedDocuments(t, e) {

@@ -18,7 +18,7 @@ func TestErasureBounds(t *testing.T) {
 		s.docs = append(s.docs, &searchedDocument{ErasedDocument: fanfold.ErasedDocument{Key: key}, index: i})
 		for j := range 1 + i%7*(i%3) {
 			text := strings.Repeat("x", i*j%20_000)
-			s.found = append(s.found, foundMessage{i, fanfold.Substitute{Seq: uint64(i*20 + j + 1), Time: time.Unix(1, 0), Subject: subjects{"db"}.document(key), Payload: []byte(`{"v":1,"op":"put","body":{"a":"` + text + `"}}`)}})
+			s.found = append(s.found, foundMessage{document: i, Substitute: fanfold.Substitute{Seq: uint64(i*20 + j + 1), Time: time.Unix(1, 0), Subject: subjects{"db"}.document(key), Payload: []byte(`{"v":1,"op":"put","body":{"a":"` + text + `"}}`)}})
 		}
 	}
 	found := len(s.found)

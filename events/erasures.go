@@ -93,25 +93,31 @@ func (e *erasures) note(base uint64, sizes []int, evs ...*fanfold.Event) {
 				t.bytes += sizes[i]
 				changed = true
 			case ev.Erased != nil && ev.Seq > t.lastD:
-				t.noteErased(ev)
+				changed = t.noteErased(ev) || changed
 			}
 		}
 		if changed {
+			t.takeOver(0)
 			t.index(base)
 		}
 	})
 }
 
-// noteErased takes note of an erased event.
-func (t *erasureTable) noteErased(ev *fanfold.Event) {
+// noteErased takes note of an erased event, and tells whether by it something comes into force. Lists that were taken over go with the erasure after
+// that: somebody may read as of the earlier one yet.
+func (t *erasureTable) noteErased(ev *fanfold.Event) bool {
 	t.lastD = ev.Seq
-	t.inForce = max(t.inForce, ev.Erased.UpTo)
+	before := t.inForce
+	if t.inForce = max(before, ev.Erased.UpTo); t.inForce > before {
+		t.takeOver(before)
+	}
 	if ev.Erased.Base != nil {
 		t.base = ev.Erased.Base
 	}
 	if ev.Tx.Index == 0 {
 		t.erased, t.at = ev.Erased, ev.Seq
 	}
+	return t.inForce > before
 }
 
 // last returns the sequence of the last erase event, 0 for none.

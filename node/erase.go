@@ -353,13 +353,16 @@ func (e *erasing) collectAll(ctx context.Context) (*events.Collected, error) {
 // list appends erase events one after the other, and others for what came while the messages were looked for. The error is Stale where a document was written
 // meanwhile.
 func (e *erasing) list(ctx context.Context, collected *events.Collected) error {
-	for _, erasure := range collected.Erasures {
+	for i, erasure := range collected.Erasures {
 		seq, err := e.append(ctx, erasure, true)
 		if err != nil {
 			return err
 		}
 		e.pending = slices.DeleteFunc(e.pending, func(key fanfold.Key) bool {
-			return slices.ContainsFunc(erasure.Documents, func(d fanfold.ErasedDocument) bool { return d.Key == key })
+			names := func(e *fanfold.Erasure) bool {
+				return slices.ContainsFunc(e.Documents, func(d fanfold.ErasedDocument) bool { return d.Key == key })
+			}
+			return names(erasure) && !slices.ContainsFunc(collected.Erasures[i+1:], names)
 		})
 		if err := e.listMissed(ctx, erasure.Documents, collected.Last+1, seq); err != nil {
 			return err

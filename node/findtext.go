@@ -20,8 +20,8 @@ import (
 )
 
 // FindText returns the documents of which a version was written that has a text, within a string, a member's name or a number, in order of
-// their keys. It returns at most limit of them, and reports.MaxFound, and whether there are more. Copies that the store makes do not count. It reads the
-// base and the log through, and blocks for as long as that takes. Errors are Invalid for a text that cannot be, Busy while another search runs, ctx's,
+// their keys. Versions in erase events count, too. It returns at most limit of them, and reports.MaxFound, and whether there are more. Copies that the
+// store makes do not count. It reads the base and the log through, and blocks for as long as that takes. Errors are Invalid for a text that cannot be, Busy while another search runs, ctx's,
 // and those of the log.
 func (n *Node) FindText(ctx context.Context, text string, limit int) (found []reports.Found, more bool, err error) {
 	if text == "" || len(text) > reports.MaxFindText || !utf8.ValidString(text) {
@@ -31,7 +31,7 @@ func (n *Node) FindText(ctx context.Context, text string, limit int) (found []re
 		return nil, false, fanfold.Errorf(fanfold.Busy, "another text is being searched for: try again later")
 	}
 	defer n.finding.Unlock()
-	f := textFinder{text: text, limit: min(max(limit, 1), reports.MaxFound), writes: map[fanfold.Key]int{}, decoder: events.NewDecoder("")}
+	f := textFinder{text: text, limit: min(max(limit, 1), reports.MaxFound), writes: map[fanfold.Key]map[uint64]bool{}, decoder: events.NewDecoder("")}
 	last, err := n.Log.LastSeq(ctx)
 	if err == nil {
 		err = f.readBase(ctx, newLogSource(n.Log))
@@ -53,7 +53,7 @@ func (n *Node) FindText(ctx context.Context, text string, limit int) (found []re
 type textFinder struct {
 	text    string
 	limit   int
-	writes  map[fanfold.Key]int
+	writes  map[fanfold.Key]map[uint64]bool // the sequences of those with the text; 0 for that in the base
 	more    bool
 	decoder *events.Decoder
 	read    int // messages
@@ -62,13 +62,16 @@ type textFinder struct {
 // errEnoughFound ends a search.
 var errEnoughFound = errors.New("enough documents are found")
 
-// note takes note of a write that has the text. The error is errEnoughFound for a document that is one too many.
-func (f *textFinder) note(key fanfold.Key) error {
+// note takes note of a write that has the text, once. The error is errEnoughFound for a document that is one too many.
+func (f *textFinder) note(key fanfold.Key, seq uint64) error {
 	if _, known := f.writes[key]; !known && len(f.writes) == f.limit {
 		f.more = true
 		return errEnoughFound
 	}
-	f.writes[key]++
+	if f.writes[key] == nil {
+		f.writes[key] = map[uint64]bool{}
+	}
+	f.writes[key][seq] = true
 	return nil
 }
 
@@ -117,7 +120,7 @@ func (f *textFinder) rows(ctx context.Context, r *basefile.Reader) error {
 		if jsondoc.Contains(sqlite.BaseBody(column(row, "body"), column(row, "source")), f.text) {
 			collection, _ := column(row, "collection").(string)
 			id, _ := column(row, "id").(string)
-			err = f.note(fanfold.Key{Collection: collection, ID: id})
+			err = f.note(fanfold.Key{Collection: collection, ID: id}, 0)
 		}
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return err
@@ -130,13 +133,34 @@ func (f *textFinder) message(m *events.Message) error {
 	if f.read++; f.read%yieldEvery == 0 {
 		runtime.Gosched() // requests come first
 	}
-	if !strings.Contains(m.Subject, ".doc.") {
+	if !strings.Contains(m.Subject, ".doc.") && !strings.HasSuffix(m.Subject, ".erase") {
 		return nil
 	}
 	ev, err := f.decoder.Decode(*m)
-	if err != nil {
-		return err
+	if err != nil || ev.Erasure == nil {
+		if err != nil {
+			return err
+		}
+		return f.event(ev)
 	}
+	for i := range ev.Erasure.Messages {
+		s := &ev.Erasure.Messages[i]
+		if !strings.Contains(s.Subject, ".doc.") {
+			continue
+		}
+		stands, err := f.decoder.Decode(events.Message{Subject: s.Subject, Data: s.Payload, Seq: s.Seq, Time: s.Time})
+		if err == nil {
+			err = f.event(stands)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// event looks at an event of the log, or at what stands for one.
+func (f *textFinder) event(ev *fanfold.Event) error {
 	has := false
 	switch {
 	case ev.Kind == fanfold.KindPut, ev.Kind == fanfold.KindPatch && ev.Merges():
@@ -147,7 +171,7 @@ func (f *textFinder) message(m *events.Message) error {
 	if !has {
 		return nil
 	}
-	return f.note(ev.Key)
+	return f.note(ev.Key, ev.Seq)
 }
 
 // patchContains tells whether a JSON Patch writes a text.
@@ -174,7 +198,7 @@ func (f *textFinder) found(s *sqlite.Snapshot) ([]reports.Found, error) {
 		if err != nil {
 			return nil, err
 		}
-		out[i] = reports.Found{Collection: key.Collection, ID: key.ID, Versions: f.writes[key], Deleted: number == 0}
+		out[i] = reports.Found{Collection: key.Collection, ID: key.ID, Versions: len(f.writes[key]), Deleted: number == 0}
 	}
 	return out, nil
 }

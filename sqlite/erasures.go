@@ -35,7 +35,7 @@ func (tx *Tx) AddErasure(seq uint64, now time.Time, actor string, e *fanfold.Era
 		of = seq
 	}
 	if err := tx.c.Exec("INSERT INTO erasure (seq, of, documents, events, time, actor) VALUES (?, ?, ?, ?, ?, ?)",
-		int64(seq), int64(of), int64(len(e.Documents)), int64(len(e.Messages)), now.UnixNano(), nullableText(actor)); err != nil {
+		int64(seq), int64(of), int64(len(e.Documents)), int64(e.Events()), now.UnixNano(), nullableText(actor)); err != nil {
 		return err
 	}
 	for _, d := range e.Documents {

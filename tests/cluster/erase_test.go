@@ -48,19 +48,26 @@ func holdsSecret(t *testing.T, dirs ...string) (found []string) {
 
 // writeSecrets has a node write documents with a text that is erased, and copies of it.
 func writeSecrets(s *harness.Store) {
-	s.Put("authors", "erased", fmt.Sprintf(`{"name":"%s 1"}`, erasedText))
-	s.Put("authors", "erased", fmt.Sprintf(`{"name":"%s 2"}`, erasedText))
+	s.Put("authors", "erased", fmt.Sprintf(`{"name":"%s 1","mail":"m"}`, erasedText))
+	s.Put("authors", "erased", fmt.Sprintf(`{"name":"%s 2","mail":"m"}`, erasedText))
 	for i := range 5 {
 		s.Put("books", fmt.Sprint("of", i), `{"author":"erased"}`)
 	}
 }
 
-// eraseSecret erases the document, and waits until that is done.
+// eraseSecret erases a member of the document, and then all of it, and waits until that is done.
 func eraseSecret(t *testing.T, s *harness.Store) {
+	t.Helper()
+	eraseAuthor(t, s, `{"members":["/mail"]}`)
+	eraseAuthor(t, s, "{}")
+}
+
+// eraseAuthor erases the document, or members of it, and waits until that is done.
+func eraseAuthor(t *testing.T, s *harness.Store, body string) {
 	t.Helper()
 	var location string
 	harness.Await(t, "an erasure to begin", time.Minute, func() bool {
-		r, err := s.Do(http.MethodPost, "/v1/authors/erased/_erase", []byte("{}"), "Content-Type", "application/json")
+		r, err := s.Do(http.MethodPost, "/v1/authors/erased/_erase", []byte(body), "Content-Type", "application/json")
 		location = r.Header.Get("Location")
 		return err == nil && r.Status == http.StatusAccepted
 	})

@@ -12,10 +12,11 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// stopErasureAt stops an erasure at a step, as a kill would, and starts the node again, which finishes it.
-func stopErasureAt(t *testing.T, step string, compacted bool) {
+// stopErasureAt stops an erasure at a step, as a kill would, and starts the node again, which finishes it. The store was compacted before, or a member
+// was erased.
+func stopErasureAt(t *testing.T, step, before string) {
 	dir := t.TempDir()
-	var opened, stopped atomic.Bool
+	var opened, armed, stopped atomic.Bool
 	stop := make(chan struct{})
 	s := harness.Open(t, harness.Options{Dir: dir, Configure: func(cfg *node.Config) {
 		quickPurge(cfg)
@@ -23,7 +24,7 @@ func stopErasureAt(t *testing.T, step string, compacted bool) {
 			return // the node that finishes it
 		}
 		cfg.EraseStep = func(at string) error {
-			if at == step && !stopped.Swap(true) {
+			if armed.Load() && at == step && !stopped.Swap(true) {
 				close(stop)
 			}
 			if stopped.Load() {
@@ -37,10 +38,14 @@ func stopErasureAt(t *testing.T, step string, compacted bool) {
 	writeCustomer(s, "ann")
 	writeCustomer(s, "bob")
 	s.CatchUp()
-	if compacted {
+	switch before {
+	case "compacted":
 		s.Compact(s.Node.Store.Applied.Seq())
 		awaitPurged(t, s)
+	case "erased": // its list has what the next one is to erase
+		eraseDone(t, s, "/v1/customers/ann/_erase", `{"members":["/phones"]}`)
 	}
+	armed.Store(true)
 	r, err := s.Do(http.MethodPost, "/v1/customers/ann/_erase", []byte("{}"), "Content-Type", "application/json")
 	if err != nil {
 		t.Fatal(err)

@@ -64,8 +64,9 @@ var features = []feature{
 		writes: []crash{crashOfCompaction}},
 	{name: "erasure", dies: lifeOfErasure, disks: []once{{"erasure", fillWhileErasing}}, writes: []crash{crashOfErasure},
 		stops: []stop{
-			{"whole", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, false) }},
-			{"compacted", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, true) }},
+			{"whole", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "") }},
+			{"compacted", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "compacted") }},
+			{"erased in part", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "erased") }},
 		}},
 	{name: "restore", kills: []once{{"restore", killRestore}}, disks: []once{{"restore", restoreOnFullDisk}},
 		writes: []crash{crashOfRestore, crashOfRestoreWithBase, crashOfRestoreOnServers, crashOfRestoreWithBaseOnServers}, empty: map[string]string{

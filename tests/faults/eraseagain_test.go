@@ -1,0 +1,249 @@
+package faults_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/tests/harness"
+)
+
+// eraseDone asks for an erasure, and waits until it is done.
+func eraseDone(t *testing.T, s *harness.Store, path, body string) {
+	t.Helper()
+	harness.Await(t, "an erasure to begin", time.Minute, func() bool {
+		r, err := s.Do(http.MethodPost, path, []byte(body), "Content-Type", "application/json")
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case r.Status == http.StatusOK:
+			return true
+		case r.Status == http.StatusAccepted:
+			s.Erased(r.Header.Get("Location"))
+			return true
+		case r.Status != http.StatusConflict && r.Status != http.StatusServiceUnavailable:
+			t.Fatalf("%s %s: %d %s", path, body, r.Status, r.Body)
+		}
+		return false
+	})
+}
+
+// findText returns the documents that erase --find names.
+func findText(t *testing.T, s *harness.Store, text string) (found []string) {
+	t.Helper()
+	var out struct {
+		Found []struct{ Collection, ID string }
+	}
+	r := s.Want(http.StatusOK, http.MethodPost, "/v1/_find", fmt.Sprintf(`{"text":%q}`, text), "Content-Type", "application/json")
+	if err := json.Unmarshal(r.Body, &out); err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range out.Found {
+		found = append(found, f.Collection+"/"+f.ID)
+	}
+	return found
+}
+
+// wantNowhere wants a text in no file, and in no backup that is made now.
+func wantNowhere(t *testing.T, s *harness.Store, dir string, texts ...string) {
+	t.Helper()
+	backup := s.Want(http.StatusOK, http.MethodGet, "/v1/_backup", "").Body
+	for _, text := range texts {
+		if found := filesWith(t, dir, text); len(found) > 0 {
+			t.Errorf("%s is in %s", text, strings.Join(found, ", "))
+		}
+		if hasText(backup, text) {
+			t.Errorf("%s is in a backup", text)
+		}
+		if found := findText(t, s, text); len(found) > 0 {
+			t.Errorf("%s is found in %v", text, found)
+		}
+	}
+}
+
+// TestErasedTwiceIsNowhere: what the list of one erasure keeps of a document goes with the next one.
+func TestErasedTwiceIsNowhere(t *testing.T) {
+	for name, second := range map[string]string{"whole": `{}`, "another member": `{"members":["/name"]}`} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			s := harness.Open(t, harness.Options{Dir: dir, Configure: quickPurge})
+			defer func() { s.Close() }()
+			s.Put("customers", "c1", `{"name":"SECRETNAME","email":"SECRETMAIL","n":1}`)
+			s.Put("customers", "c2", `{"name":"OTHERNAME","email":"OTHERMAIL"}`)
+			eraseDone(t, s, "/v1/_erase", `{"documents":[{"collection":"customers","id":"c1"},{"collection":"customers","id":"c2"}],"members":["/email"]}`)
+			wantNowhere(t, s, dir, "SECRETMAIL", "OTHERMAIL")
+			if len(filesWith(t, dir, "SECRETNAME")) == 0 {
+				t.Fatal("what is not erased is gone")
+			}
+			eraseDone(t, s, "/v1/customers/c1/_erase", second)
+			wantNowhere(t, s, dir, "SECRETNAME", "SECRETMAIL", "OTHERMAIL")
+			s = s.Reopen()
+			s.CatchUp()
+			requireSame(t, s)
+			wantNowhere(t, s, dir, "SECRETNAME", "SECRETMAIL", "OTHERMAIL")
+			if text := string(s.Want(http.StatusOK, http.MethodGet, "/v1/customers/c2?at=3", "").Body); !strings.Contains(text, "OTHERNAME") {
+				t.Errorf("c2 is %s", text)
+			}
+			wantCounts(t, s, 2, 2)
+			s.Verify()
+			eraseDone(t, s, "/v1/customers/c2/_erase", `{}`)
+			s = s.Reopen()
+			s.CatchUp()
+			wantNowhere(t, s, dir, "SECRETNAME", "SECRETMAIL", "OTHERNAME", "OTHERMAIL")
+			s.Verify()
+		})
+	}
+}
+
+// wantCounts wants erasures to tell of at least so many events each.
+func wantCounts(t *testing.T, s *harness.Store, counts ...int) {
+	t.Helper()
+	var list struct{ Erasures []struct{ Events int } }
+	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body, &list); err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range counts {
+		if len(list.Erasures) != len(counts) || list.Erasures[i].Events < want || list.Erasures[i].Events > 2*want {
+			t.Fatalf("the erasures are %+v, want about %v events", list.Erasures, counts)
+		}
+	}
+}
+
+// eraser makes erasures upon erasures by chance, and knows which texts must be nowhere.
+type eraser struct {
+	t      *testing.T
+	rng    *rand.Rand
+	dir    string
+	s      *harness.Store
+	number int
+	living map[string]map[string][]string // the texts of each member that were ever written, by document
+	gone   []string
+}
+
+// canary returns a new text of a member of a document.
+func (e *eraser) canary(id, member string) string {
+	e.number++
+	text := fmt.Sprintf("canary%dx%sx%s", e.number, id, member)
+	if e.living[id] == nil {
+		e.living[id] = map[string][]string{}
+	}
+	e.living[id][member] = append(e.living[id][member], text)
+	return text
+}
+
+// write writes something of a customer, in one of all ways.
+func (e *eraser) write(id string) {
+	path, member := "/v1/customers/"+id, []string{"name", "email", "city"}[e.rng.IntN(3)]
+	whole := func() string {
+		return fmt.Sprintf(`{"name":%q,"email":%q,"city":%q}`, e.canary(id, "name"), e.canary(id, "email"), e.canary(id, "city"))
+	}
+	switch e.rng.IntN(6) {
+	case 0:
+		e.s.Put("customers", id, whole())
+	case 1, 2:
+		e.patch(path, fmt.Sprintf(`{%q:%q}`, member, e.canary(id, member)), "application/merge-patch+json")
+	case 3:
+		e.patch(path, fmt.Sprintf(`[{"op":"add","path":"/%s","value":%q}]`, member, e.canary(id, member)), "application/json-patch+json")
+	case 4: // a transaction under a key, whose first event is of another document
+		other := "k" + id
+		e.s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", fmt.Sprintf(`{"operations":[{"op":"put","collection":"customers","id":%q,"body":{"name":%q}},`+
+			`{"op":"put","collection":"customers","id":%q,"body":%s}]}`, other, e.canary(other, "name"), id, whole()), "Content-Type", "application/json", "Idempotency-Key", fmt.Sprint("key ", e.number))
+	default:
+		e.s.Put("orders", fmt.Sprint("o", e.number), fmt.Sprintf(`{"customerId":%q,"total":1}`, id))
+	}
+}
+
+// patch patches a customer that may be gone.
+func (e *eraser) patch(path, body, contentType string) {
+	r, err := e.s.Do(http.MethodPatch, path, []byte(body), "Content-Type", contentType)
+	if err != nil || r.Status != http.StatusNoContent && r.Status != http.StatusNotFound {
+		e.t.Fatalf("patch %s: %v, %+v", path, err, r)
+	}
+}
+
+// erase erases one to three documents, or members of them.
+func (e *eraser) erase(ids []string) {
+	var documents []string
+	members := [][]string{nil, {"name"}, {"email"}, {"city"}, {"name", "city"}}[e.rng.IntN(5)]
+	for _, i := range e.rng.Perm(len(ids))[:1+e.rng.IntN(3)] {
+		if e.living[ids[i]] == nil {
+			continue
+		}
+		documents = append(documents, fmt.Sprintf(`{"collection":"customers","id":%q}`, ids[i]))
+		gone := members
+		if members == nil {
+			gone = []string{"name", "email", "city"}
+		}
+		for _, member := range gone {
+			e.gone = append(e.gone, e.living[ids[i]][member]...)
+			e.living[ids[i]][member] = nil
+		}
+	}
+	if len(documents) == 0 {
+		return
+	}
+	body := `{"documents":[` + strings.Join(documents, ",") + `]`
+	if members != nil {
+		body += `,"members":["/` + strings.Join(members, `","/`) + `"]`
+	}
+	eraseDone(e.t, e.s, "/v1/_erase", body+"}")
+}
+
+// TestErasuresUponErasures: whatever the order of writes, erasures, compactions, starts and backups, nothing of what was ever erased is in any file.
+func TestErasuresUponErasures(t *testing.T) {
+	for seed := range uint64(3) {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			e := &eraser{t: t, rng: rand.New(rand.NewPCG(seed, 48)), dir: t.TempDir(), living: map[string]map[string][]string{}}
+			e.s = harness.Open(t, harness.Options{Dir: e.dir, Configure: quickPurge})
+			defer func() { e.s.Close() }()
+			e.s.Model(forgetModel)
+			ids := []string{"a", "b", "c", "d", "ka", "kb", "kc", "kd"}
+			for _, id := range ids {
+				e.s.Put("customers", id, fmt.Sprintf(`{"name":%q}`, e.canary(id, "name")))
+			}
+			for range 5 {
+				for range 12 {
+					e.write(ids[e.rng.IntN(4)])
+				}
+				for range 1 + e.rng.IntN(3) {
+					e.erase(ids)
+				}
+				if e.rng.IntN(3) == 0 {
+					e.s.Compact(e.s.Node.Store.Applied.Seq())
+					awaitPurged(t, e.s)
+				}
+				if e.rng.IntN(2) == 0 {
+					e.s = e.s.Reopen()
+				}
+				e.s.AllErased()
+				awaitPurged(t, e.s)
+				wantNowhere(t, e.s, e.dir, e.gone...)
+				if t.Failed() {
+					return
+				}
+			}
+			for id, members := range e.living { // none of what lives goes with it
+				r, err := e.s.Do(http.MethodGet, "/v1/customers/"+id, nil)
+				if err != nil || r.Status != http.StatusOK {
+					continue
+				}
+				for member, texts := range members {
+					if n := len(texts); n > 0 && strings.Contains(string(r.Body), `"`+member+`"`) && !strings.Contains(string(r.Body), "canary") {
+						t.Errorf("%s is %s", id, r.Body)
+					}
+				}
+			}
+			requireSame(t, e.s)
+			e.s.Verify()
+			if _, err := os.Stat(filepath.Join(e.dir, "nats")); err != nil {
+				t.Error("the log's files are elsewhere: ", err)
+			}
+		})
+	}
+}
