@@ -140,12 +140,16 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	n.cfg.Logger.Info("the restored store erases what was erased after its backup was made, and then serves", "documents", len(list))
 	last, err := n.Log.LastSeq(ctx)
 	if err == nil {
 		err = n.Store.Applied.Wait(ctx, last)
 	}
+	listed := len(list)
 	if err == nil {
+		list, err = n.notErasedYet(list)
+	}
+	if err == nil {
+		n.cfg.Logger.Info("the restored store erases what was erased after its backup was made, and then serves", "documents", len(list), "erased before", listed-len(list))
 		err = n.eraseAll(ctx, list)
 	}
 	if err == nil {
@@ -161,6 +165,35 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 	n.withheld.Store(nil)
 	n.cfg.Logger.Info("the restored store has erased what it was to, and serves")
 	return nil
+}
+
+// notErasedYet returns the lines of a list that name no erasure of the log. The document of another line may have been made anew since that erasure,
+// and stays. An erasure that names a document in several events has as many lines.
+func (n *Node) notErasedYet(list []reports.ErasedDocument) (left []reports.ErasedDocument, err error) {
+	known := map[string]int{}
+	name := func(d reports.ErasedDocument) string {
+		text, _ := json.Marshal(d) // no value of it fails
+		return string(text)
+	}
+	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+		stored, err := s.Erasures()
+		if err != nil {
+			return err
+		}
+		of := numbersOf(stored)
+		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+			known[name(reports.ErasedDocument{Erasure: of[seq], Collection: d.Collection, ID: d.ID, Members: d.Members})]++
+			return nil
+		})
+	})
+	for _, d := range list {
+		if text := name(d); known[text] > 0 {
+			known[text]--
+		} else {
+			left = append(left, d)
+		}
+	}
+	return left, err
 }
 
 // eraseAll asks for the erasure of all documents of a list that the store has ever had. A document that others hold is tried again after those.

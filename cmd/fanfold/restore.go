@@ -38,8 +38,8 @@ id; positions and ETags of the old one are good up to the last event that was re
 A restore that is ended leaves a store that no node opens. The same command begins anew.
 
 With --erasures the store erases, when it is first started and before it serves, what a file lists
-that fanfold erasures --export has written: what was erased after the backup was made. Documents
-that the backup does not have are passed over.
+that fanfold erasures --export has written: what was erased after the backup was made. Erasures
+that the backup has are passed over, and so are documents that it does not have.
 
 With --to the store ends at a position or at a time. --verify without a place restores into a
 temporary directory, folds everything, verifies it and the log, and removes it again. The exit
@@ -225,7 +225,7 @@ func printRestored(out io.Writer, f *restoreFlags, r restoreResult) {
 	}
 	fmt.Fprintf(out, "the store is new, %s; the keys that let people in are to be made anew, for no backup has any\n", r.Store)
 	if len(f.Erasures) > 0 {
-		fmt.Fprintf(out, "%d documents are erased when it is first started, before it serves\n", len(f.Erasures))
+		fmt.Fprintf(out, "%d documents are listed: those whose erasure the backup does not have are erased when it is first started, before it serves\n", len(f.Erasures))
 	}
 	if f.Data != "" {
 		fmt.Fprintf(out, "start it with: fanfold serve --data %s\n", f.Data)
