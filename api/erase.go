@@ -163,7 +163,7 @@ func (s *erasures) answer(c echo.Context, asked fanfold.EraseRequest, dry bool) 
 	switch {
 	case err != nil:
 		return err
-	case report.Phase == reports.PhaseDone:
+	case report.Phase == reports.PhaseDone, report.Phase == reports.PhaseResidue: // nothing was begun
 		return c.JSON(http.StatusOK, report)
 	}
 	h := c.Response().Header()

@@ -31,7 +31,7 @@ type ErasePlan struct {
 // Erasure says how far an erasure is.
 type Erasure struct {
 	Number    uint64
-	Phase     string // replaying, switching, deleting or done
+	Phase     string // replaying, switching, deleting, residue or done
 	Documents int64  // that were named
 	Events    int64  // whose contents are erased
 	Time      time.Time
@@ -44,6 +44,9 @@ type Erasure struct {
 
 // Done reports whether nothing of it is left to do.
 func (e *Erasure) Done() bool { return e.Phase == "done" }
+
+// Over reports whether the store has done all that it can. Unless it is Done, Residue says what is left, and who can take it away.
+func (e *Erasure) Over() bool { return e.Done() || e.Phase == "residue" }
 
 // Residue says what a NATS server may still have on its disk.
 type Residue struct {
@@ -122,7 +125,7 @@ func (c *Client) Erasure(ctx context.Context, number uint64) (*Erasure, error) {
 // erasurePause is how long is waited between two questions of how far an erasure is.
 const erasurePause = 200 * time.Millisecond
 
-// AwaitErasure waits until an erasure is done, and returns it then. Each time it has asked how far that is, it tells progress, unless that
+// AwaitErasure waits until an erasure is Over, and returns it then. Each time it has asked how far that is, it tells progress, unless that
 // is nil. With an error it returns what it knows last, nil for nothing. The server goes on whatever becomes of the client. Errors are
 // NotFound and ctx's.
 func (c *Client) AwaitErasure(ctx context.Context, number uint64, progress func(e *Erasure)) (*Erasure, error) {
@@ -135,7 +138,7 @@ func (c *Client) AwaitErasure(ctx context.Context, number uint64, progress func(
 		if last = e; progress != nil {
 			progress(e)
 		}
-		if e.Done() {
+		if e.Over() {
 			return e, nil
 		}
 		if !sleep(ctx, erasurePause) {

@@ -186,9 +186,9 @@ func (l *Log) awaitPause(ctx context.Context) {
 // outlastTime is for how long a question waits for a server that is started again as planned.
 const outlastTime = 30 * time.Second
 
-// outlast asks the server something, and asks again where it was started again as planned meanwhile. It blocks until ask has an answer, the
+// Outlast asks the server something, and asks again where it was started again as planned meanwhile. It blocks until ask has an answer, the
 // restart takes too long, or ctx has ended. The error is ask's.
-func (l *Log) outlast(ctx context.Context, ask func() error) error {
+func (l *Log) Outlast(ctx context.Context, ask func() error) error {
 	for end := time.Now().Add(outlastTime); ; {
 		before := l.restarts.Load()
 		err := ask()

@@ -1,7 +1,9 @@
 package node
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 	"path/filepath"
 	"strings"
@@ -23,8 +25,17 @@ func (n *Node) PlanCompaction(ctx context.Context, before fanfold.Moment) (*repo
 	return plan, err
 }
 
-// planCompaction does what PlanCompaction does, and returns the horizon's event, too.
-func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, uint64, error) {
+// planCompaction does what PlanCompaction does, and returns the horizon's event, too. It outlasts a planned start of the log's server.
+func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (plan *reports.CompactPlan, seq uint64, err error) {
+	err = n.Log.Outlast(ctx, func() (err error) {
+		plan, seq, err = n.planOnce(ctx, before)
+		return err
+	})
+	return plan, seq, err
+}
+
+// planOnce does planCompaction's work.
+func (n *Node) planOnce(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, uint64, error) {
 	var h fanfold.Horizon
 	var asked uint64
 	done := false
@@ -100,7 +111,7 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 	if err != nil || plan.Done {
 		return plan, err
 	}
-	if err := n.mayCompact(ctx); err != nil {
+	if err := n.Log.Outlast(ctx, func() error { return n.mayCompact(ctx) }); err != nil {
 		return nil, err
 	}
 	if len(plan.Groups) > 0 && !force {
@@ -110,10 +121,17 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 	if err != nil {
 		return nil, err
 	}
+	accepted := acceptedCompaction{Store: n.Log.Store(), Before: plan.Before.Position, By: by, Force: force}
+	if err := n.keepAccepted(accepted); err != nil {
+		ended, end := context.WithCancelCause(ctx)
+		end(err)
+		return nil, cmp.Or(err, run(ended))
+	}
 	n.cfg.Logger.Info("a compaction begins", "before", plan.Before, "event", seq, "by", by, "force", force, "events", plan.Events, "groups", plan.Groups)
 	n.background.Go(func() {
 		began := time.Now()
 		err := run(n.running)
+		n.endAccepted(accepted, err)
 		n.compactions.ended()
 		level := n.cfg.Logger.Info
 		if err != nil {
@@ -152,13 +170,16 @@ func (n *Node) mayRemove(ctx context.Context) error {
 // maxGroupsNamed bounds the groups that an error names.
 const maxGroupsNamed = 20
 
+// errGroupsBehind is the cause of groupsBehind's error.
+var errGroupsBehind = errors.New("groups have not acknowledged what goes")
+
 // groupsBehind returns the error for groups that have not acknowledged what goes.
 func groupsBehind(groups []string) error {
 	names := strings.Join(groups[:min(len(groups), maxGroupsNamed)], ", ")
 	if more := len(groups) - maxGroupsNamed; more > 0 {
 		names += ", ..."
 	}
-	return fanfold.Errorf(fanfold.Conflict, "%d consumer groups have not acknowledged all changes up to there: %s; wait for them, or force it, and reset them afterwards", len(groups), names)
+	return fanfold.Wrap(errGroupsBehind, fanfold.Conflict, "%d consumer groups have not acknowledged all changes up to there: %s; wait for them, or force it, and reset them afterwards", len(groups), names)
 }
 
 // compacting returns what the projector needs of the node for a compaction up to event seq.
@@ -192,6 +213,9 @@ func (n *Node) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader)
 // is to be purged yet, which any node may do.
 func (n *Node) Compaction() *reports.Compaction {
 	out := n.Projector.Compaction()
+	if cut := n.compactions.cut.Load(); cut != nil && (out == nil || !out.Running) {
+		return cut.report(n.issuer())
+	}
 	c, seq := n.Log.Compaction()
 	if out != nil && (out.Running || out.Error != "") || c == nil || n.compactions.purged.Load() >= seq {
 		return out

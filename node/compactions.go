@@ -1,10 +1,12 @@
 package node
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -17,12 +19,14 @@ import (
 
 // compactions is what a node does about compactions besides running them.
 type compactions struct {
-	bases  *buckets.Bases
-	built  atomic.Uint64                   // the last event of the base on which the read model is built, as was seen last
-	seen   atomic.Pointer[fanfold.Horizon] // as was seen last; nil before that
-	purged atomic.Uint64                   // the compact event of the last purge that is over
-	failed atomic.Pointer[error]           // why the last purge failed; nil for none that did
-	wake   chan struct{}                   // has an element where there is something to look at
+	bases    *buckets.Bases
+	built    atomic.Uint64                   // the last event of the base on which the read model is built, as was seen last
+	seen     atomic.Pointer[fanfold.Horizon] // as was seen last; nil before that
+	purged   atomic.Uint64                   // the compact event of the last purge that is over
+	failed   atomic.Pointer[error]           // why the last purge failed; nil for none that did
+	cut      atomic.Pointer[cutCompaction]   // one that a former process was cut off in, until it goes on; nil for none
+	accepted sync.Mutex                      // of who changes its file
+	wake     chan struct{}                   // has an element where there is something to look at
 
 	noticed    uint64    // the last compact event that was noticed
 	noticedAt  time.Time // and when
@@ -61,7 +65,7 @@ func (n *Node) openCompactions() error {
 			return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
 		}
 	}
-	return n.noteHorizon()
+	return cmp.Or(n.noteHorizon(), n.readAccepted())
 }
 
 // horizon returns where the read model begins, as was seen last.
@@ -115,6 +119,7 @@ func (n *Node) runCompactions(ctx context.Context) error {
 			}
 			noted = applied
 		}
+		n.goOnCompacting(ctx)
 		n.rebuildOnBase(ctx)
 		n.purge(ctx)
 		n.retain(ctx)

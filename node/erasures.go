@@ -391,6 +391,9 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	gone, err := n.isErased(ctx, inForce)
 	if err == nil && !gone {
 		err = n.notOver(inForce)
+		if c := n.Projector.Compaction(); c != nil && c.Running { // it reads the log, whose server would be started again
+			return err
+		}
 		if err == nil && n.leads() {
 			if err = n.deleteErased(ctx, inForce); err == nil {
 				gone, err = n.isErased(ctx, inForce)
@@ -417,7 +420,11 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 		n.cfg.Logger.Info("an erasure is over", "erasure", inForce)
 	}
 	n.erasures.checked = inForce
-	return writeDurably(filepath.Join(n.cfg.Data, erasedFile), []byte(strconv.FormatUint(inForce, 10)+"\n"), 0o600, nil)
+	text := strconv.FormatUint(inForce, 10)
+	if n.hasResidue() {
+		text += erasedResidue
+	}
+	return writeDurably(filepath.Join(n.cfg.Data, erasedFile), []byte(text+"\n"), 0o600, nil)
 }
 
 // notOver takes back that an erasure was over: a stream was restored since.
@@ -436,14 +443,19 @@ func (n *Node) notOver(inForce uint64) error {
 // seen again.
 const erasedFile = "erased"
 
+// erasedResidue follows the number in that file where an outside server may have had content on its disk yet.
+const erasedResidue = " residue"
+
 // readDone reads which erasures were over when the node ran last. A file that cannot be read says nothing.
 func (n *Node) readDone() {
 	text, err := os.ReadFile(filepath.Join(n.cfg.Data, erasedFile))
 	if err != nil {
 		return
 	}
-	if done, err := strconv.ParseUint(strings.TrimSpace(string(text)), 10, 64); err == nil {
+	number, residue := strings.CutSuffix(strings.TrimSpace(string(text)), erasedResidue)
+	if done, err := strconv.ParseUint(number, 10, 64); err == nil {
 		n.erasures.done.Store(done)
+		n.erasures.residue = residue
 	}
 }
 

@@ -131,6 +131,8 @@ func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
 		e.Phase = reports.PhaseReplaying
 	case done < last.Seq:
 		e.Phase = reports.PhaseDeleting
+	case n.hasResidue():
+		e.Phase = reports.PhaseResidue
 	default:
 		e.Phase = reports.PhaseDone
 	}
@@ -138,13 +140,13 @@ func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
 		mark := n.issuer().Mark(last.Position)
 		e.Position = &mark
 	}
-	if e.Phase == reports.PhaseDone && !n.hasResidue() {
+	if e.Phase == reports.PhaseDone {
 		return
 	}
 	e.Nodes = n.erasedOn(last.Seq)
 	n.erasures.mu.Lock()
 	defer n.erasures.mu.Unlock()
-	if e.Phase != reports.PhaseDone {
+	if e.Phase != reports.PhaseResidue {
 		e.Error = n.erasures.failed
 	}
 	if p := n.Projector.ErasurePreparation(); e.Phase == reports.PhaseReplaying && p.Err != nil {
@@ -200,14 +202,14 @@ func (n *Node) erasedOn(erasure uint64) (names []string) {
 	return names
 }
 
-// currentErasures returns the erasures that are not over, and the last one that is.
+// currentErasures returns the erasures that the store has yet to do something for, and the last one of all.
 func (n *Node) currentErasures(s *sqlite.Snapshot) (out []reports.Erasure, err error) {
 	all, err := n.erasuresOf(s)
 	if err != nil {
 		return nil, err
 	}
 	for i, e := range all {
-		if e.Phase != reports.PhaseDone || i+1 == len(all) {
+		if e.Phase != reports.PhaseDone && e.Phase != reports.PhaseResidue || i+1 == len(all) {
 			out = append(out, e)
 		}
 	}

@@ -86,7 +86,7 @@ func erasureRow(e *client.Erasure) string {
 	}
 	if len(e.Nodes) > 0 {
 		what := "waiting for "
-		if e.Done() {
+		if e.Over() {
 			what = "away: "
 		}
 		line += "  " + what + shown(strings.Join(e.Nodes, ", "))

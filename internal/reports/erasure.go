@@ -6,8 +6,11 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// PhaseDeleting is the phase in which messages go, and copies of the store from before. An erasure has PhaseReplaying, PhaseSwitching and PhaseDone, too.
-const PhaseDeleting = "deleting"
+// Phases of an erasure, besides PhaseReplaying, PhaseSwitching and PhaseDone.
+const (
+	PhaseDeleting = "deleting" // messages go, and copies of the store from before
+	PhaseResidue  = "residue"  // the store has done all that it can, and a server outside may have something yet: see Residue
+)
 
 // Erasure says how far an erasure is, in GET /v1/_erasures/<number>.
 type Erasure struct {
