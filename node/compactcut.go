@@ -35,7 +35,7 @@ func (c *cutCompaction) report(issuer fanfold.Issuer) *reports.Compaction {
 }
 
 // keepAccepted writes that file durably, before anybody is told that the compaction was accepted. The error is Unavailable.
-func (n *Node) keepAccepted(c acceptedCompaction) error {
+func keepAccepted(n *Node, c acceptedCompaction) error {
 	n.compactions.accepted.Lock()
 	defer n.compactions.accepted.Unlock()
 	text, err := json.Marshal(c)
@@ -50,19 +50,19 @@ func (n *Node) keepAccepted(c acceptedCompaction) error {
 }
 
 // endAccepted takes the file away once its compaction has ended with an error or nil, unless the node's own end has ended it.
-func (n *Node) endAccepted(c acceptedCompaction, err error) {
+func endAccepted(n *Node, c acceptedCompaction, err error) {
 	n.compactions.accepted.Lock()
 	defer n.compactions.accepted.Unlock()
-	if now := n.accepted(); err != nil && n.running.Err() != nil || now != nil && *now != c {
+	if now := accepted(n); err != nil && n.running.Err() != nil || now != nil && *now != c {
 		return
 	}
-	if err := n.forgetAccepted(); err != nil {
+	if err := forgetAccepted(n); err != nil {
 		n.cfg.Logger.Warn("the next start asks again for a compaction that has ended", "err", err)
 	}
 }
 
 // forgetAccepted takes the file away.
-func (n *Node) forgetAccepted() error {
+func forgetAccepted(n *Node) error {
 	if err := os.Remove(filepath.Join(n.cfg.Data, acceptedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the node's files cannot be changed: %v", err)
 	}
@@ -71,10 +71,10 @@ func (n *Node) forgetAccepted() error {
 
 // readAccepted takes note of a compaction that a former process was cut off in. A file that cannot be read, or is of another store, says nothing. The
 // error is Unavailable.
-func (n *Node) readAccepted() error {
-	c := n.accepted()
+func readAccepted(n *Node) error {
+	c := accepted(n)
 	if c == nil {
-		return n.forgetAccepted()
+		return forgetAccepted(n)
 	}
 	n.compactions.cut.Store(&cutCompaction{acceptedCompaction: *c})
 	n.cfg.Logger.Info("a compaction was cut off as the process ended, and goes on", "before", c.Before, "by", c.By)
@@ -82,7 +82,7 @@ func (n *Node) readAccepted() error {
 }
 
 // accepted reads the file, nil for nothing.
-func (n *Node) accepted() *acceptedCompaction {
+func accepted(n *Node) *acceptedCompaction {
 	text, err := os.ReadFile(filepath.Join(n.cfg.Data, acceptedFile))
 	var c acceptedCompaction
 	if err != nil || json.Unmarshal(text, &c) != nil || c.Store != n.Log.Store() {
@@ -93,12 +93,12 @@ func (n *Node) accepted() *acceptedCompaction {
 
 // goOnCompacting asks again for the compaction that was cut off, if there is one. While other work is under way, it is asked for again later. If it cannot go on,
 // Compaction says why.
-func (n *Node) goOnCompacting(ctx context.Context) {
+func goOnCompacting(ctx context.Context, n *Node) {
 	cut := n.compactions.cut.Load()
 	if cut == nil || cut.failed != "" {
 		return
 	}
-	c := n.accepted()
+	c := accepted(n)
 	if c == nil { // another compaction has taken its place, and has ended
 		n.compactions.cut.CompareAndSwap(cut, nil)
 		return
@@ -108,14 +108,14 @@ func (n *Node) goOnCompacting(ctx context.Context) {
 	case ctx.Err() != nil:
 	case err == nil && plan.Done:
 		n.compactions.cut.CompareAndSwap(cut, nil)
-		n.endAccepted(*c, nil)
+		endAccepted(n, *c, nil)
 	case err == nil: // it runs, and cut is nil
 	case code == fanfold.Conflict && !errors.Is(err, errGroupsBehind), code == fanfold.Unavailable, code == fanfold.CatchingUp, code == fanfold.Lagging, code == fanfold.Busy, code == fanfold.Timeout:
 	default:
 		ended := *cut
 		ended.failed = "the process ended meanwhile, and it cannot go on: " + fanfold.MessageOf(err)
 		if n.compactions.cut.CompareAndSwap(cut, &ended) {
-			n.endAccepted(*c, nil)
+			endAccepted(n, *c, nil)
 		}
 		n.cfg.Logger.Error("a compaction that was cut off cannot go on", "before", c.Before, "err", err)
 	}

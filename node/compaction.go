@@ -28,14 +28,14 @@ func (n *Node) PlanCompaction(ctx context.Context, before fanfold.Moment) (*repo
 // planCompaction does what PlanCompaction does, and returns the horizon's event, too. It outlasts a planned start of the log's server.
 func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (plan *reports.CompactPlan, seq uint64, err error) {
 	err = n.Log.Outlast(ctx, func() (err error) {
-		plan, seq, err = n.planOnce(ctx, before)
+		plan, seq, err = planOnce(ctx, n, before)
 		return err
 	})
 	return plan, seq, err
 }
 
 // planOnce does planCompaction's work.
-func (n *Node) planOnce(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, uint64, error) {
+func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*reports.CompactPlan, uint64, error) {
 	var h fanfold.Horizon
 	var asked uint64
 	done := false
@@ -121,8 +121,8 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 	if err != nil {
 		return nil, err
 	}
-	accepted := acceptedCompaction{Store: n.Log.Store(), Before: plan.Before.Position, By: by, Force: force}
-	if err := n.keepAccepted(accepted); err != nil {
+	asked := acceptedCompaction{Store: n.Log.Store(), Before: plan.Before.Position, By: by, Force: force}
+	if err := keepAccepted(n, asked); err != nil {
 		ended, end := context.WithCancelCause(ctx)
 		end(err)
 		return nil, cmp.Or(err, run(ended))
@@ -131,7 +131,7 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 	n.background.Go(func() {
 		began := time.Now()
 		err := run(n.running)
-		n.endAccepted(accepted, err)
+		endAccepted(n, asked, err)
 		n.compactions.ended()
 		level := n.cfg.Logger.Info
 		if err != nil {

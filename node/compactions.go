@@ -65,7 +65,7 @@ func (n *Node) openCompactions() error {
 			return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
 		}
 	}
-	return cmp.Or(n.noteHorizon(), n.readAccepted())
+	return cmp.Or(n.noteHorizon(), readAccepted(n))
 }
 
 // horizon returns where the read model begins, as was seen last.
@@ -119,7 +119,7 @@ func (n *Node) runCompactions(ctx context.Context) error {
 			}
 			noted = applied
 		}
-		n.goOnCompacting(ctx)
+		goOnCompacting(ctx, n)
 		n.rebuildOnBase(ctx)
 		n.purge(ctx)
 		n.retain(ctx)

@@ -146,7 +146,7 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 	}
 	listed := len(list)
 	if err == nil {
-		list, err = n.notErasedYet(list)
+		list, err = notErasedYet(n, list)
 	}
 	if err == nil {
 		n.cfg.Logger.Info("the restored store erases what was erased after its backup was made, and then serves", "documents", len(list), "erased before", listed-len(list))
@@ -169,7 +169,7 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 
 // notErasedYet returns the lines of a list that name no erasure of the log. The document of another line may have been made anew since that erasure,
 // and stays. An erasure that names a document in several events has as many lines.
-func (n *Node) notErasedYet(list []reports.ErasedDocument) (left []reports.ErasedDocument, err error) {
+func notErasedYet(n *Node, list []reports.ErasedDocument) (left []reports.ErasedDocument, err error) {
 	known := map[string]int{}
 	name := func(d reports.ErasedDocument) string {
 		text, _ := json.Marshal(d) // no value of it fails

@@ -49,7 +49,6 @@ func TestCompactWhileLogRestarts(t *testing.T) {
 
 // TestCutOffCompaction: a compaction that was accepted goes on after a kill, whatever it was doing, and says so.
 func TestCutOffCompaction(t *testing.T) {
-	suite.PlainOnly(t, suite.OtherProcess)
 	dir := t.TempDir()
 	for range suite.Amount(4, 16) {
 		p := harness.StartProcess(t, "--data", dir, "--durability", "always")

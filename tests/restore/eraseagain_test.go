@@ -37,7 +37,7 @@ func TestBackupBetweenErasures(t *testing.T) {
 	}
 	for _, to := range []uint64{first, b.Erasure, b.Position} {
 		data := filepath.Join(t.TempDir(), "data")
-		if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, To: fmt.Sprint(to)}); err != nil {
+		if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, To: fmt.Sprint(to)}); err != nil {
 			t.Fatalf("--to %d: %v", to, err)
 		}
 		restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})

@@ -47,14 +47,14 @@ func TestNewestBackupAndList(t *testing.T) {
 				s.Compact(s.Node.Store.Applied.Seq())
 			}
 			s.Put("orders", "ann2", `{"customerId":"ann"}`)
-			dir := backUp(t, s)
+			dir := harness.BackUp(t, s)
 			erase(t, s, "/v1/customers/bob")
 			list := exported(t, s)
 			if len(list) != 2 {
 				t.Fatalf("the list is %+v", list)
 			}
 			data := filepath.Join(t.TempDir(), "data")
-			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
 				t.Fatal(err)
 			}
 			restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})
@@ -70,7 +70,7 @@ func TestNewestBackupAndList(t *testing.T) {
 			s.Put("customers", "bob", `{"name":"anew"}`)
 			erase(t, s, "/v1/customers/ann") // for the second time, after the backup
 			data = filepath.Join(t.TempDir(), "data")
-			if _, err := restoreWith(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: exported(t, s)}); err != nil {
+			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: exported(t, s)}); err != nil {
 				t.Fatal(err)
 			}
 			again := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})

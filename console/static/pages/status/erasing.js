@@ -8,7 +8,7 @@ const PHASES = {
   replaying: 'read models that never had the contents are being built',
   switching: 'the nodes put them in place',
   deleting: 'messages and older copies go',
-  residue: 'the store has done all that it can, and a NATS server may have something yet',
+  residue: 'a NATS server may have something yet',
   done: 'nothing of it is left',
 };
 
