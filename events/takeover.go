@@ -46,8 +46,8 @@ func (s *search) takeOver() error {
 	return nil
 }
 
-// heldBy tells whether an erase event holds something of what is to be erased: for a message that is found, or of a document that is searched for, whose
-// index is returned, or -1. It holds also what a later event lists again.
+// heldBy tells whether an erase event holds something of what is to be erased. It may stand for a message that is found. Or it is of a document that is
+// searched for, whose index is returned, or -1. It holds also what a later event lists again.
 func (s *search) heldBy(ev *fanfold.Event, found map[uint64]bool) (held bool, document int) {
 	document = -1
 	begun := len(found) > 0 || s.c.Of != 0
@@ -67,7 +67,7 @@ func (s *search) isListedAfter(message, erasure uint64) bool {
 	return by > erasure
 }
 
-// holding returns the index of a document of which a substitute has what is to be erased, -1 for none. A message from before the log's base has one, too.
+// holding returns the index of the document whose content a substitute has that is to be erased, -1 for none. A message from before the log's base has one, too.
 func (s *search) holding(m *fanfold.Substitute) int {
 	doc := s.bySubject[m.Subject]
 	keeps := s.c.Copies != nil && bytes.Contains(m.Payload, []byte(`"kept":`))
@@ -115,8 +115,8 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 	return add(fanfold.Substitute{Seq: ev.Seq, Time: ev.Time, Subject: s.log.sub.erase(), Tx: ev.Tx, Actor: ev.Actor, Payload: encodeErasure(&emptied)})
 }
 
-// takeOver takes note of what stands for erase events that later ones have taken over: in the place of those that are gone, and of those that were taken
-// over up to an erasure.
+// takeOver takes note of what stands for erase events that later ones have taken over. It takes the place of events that are gone, or
+// were taken over up to an erasure.
 func (t *erasureTable) takeOver(upTo uint64) {
 	stands := map[uint64]notedErasure{}
 	for i := range t.noted {
