@@ -21,7 +21,7 @@ BUDGET = 1h
 
 # The directories of the tests, as arguments of go test: of those whose name matches, and of those that -full has do more.
 holding = $$(grep -rlE --include='*_test.go' '^func ($(1))\(' tests | xargs -n1 dirname | sort -u | sed 's|^|./|')
-FULLER = $$(grep -rliE --include='*_test.go' '\bamount\(' tests | xargs -n1 dirname | sort -u | sed 's|^|./|')
+FULLER = $$(grep -rliE --include='*_test.go' '\b(amount|begin)\(' tests | xargs -n1 dirname | sort -u | sed 's|^|./|')
 
 # Runs targets one after the other until one fails, and prints a table of how long phases, packages and tests took. Phases whose
 # inputs are as they were when they passed are left out (.ci/unchanged).
