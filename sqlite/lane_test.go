@@ -33,7 +33,7 @@ func TestLanesHoldUpNoRead(t *testing.T) {
 	}
 	for range 100 { // more than there are connections
 		requireBody(t, store, key, `{"v":1}`)
-		if err := store.Read(func(s *sqlite.Snapshot) error { return nil }); err != nil {
+		if err := store.Read(func(*sqlite.Snapshot) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
