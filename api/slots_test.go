@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestSharesOfSlots: while others wait, one principal has at most half of the slots. Alone it has all of them, and nothing of it is cut.
@@ -41,6 +42,7 @@ func TestSharesOfSlots(t *testing.T) {
 
 // TestWaitersAreServedByShares: a slot that comes free is for the first who waits with less than its share.
 func TestWaitersAreServedByShares(t *testing.T) {
+	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
 		l := newSlots(2, time.Minute)
 		var leave []func()

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // pageStore is a Store of a thousand changes that says when pages are read.
@@ -32,6 +33,7 @@ func (s *pageStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err
 // TestPagesAreShared: consumers that ask the same from near positions have one read, each the rows after its own position. A query that differs in
 // anything else is read by itself. A consumer near the head waits for none of them.
 func TestPagesAreShared(t *testing.T) {
+	suite.Concurrent(t)
 	store := &pageStore{reading: make(chan struct{}, 1000), goOn: make(chan struct{})}
 	pages := sharePages(store)
 	turns := int64(cap(pages.turns))

@@ -5,11 +5,13 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestLanesHoldUpNoRead: reads of lanes that last, and many that wait for their turn, hold up no lookup and no snapshot. One read of a lane
 // runs at a time, also while the generation is replaced.
 func TestLanesHoldUpNoRead(t *testing.T) {
+	suite.Concurrent(t)
 	const waiting = 50
 	store, key := openStore(t, t.TempDir()), fanfold.Key{Collection: "c", ID: "1"}
 	if err := insert(store, 1, key, `{"v":1}`); err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestFenceWritesNothing: a fence of a log to which this process alone publishes is the log's last sequence, and no event. Once an append
@@ -53,6 +54,7 @@ func TestFenceWritesNothing(t *testing.T) {
 
 // TestFencesBesideWrites: a fence is never before a write that was acknowledged, nor after the log's end.
 func TestFencesBesideWrites(t *testing.T) {
+	suite.Concurrent(t)
 	err := openIn(t, t.TempDir(), events.Options{}, func(l *events.Log) {
 		var wg sync.WaitGroup
 		for i := range 32 {

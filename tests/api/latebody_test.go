@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // lateRequest is a request whose body the node has asked for, and has not got.
@@ -131,6 +132,7 @@ func TestClosedWhileTheBodyComes(t *testing.T) {
 
 // TestRevokedWhileItWaits: a key that is revoked while its request waits for a position does nothing more.
 func TestRevokedWhileItWaits(t *testing.T) {
+	suite.Concurrent(t)
 	s := harness.OpenClosed(t, "")
 	r := s.Put("books", "d", `{}`)
 	var position uint64

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // importHead is the head of an import whose lines are to come.
@@ -38,6 +39,7 @@ func TestNoRightNoPlace(t *testing.T) {
 
 // TestImportsShareTheirPlaces: a key with imports that come for ever has half of the places once another key wants to import.
 func TestImportsShareTheirPlaces(t *testing.T) {
+	suite.Concurrent(t)
 	h := openHouse(t, "", func(cfg *node.Config) { cfg.API = api.Options{Admission: 4 * time.Second} })
 	greedy := h.newKey(t, "write")
 	for i := range 4 {
@@ -97,6 +99,7 @@ func TestGroupsAreCountedByMaker(t *testing.T) {
 
 // TestIdleStrangersMakeRoom: idle connections of nobody who was let in do not keep out who has a key. Those of a key stay.
 func TestIdleStrangersMakeRoom(t *testing.T) {
+	suite.Concurrent(t)
 	h := openHouse(t, "", func(cfg *node.Config) { cfg.MaxConnections = 10 })
 	ask := func(headers string, status string) net.Conn {
 		conn, err := net.Dial("tcp", h.Node.Addr())
