@@ -186,13 +186,18 @@ func filter(t *rapid.T, depth int) node {
 	return not{filter(t, depth-1)}
 }
 
-// compared draws an operator and a constant: nothing is more or less than null, which is refused.
+// compared draws an operator and a constant.
 func compared(t *rapid.T, constants []string) (op, constant string) {
-	op, constant = rapid.SampledFrom(operators).Draw(t, "op"), few(t, "constant", constants)
-	if constant == "null" && op != "!=" {
-		op = "=="
+	return comparedBy(t, rapid.SampledFrom(operators).Draw(t, "op"), constants)
+}
+
+// comparedBy draws a constant for an operator. Nothing is more or less than null, which is refused: == takes its place.
+func comparedBy(t *rapid.T, by string, constants []string) (op, constant string) {
+	constant = few(t, "constant", constants)
+	if constant == "null" && by != "!=" {
+		by = "=="
 	}
-	return op, constant
+	return by, constant
 }
 
 // ordered returns what a term may be more or less than.
@@ -265,13 +270,16 @@ func (s *shelf) aimed(t *rapid.T) (f node, sort []string) {
 			all = append(all, compare{term: of, op: rapid.SampledFrom([]string{">", ">="}).Draw(t, "greater"), constant: few(t, "constant", ordered(of))},
 				compare{term: of, op: rapid.SampledFrom([]string{"<", "<="}).Draw(t, "less"), constant: few(t, "constant", ordered(of))})
 		case known:
-			all = append(all, compare{term: of, op: op, constant: few(t, "constant", constantsFor(of))})
+			op, constant := comparedBy(t, op, constantsFor(of))
+			all = append(all, compare{term: of, op: op, constant: constant})
 		case is && member == "" && rapid.Bool().Draw(t, "several"):
 			all = append(all, or{[]node{holds{root, few(t, "held", scalars)}, holds{root, few(t, "held", scalars)}}})
 		case is && member == "":
-			all = append(all, exists{root, []element{{"", op, few(t, "constant", scalars)}}})
+			op, constant := comparedBy(t, op, scalars)
+			all = append(all, exists{root, []element{{"", op, constant}}})
 		case is:
-			all = append(all, exists{root, []element{{member[1:], op, few(t, "constant", scalars)}}})
+			op, constant := comparedBy(t, op, scalars)
+			all = append(all, exists{root, []element{{member[1:], op, constant}}})
 		}
 	}
 	flip := rapid.Bool().Draw(t, "backward")

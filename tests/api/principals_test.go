@@ -470,7 +470,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	s.With("nonsense").Want(http.StatusUnauthorized, "PUT", "/v1/books/b", `{}`, "X-Request-Id", "of-nobody")
 	for request, want := range map[string][]string{
 		"of-a-reader": {`"principal":"key:` + id, `"route":"/v1/:collection/:id"`, `"right":"write"`, `"status":403`, "write books"},
-		"of-a-writer": {`"principal":"key:` + id, `"route":"/v1/_transactions"`, `"right":"write"`, `"status":403`, "write books"},
+		"of-a-writer": {`"principal":"key:` + id, `"route":"/v1/_transactions"`, `"right":"write"`, `"status":403`, "any collection"},
 		"of-nobody":   {`"principal":"nobody"`, `"status":401`},
 	} {
 		lines := log.lines(request)

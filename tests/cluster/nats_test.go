@@ -109,7 +109,7 @@ func TestReadersWithNKeys(t *testing.T) {
 		}})
 		var safe []nats.Option
 		if encrypted {
-			s.Speak(cert, 2)
+			s.Speak(cert, 1)
 			safe = []nats.Option{nats.Secure(&tls.Config{RootCAs: cert.Pool})}
 		}
 		s.Put("books", "b", `{"x":1}`)
