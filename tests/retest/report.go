@@ -101,6 +101,7 @@ func (r *report) end(e event) {
 		if !slices.ContainsFunc(r.failed, func(f failure) bool { return f.pkg == e.Package }) {
 			r.breaks(e.Package + " failed without a test")
 		}
+		r.printRest(e.Package)
 	case e.Action == "fail":
 		r.failed = append(r.failed, failure{n, firstReason(r.printed[n]), r.subtests[n]})
 		for _, line := range r.printed[n] {
@@ -112,6 +113,15 @@ func (r *report) end(e event) {
 	delete(r.printed, n)
 	if e.Action != "skip" {
 		r.times = append(r.times, took{pkg: e.Package, test: top, time: time.Duration(e.Elapsed * float64(time.Second))})
+	}
+}
+
+// printRest prints what a package's tests have printed that did not end: one of them says why the package broke off.
+func (r *report) printRest(pkg string) {
+	for n, lines := range r.printed {
+		if n.pkg == pkg && !r.verbose {
+			fmt.Fprint(r.out, strings.Join(lines, ""))
+		}
 	}
 }
 
