@@ -32,8 +32,9 @@ type lives struct {
 	dir, oldModel string
 	rand          *rand.Rand
 	n             int
-	limit         int64 // of this life's writes
-	first         int   // the step at which the first life ends
+	limit         int64  // of this life's writes
+	first         int    // the step at which the first life ends
+	step          string // at which this life ends, once what must hold was looked at; "" for any moment
 	acked, sent   []atomic.Int64
 	back          []string // removed files that came back at the death before
 	lost          int64    // bytes
@@ -93,9 +94,16 @@ func startPowerless(l *lives, of *life) *harness.Process {
 // dieAt has the process kill itself at one step after the other.
 func (l *lives) dieAt(of *life) {
 	if !l.last {
-		l.limit = 1_000_000
-		must(l.T, os.WriteFile(filepath.Join(l.dir, of.stepFile), []byte(of.steps[(l.first+l.n*5)%len(of.steps)]), 0o600))
+		l.limit, l.step = 1_000_000, of.steps[(l.first+l.n*5)%len(of.steps)]
 	}
+}
+
+// arm lets the process kill itself at its step from now on. At its start it goes on with what the life before began, which ends first.
+func (l *lives) arm(of *life) {
+	if l.step != "" {
+		must(l.T, os.WriteFile(filepath.Join(l.dir, of.stepFile), []byte(l.step), 0o600))
+	}
+	l.step = ""
 }
 
 // forget removes what a noting process left beside its data.
@@ -134,6 +142,7 @@ func (l *lives) die(b suite.Budget, of *life, how death) {
 			of.begin(l, p)
 		}
 		of.holds(l, p)
+		l.arm(of)
 		of.work(l, p)
 		how.after(l, of)
 	}
