@@ -23,8 +23,8 @@ func onScreen(t *testing.T, in string, args ...string) (int, string) {
 		for buffer := make([]byte, 4096); ; {
 			n, err := screen.Read(buffer)
 			all.Write(buffer[:n])
-			if err != nil || bytes.HasSuffix(all.Bytes(), []byte("\x00end")) {
-				sent <- strings.TrimSuffix(all.String(), "\x00end")
+			if text, _, ended := strings.Cut(all.String(), "\x00end"); err != nil || ended { // a command may say more after its end
+				sent <- text
 				return
 			}
 		}

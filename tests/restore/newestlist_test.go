@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // exported returns the list of all erasures of a store.
@@ -37,8 +38,10 @@ func awaitServing(t *testing.T, s *harness.Store, status int, path string) {
 // TestNewestBackupAndList: after a restore of the newest backup with the newest list, a customer is there who was erased before the backup and made anew, and
 // everything that was erased later is gone.
 func TestNewestBackupAndList(t *testing.T) {
+	suite.Parallel(t)
 	for _, compact := range []bool{false, true} {
 		t.Run(fmt.Sprintf("compacted %v", compact), func(t *testing.T) {
+			suite.Parallel(t)
 			s := withCustomers(t, false)
 			erase(t, s, "/v1/customers/ann")
 			s.Put("customers", "ann", `{"name":"anew"}`)

@@ -39,9 +39,9 @@ var (
 	ShareHistories        = Share{15, time.Minute, 30 * time.Minute}
 	ShareFolded           = Share{15, time.Minute, 10 * time.Minute}
 	ShareFanouts          = Share{5, 10 * time.Second, 5 * time.Minute}
-	ShareCell             = Share{1, 20 * time.Second, 10 * time.Minute} // of the matrix of faults and features, which has some 25
+	ShareCell             = Share{1, 10 * time.Second, 10 * time.Minute} // of the matrix of faults and features, which has some 25
 	ShareLinear           = Share{9, 10 * time.Second, 25 * time.Second}
-	ShareDamages          = Share{5, 45 * time.Second, 10 * time.Minute}
+	ShareDamages          = Share{5, 30 * time.Second, 10 * time.Minute}
 	ShareGroups           = Share{3, 10 * time.Second, 10 * time.Second}
 	ShareFeeds            = Share{2, 30 * time.Second, 5 * time.Minute}
 	ShareFuzz             = Share{15, 0, 0} // runs under -soak alone
