@@ -68,7 +68,6 @@ func TestBystanders(t *testing.T) {
 // TestSizing: what documents take is measured. The benchmark of nodes runs with the commands of docs/run/scale.md
 // (TestOperationsWork).
 func TestSizing(t *testing.T) {
-	t.Parallel()
 	r := measured(t, "--only", "sizing", "--documents", "50000")
 	if len(r) != 2 || !strings.Contains(strings.Join(r[1].Notes, "\n"), "at rest: memory") {
 		t.Errorf("%+v", r)
@@ -77,7 +76,6 @@ func TestSizing(t *testing.T) {
 
 // TestRetention: disk and time of compactions and erasures are measured, and no GET beside one is refused.
 func TestRetention(t *testing.T) {
-	t.Parallel()
 	r := measured(t, "--only", "retention", "--documents", "20000")
 	if len(r) != 8 || !strings.Contains(strings.Join(r[4].Notes, "\n"), "\n0 of ") || !strings.Contains(strings.Join(r[7].Notes, "\n"), "\n0 of ") {
 		t.Errorf("%+v", r)
