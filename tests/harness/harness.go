@@ -134,9 +134,13 @@ func Start(tb TB, opt Options) (*Store, error) {
 // Close stops the node and waits for its end.
 func (s *Store) Close() {
 	s.tb.Helper()
+	if s.done == nil { // it is closed already, as after a Reopen that failed
+		return
+	}
 	s.HTTP.CloseIdleConnections()
 	s.stop()
-	if err := <-s.done; err != nil {
+	err := <-s.done
+	if s.done = nil; err != nil {
 		s.tb.Fatalf("close: %v", err)
 	}
 }
