@@ -1,4 +1,4 @@
-# What CI runs is `make ci`: the phases below, within 20 minutes on two idle cores.
+# What CI runs is `make ci`: the phases below, in some 20 minutes on two idle cores.
 
 # How tests are run. `make check` and `make ci` run each test that fails twice more, alone, and note those that pass then in flaky.txt
 # (tests/retest): a busy machine refuses no change, and hides no flaky test either. They note in bin/times how long each took.
