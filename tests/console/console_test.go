@@ -114,7 +114,7 @@ func play(t *testing.T, env []string, atATime int, pattern string, names []strin
 	said, err := cmd.CombinedOutput()
 	fmt.Printf("%s", said)
 	if text, readErr := os.ReadFile(list); readErr == nil { // it is not there where the process broke off
-		failed = strings.Split(strings.TrimSpace(string(text)), "\n")
+		failed = strings.FieldsFunc(string(text), func(r rune) bool { return r == '\n' })
 	}
 	return failed, err
 }
