@@ -187,7 +187,7 @@ func countRows(c *driver.Conn, file string, t comparedTable) (rows int64, err er
 
 // tables returns the tables that a fold writes, in the order in which the schema has them.
 func (r *comparison) tables(c *driver.Conn) (tables []comparedTable, err error) {
-	if err := c.Query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'goose%' AND name NOT LIKE 'sqlite%' ORDER BY rowid", func(row driver.Row) error {
+	if err := c.Query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid", func(row driver.Row) error {
 		tables = append(tables, comparedTable{name: row.Text(0), where: "true"})
 		return nil
 	}); err != nil {

@@ -4,13 +4,10 @@ package sqlite
 
 import (
 	"cmp"
-	"context"
 	"errors"
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/pressly/goose/v3"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/migrations"
@@ -48,7 +45,7 @@ type DB struct {
 
 // openDB opens or makes the file at path and returns it open to readers. The caller closes it.
 func openDB(path string, opt Options) (*DB, error) {
-	if err := migrate(path); err != nil {
+	if err := makeSchema(path); err != nil {
 		return nil, err
 	}
 	db, err := openForWriting(path, opt, driver.Options{FailWrite: opt.FailWrite})
@@ -61,17 +58,8 @@ func openDB(path string, opt Options) (*DB, error) {
 	return db, nil
 }
 
-// createUnprotected makes the schema in the file at path and returns it without readers. Until
-// openReaders is called nothing protects the file from a crash or a rollback: after either, the
-// caller discards the file and begins again.
-func createUnprotected(path string, opt Options) (*DB, error) {
-	if err := migrate(path); err != nil {
-		return nil, err
-	}
-	return openUnprotected(path, opt)
-}
-
-// openUnprotected opens a file that has the schema, as createUnprotected does.
+// openUnprotected opens a file that has the schema, without readers. Until openReaders is called nothing protects the file from a crash or
+// a rollback: after either, the caller discards the file and begins again.
 func openUnprotected(path string, opt Options) (*DB, error) {
 	return openForWriting(path, opt, driver.Options{FailWrite: opt.FailWrite, Unprotected: true})
 }
@@ -105,20 +93,28 @@ func (db *DB) noteMoves(note func(seq uint64) error) {
 	db.file.WAL.NoteFailedSync = func() error { return note(math.MaxUint64) }
 }
 
-// migrate brings the file at path to this version's schema, and makes it where there is none.
-func migrate(path string) error {
+// errOtherSchema is the error of a file whose tables are not this program's.
+var errOtherSchema = errors.New("its tables are those of another version")
+
+// makeSchema makes the tables in the file at path where it has none. The error wraps errOtherSchema for a file with other tables.
+func makeSchema(path string) error {
 	db, err := driver.OpenSQL(path)
 	if err != nil {
 		return err
 	}
-	p, err := goose.NewProvider(goose.DialectSQLite3, db, migrations.FS, goose.WithDisableGlobalRegistry(true))
+	var version, tables int
+	err = db.QueryRow("SELECT user_version, (SELECT count(*) FROM sqlite_schema) FROM pragma_user_version").Scan(&version, &tables)
+	if err == nil && tables == 0 {
+		version = migrations.Version
+		_, err = db.Exec(fmt.Sprintf("BEGIN IMMEDIATE; %s PRAGMA user_version = %d; COMMIT", migrations.Schema, version))
+	}
+	if err == nil && version != migrations.Version {
+		err = errOtherSchema
+	}
 	if err != nil {
-		return errors.Join(err, db.Close())
+		err = fmt.Errorf("%s: schema %d: %w", path, migrations.Version, driver.Translate(err))
 	}
-	if _, err := p.Up(context.Background()); err != nil {
-		return errors.Join(fmt.Errorf("cannot bring %s to this version's schema: %w", path, driver.Translate(err)), db.Close())
-	}
-	return db.Close()
+	return errors.Join(err, db.Close())
 }
 
 // Path returns the path of the file.

@@ -149,11 +149,14 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		return nil, nil
 	}
 	db, err := openDB(s.filePath(n), s.opt)
-	if driver.IsCorrupt(err) {
+	switch {
+	case driver.IsCorrupt(err):
 		s.rebuilt(n, err)
 		return nil, nil
-	}
-	if err != nil {
+	case errors.Is(err, errOtherSchema):
+		s.opt.Logger.Info("the read model was made by another version and is rebuilt from the log", "err", err)
+		return nil, nil
+	case err != nil:
 		return nil, err
 	}
 	db.number = n
@@ -183,7 +186,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 // rebuilt logs why generation n is not used.
 func (s *Store) rebuilt(n int, err error) {
 	s.unclean = false
-	s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.filePath(n), "err", err)
+	s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "err", err)
 }
 
 // Unclean returns whether nothing says that the current generation's file is as it was left, because the process that
@@ -292,14 +295,15 @@ func (s *Store) Checkpoint() (cp Checkpoint, err error) {
 	return cp, err
 }
 
-// Build returns a new, empty generation beside the current one. The caller passes it to Swap or
-// Discard.
-func (s *Store) Build() (*DB, error) {
+// Build returns a new, empty generation beside the current one. The caller passes it to Swap or Discard.
+func (s *Store) Build() (db *DB, err error) {
 	n, err := s.reserveNumber()
 	if err != nil {
 		return nil, err
 	}
-	db, err := createUnprotected(s.filePath(n), s.opt)
+	if err = makeSchema(s.filePath(n)); err == nil {
+		db, err = openUnprotected(s.filePath(n), s.opt)
+	}
 	if err != nil {
 		s.releaseNumber(n)
 		return nil, err

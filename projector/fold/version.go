@@ -14,7 +14,7 @@ const OldestVersion = 8
 
 // Fingerprint names what the rows of a read model depend on besides the log, which says by which version each event is
 // folded: the schema and the implementation of the expressions. A file with another one is rebuilt when it is opened.
-func Fingerprint() string { return fmt.Sprintf("%s, %s", migrations.Fingerprint, expr.Version) }
+func Fingerprint() string { return fmt.Sprintf("schema %d, %s", migrations.Version, expr.Version) }
 
 // CheckVersion returns Unavailable for a version of the fold that this program does not know, nil otherwise.
 func CheckVersion(version int) error {

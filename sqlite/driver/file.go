@@ -88,9 +88,9 @@ func (f *File) ReopenWriter() error {
 // SyncToDisk brings a file that is Unprotected to the disk, and returns when it is there.
 // SQLite itself does it, by a checkpoint of a small write: a file descriptor of our own would, when
 // closed, take away every lock that this process has on the file (SQLite documentation, How To
-// Corrupt, 2.2).
+// Corrupt, 2.2). The write says whose file it is (https://www.sqlite.org/pragma.html#pragma_application_id).
 func (f *File) SyncToDisk() error {
-	return f.Writer.Pragmas("journal_mode=WAL", "synchronous=FULL", "user_version=1", "main.wal_checkpoint(TRUNCATE)")
+	return f.Writer.Pragmas("journal_mode=WAL", "synchronous=FULL", "application_id=0x46616e66", "main.wal_checkpoint(TRUNCATE)")
 }
 
 // Unprotect makes a file Unprotected again.

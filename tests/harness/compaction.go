@@ -64,8 +64,8 @@ func (s *Store) oldest() fanfold.Position {
 	return oldest
 }
 
-// rebuilt waits until the read model is built on the base at which the store begins, which a node does by itself.
-func (s *Store) rebuilt() {
+// Rebuilt waits until the read model is built on the base at which the store begins, which a node does by itself.
+func (s *Store) Rebuilt() {
 	s.tb.Helper()
 	s.CatchUp()
 	for end := time.Now().Add(suite.Deadline(time.Minute)); ; time.Sleep(5 * time.Millisecond) {

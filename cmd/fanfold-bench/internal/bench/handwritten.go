@@ -108,7 +108,7 @@ func writeAll(from *sql.DB, path string, tables []table) (took time.Duration, er
 // copySchema creates the tables and indexes of one file in another. Triggers tell of deletes, of which a loop of inserts has none.
 func copySchema(from, to *sql.DB) (err error) {
 	rows, err := from.Query(`SELECT sql FROM sqlite_schema
-WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'sqlite%' AND name NOT LIKE 'goose%' ORDER BY type DESC`)
+WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type DESC`)
 	if err != nil {
 		return err
 	}
