@@ -233,15 +233,32 @@ type whoami struct {
 	Roles   []string   `json:"roles"`
 	Expires *time.Time `json:"expires,omitempty"`
 	Open    bool       `json:"open"` // nobody needs a key here
+
+	// Collections has those that the model declares and the principal reads; Others stands for all that it does not declare.
+	Collections map[string]collectionRights `json:"collections"`
+	Others      collectionRights            `json:"otherCollections"`
 }
 
-// me answers GET /v1/_me: whom the node takes the sender for.
+// collectionRights are what a principal may do with documents of a collection. Who writes reads.
+type collectionRights struct {
+	Read  bool `json:"read"`
+	Write bool `json:"write"`
+}
+
+// me answers GET /v1/_me: whom the node takes the sender for, and what they may do.
 func me(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	p := rightsOf(c).Principal
-	out := whoami{ID: p.ID, Name: p.Name, Roles: p.Own(), Open: p.IsOpen()}
+	rights := rightsOf(c)
+	p := rights.Principal
+	out := whoami{ID: p.ID, Name: p.Name, Roles: p.Own(), Open: p.IsOpen(), Collections: map[string]collectionRights{}}
+	for _, of := range rights.Model().Collections {
+		if rights.Reads(of.Name) {
+			out.Collections[of.Name] = collectionRights{true, rights.Writes(of.Name)}
+		}
+	}
+	out.Others = collectionRights{rights.Reads(""), rights.Writes("") && !rights.Model().Closed}
 	if !p.Expires.IsZero() {
 		out.Expires = &p.Expires
 	}

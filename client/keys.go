@@ -14,6 +14,15 @@ type Principal struct {
 	Roles   []string   `json:"roles"`
 	Expires *time.Time `json:"expires,omitempty"` // of the key; nil for never
 	Open    bool       `json:"open"`              // nobody needs a key: none was ever made
+
+	Collections map[string]CollectionRights `json:"collections"`      // that the model declares and the client reads
+	Others      CollectionRights            `json:"otherCollections"` // of collections that the model does not declare
+}
+
+// CollectionRights are what a client may do with documents of a collection.
+type CollectionRights struct {
+	Read  bool `json:"read"`
+	Write bool `json:"write"` // who writes reads, too
 }
 
 // Me returns whom the server takes the client for. The error is Unauthenticated where its key does not let it in.

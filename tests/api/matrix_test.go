@@ -302,7 +302,34 @@ func TestMe(t *testing.T) {
 		}
 	}
 	open := harness.OpenTemp(t, "")
-	harness.WantText(t, strings.TrimSpace(string(open.Want(http.StatusOK, "GET", "/v1/_me", "").Body)), `{"roles":["admin"],"open":true}`)
+	harness.WantText(t, strings.TrimSpace(string(open.Want(http.StatusOK, "GET", "/v1/_me", "").Body)), `{"roles":["admin"],"open":true,"collections":{},"otherCollections":{"read":true,"write":true}}`)
+}
+
+// TestMeTellsRights: everybody is told which collections they read and write, and no name of another.
+func TestMeTellsRights(t *testing.T) {
+	h := openHouse(t, matrixModel, func(cfg *node.Config) { cfg.Anonymous = true })
+	for _, s := range senders(t, h, true) {
+		if !s.let {
+			continue
+		}
+		var me struct {
+			Collections map[string]struct{ Read, Write bool }
+			Others      struct{ Read, Write bool } `json:"otherCollections"`
+		}
+		harness.Decode(t, s.client.Want(http.StatusOK, "GET", "/v1/_me", "").Body, &me)
+		for name, roles := range may {
+			told, there := me.Collections[name]
+			reads, writes := slices.ContainsFunc(s.roles, func(r string) bool { return r == "admin" || slices.Contains(slices.Concat(roles.read, roles.write), r) }),
+				slices.ContainsFunc(s.roles, func(r string) bool { return r == "admin" || slices.Contains(roles.write, r) })
+			reads = reads || slices.Contains(roles.read, "everyone")
+			if name == "nowhere" {
+				told, there = me.Others, reads
+			}
+			if there != reads || told.Read != reads || told.Write != writes {
+				t.Errorf("%s is told %+v of %s, want read %t, write %t", s.name, told, name, reads, writes)
+			}
+		}
+	}
 }
 
 // TestOneRefusal: a 401 has the same text for every reason, and a 403 the same for what is there and what is not.
