@@ -141,7 +141,7 @@ func metrics(n *Node) http.Handler {
 	n.logMetrics(m)
 	n.writeMetrics(m)
 	n.feedMetrics(m)
-	m.registry.MustRegister(newRuleStates(n.values), newIndexStates(n.Store))
+	m.registry.MustRegister(newIndexStates(n.Store))
 	n.memberMetrics(m)
 	n.keyMetrics(m)
 	m.registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -112,7 +112,6 @@ type Node struct {
 	backups     backupsMade
 	withheld    atomic.Pointer[fanfold.Error] // why a restored store answers nothing yet; nil for nothing
 	finding     sync.Mutex                    // held while a text is searched for, which reads the whole log
-	values      *inspect.ValueCounter
 	writer      *writer.Writer
 	api         *api.Server
 	check       *logCheck
@@ -266,7 +265,6 @@ func (n *Node) issuer() fanfold.Issuer {
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.
 func (n *Node) openAPI() {
 	n.inspector = inspect.New(n.Store, n.Projector, n.issuer())
-	n.values = inspect.NewValueCounter(n.Store, n.Projector, n.issuer(), n.cfg.Logger)
 	budget := sending.NewBudget(n.cfg.API.MaxSending)
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
@@ -402,7 +400,6 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.certificate.run(ctx) })
 	g.Go(func() error { return n.runReaders(ctx) })
 	g.Go(func() error { return n.check.run(ctx) })
-	g.Go(func() error { return n.values.Run(ctx) })
 	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
 	g.Go(func() error { return n.runCompactions(ctx) })

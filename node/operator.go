@@ -59,7 +59,7 @@ func (o operator) Status() (reports.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
 	s := reports.Status{Version: Version(), Versions: reports.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Erasable(), Durability: n.cfg.Durability,
-		Snapshot: n.snapshots.status(), RuleValues: n.values.Values(), Projection: n.Projector.Status()}
+		Snapshot: n.snapshots.status(), Projection: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.
 		s.Log, s.Durability, s.Replicas = n.server(), "unverified", new(reports.LogReplicas)

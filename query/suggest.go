@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"math"
 	"regexp"
 	"slices"
 	"strings"
@@ -229,9 +228,7 @@ func (r *run) fewWouldMatch(x *plan) bool {
 	if err != nil {
 		return false
 	}
-	h := float64(hits)
-	most := (h + 2*math.Sqrt(h) + 3) / float64(n) // in 19 of 20 cases no larger share matches
-	return most*float64(total) <= float64(r.q.request.MaxScan)
+	return 2*(hits+1)*int(total) <= n*int(r.q.request.MaxScan) // twice the share: the documents looked at may be luckier than others
 }
 
 // halfWouldMatch tells whether the part of the filter that a plan uses leaves at most half of the documents that were looked at. It asks a

@@ -16,7 +16,6 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector/inspect"
 )
 
 func statusCommand() *cobra.Command {
@@ -105,7 +104,6 @@ func showStatus(out io.Writer, s *node.Status) {
 	for _, e := range s.RuleErrors {
 		fmt.Fprintf(out, "rule error  %s: %d times, last on %s: %s\n", e.Rule, e.Count, e.Document, e.Error)
 	}
-	showRuleValues(out, s.RuleValues)
 	showQueries(out, s.Queries)
 	if p := s.Preparing; p != nil {
 		fmt.Fprintf(out, "preparing   %s\n", preparationLine(p))
@@ -143,21 +141,6 @@ func showHistory(out io.Writer, h *reports.History) {
 		fmt.Fprintf(out, "compaction  %s: waits for %s\n", c.Phase, strings.Join(c.WaitingFor, ", "))
 	default:
 		fmt.Fprintf(out, "compaction  %s\n", workLine("up to "+c.Before.String(), c.Phase, c.Done, c.Total, c.Started))
-	}
-}
-
-// showRuleValues prints a line for each rule that finds a value in no document, and says where that is not known yet.
-func showRuleValues(out io.Writer, v *inspect.RuleValues) {
-	if v == nil {
-		return
-	}
-	if v.Position.Position == 0 {
-		fmt.Fprintln(out, "no value    what the rules find is being counted")
-	}
-	for _, e := range v.Rules {
-		if e.FindsNothing() {
-			fmt.Fprintf(out, "no value    WARNING %s: %s %s\n", e.Rule, e.Part, e.Detail())
-		}
 	}
 }
 

@@ -26,11 +26,10 @@ type Status struct {
 	Replicas   *LogReplicas      `json:"replicas,omitempty"` // of the log on outside servers, as last heard
 	Snapshot   *SnapshotStatus   `json:"snapshot,omitempty"`
 	History    *History          `json:"history,omitempty"`
-	Omitted    []Omission        `json:"omitted,omitempty"`    // rules for whose values some embedded views have no room
-	RuleValues *RuleValues       `json:"ruleValues,omitempty"` // what the model's rules find; absent where it has none that look for a value
-	Indexes    []Index           `json:"indexes,omitempty"`    // that the model declares
-	Node       string            `json:"node,omitempty"`       // the node's id; absent where it is the only one
-	Nodes      []membership.Node `json:"nodes"`                // all nodes of the log, as this one knows them
+	Omitted    []Omission        `json:"omitted,omitempty"` // rules for whose values some embedded views have no room
+	Indexes    []Index           `json:"indexes,omitempty"` // that the model declares
+	Node       string            `json:"node,omitempty"`    // the node's id; absent where it is the only one
+	Nodes      []membership.Node `json:"nodes"`             // all nodes of the log, as this one knows them
 	LagSeconds float64           `json:"lagSeconds"`
 	Work       []Work            `json:"work,omitempty"`    // what is done, or was, for requests that take long
 	Queries    []QueryShape      `json:"queries,omitempty"` // the shapes of queries that looked at the most documents for what they gave

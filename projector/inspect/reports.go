@@ -19,8 +19,4 @@ type (
 	Verified = reports.Verified
 	// Wrong names one wrong value.
 	Wrong = reports.Wrong
-	// RuleValues says what the rules of the model find.
-	RuleValues = reports.RuleValues
-	// RuleEvaluation says what a part of a rule finds.
-	RuleEvaluation = reports.RuleEvaluation
 )

@@ -32,7 +32,6 @@ func useEverything(t *testing.T, s *harness.Store) {
 	s.Want(http.StatusOK, "GET", "/v1/_changes?since=0", "")
 	s.Want(http.StatusOK, "GET", "/v1/books?sort=author.id", "")
 	s.Want(http.StatusNotFound, "GET", "/nowhere", "")
-	harness.AwaitRuleValues(t, s)
 }
 
 // awaitGroupMetrics waits until the metrics have figures of a group, for which a node asks at intervals, and not for long at a

@@ -55,8 +55,8 @@ scenario('The tables are there before the graph, whose nodes are links', shop, a
   await tab.open('#/_model', 'Model');
   await page.getByRole('table', { name: 'Relations' }).getByRole('row', { name: 'books publisher pub-id publishers keep 2', exact: true }).waitFor();
   const rules = page.getByRole('table', { name: 'Rules' });
-  await rules.getByRole('row', { name: "books authors[].name copy authors by authors doc.firstName + ' ' + doc.lastName 0", exact: true }).waitFor();
-  await rules.getByRole('row', { name: 'books countOfGoodReviews count reviews by book where doc.stars >= 4 0', exact: true }).waitFor();
+  await rules.getByRole('row', { name: "books authors[].name copy authors by authors doc.firstName + ' ' + doc.lastName", exact: true }).waitFor();
+  await rules.getByRole('row', { name: 'books countOfGoodReviews count reviews by book where doc.stars >= 4', exact: true }).waitFor();
   assert.equal(await graph(page).getByRole('link').count(), 0);
   draw();
   await graph(page).getByRole('link', { name: 'authors, 61 documents', exact: true }).waitFor();
@@ -73,7 +73,7 @@ scenario('The tables are there before the graph, whose nodes are links', shop, a
 scenario('The page of the model is accessible, and as wide as the window', shop, async ({ tab, page }) => {
   await edit(tab);
   await graph(page).getByRole('link', { name: 'authors, 61 documents', exact: true }).waitFor();
-  await page.getByRole('row', { name: 'authors books ids books by authors 0', exact: true }).waitFor(); // values are counted
+  await page.getByRole('row', { name: 'authors books ids books by authors', exact: true }).waitFor();
   await accessible(page);
   await golden(page.getByRole('main'), 'model');
   for (const width of [640, 360]) {
@@ -96,7 +96,7 @@ collections:
     relations: { country: { path: country, to: countries } }
     derive:
       countryName: { copy: country, value: doc.name }
-      nothing:     { copy: country, value: doc.nome }
+      share:       { copy: country, value: 10 / (size(doc.name) - 7) }
       tenth:       { value: 10 / int(doc.n) }
 `,
   documents: { countries: { at: { name: 'Austria' } } },
@@ -106,9 +106,8 @@ scenario('What fails and what is hot is marked by its form', { data: failing }, 
   await store.import('people', Array.from({ length: 1200 }, (_, n) => JSON.stringify({ id: 'p' + n, country: 'at', n }) + '\n').join(''));
   await tab.open('#/_model', 'Model');
   const rules = page.getByRole('table', { name: 'Rules' });
-  const row = rules.getByRole('row').filter({ hasText: 'doc.nome' });
-  await row.getByText('1 of 1').waitFor();
-  await row.getByRole('link', { name: 'countries/at', exact: true }).waitFor();
+  const row = rules.getByRole('row').filter({ hasText: 'size(doc.name)' });
+  await row.getByRole('link', { name: 'countries/at', exact: true }).first().waitFor();
   await rules.getByRole('row').filter({ hasText: 'tenth' }).getByRole('link', { name: 'people/p0', exact: true }).first().waitFor();
   await graph(page).getByRole('img', { name: 'people.country to countries, 2 rules, 1 failing, hot, 1200 documents each', exact: true }).waitFor();
   await graph(page).getByRole('link', { name: 'people, 1,200 documents, 2 failing', exact: true }).waitFor();
@@ -213,7 +212,7 @@ scenario('A model is previewed in words, and only the text that was previewed is
   assert.notEqual(after, before);
   assert.deepEqual(Object.keys((await store.get('/v1/_model')).json.collections.books.indexes), ['byAuthor', 'byTitle', 'byYear']);
   await page.waitForFunction((now) => document.querySelector('textarea')?.value === now, after); // the API's text of it
-  await page.getByRole('table', { name: 'Rules' }).getByRole('row').filter({ hasText: 'doc.titel' }).getByText('121 of 121').waitFor();
+  await page.getByRole('table', { name: 'Rules' }).getByRole('row').filter({ hasText: 'doc.titel' }).waitFor();
 });
 
 scenario('What stands in the way of a model is told before it is applied', { data: 'bookshop', shared: true }, async ({ store, tab, page }) => {

@@ -1,7 +1,6 @@
 package harness
 
 import (
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -9,7 +8,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/internal/reports"
-	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -36,31 +34,6 @@ func AwaitReady(t *testing.T, s *Store, status int) {
 		}
 		if time.Since(begin) > suite.Deadline(time.Minute) {
 			t.Fatalf("readyz is %+v, %v", r, err)
-		}
-	}
-}
-
-// RuleValues returns what _status says of what the rules find.
-func RuleValues(t *testing.T, s *Store) (v *inspect.RuleValues) {
-	t.Helper()
-	var status struct{ RuleValues *inspect.RuleValues }
-	if err := json.Unmarshal(s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status); err != nil {
-		t.Fatal(err)
-	}
-	return status.RuleValues
-}
-
-// AwaitRuleValues waits until what the rules find was counted in everything that is folded, and returns what _status says.
-func AwaitRuleValues(t *testing.T, s *Store) *inspect.RuleValues {
-	t.Helper()
-	s.CatchUp()
-	applied := s.Node.Store.Applied.Seq()
-	for begun := time.Now(); ; time.Sleep(5 * time.Millisecond) {
-		if v := RuleValues(t, s); v != nil && v.Position.Seq() >= applied {
-			return v
-		}
-		if time.Since(begun) > suite.Deadline(10*time.Minute) { // a count rests for fifty times what the one before took, or more, a standstill included
-			t.Fatalf("not counted up to event %d: %+v", applied, RuleValues(t, s))
 		}
 	}
 }

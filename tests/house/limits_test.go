@@ -76,7 +76,6 @@ var limitTests = map[string]string{
 	`chain of rules that read each other`:                   "TestLevels",
 	`relation's name; path`:                                 "TestModelSizes",
 	`differences in a preview; removals in an error`:        "TestManyDifferences",
-	"rules without a value in `_status`; logged":            "TestManyRulesWithoutValue",
 	"version of the fold (`_fold`)":                         "TestFoldVersionRequests TestUpgradeAsksAllNodes",
 	`paths reserved by removed rules`:                       "TestReservedPathsAreBounded",
 	"removed rules of an import (`retired`); a path of one": "TestRetiredRulesOfImports",

@@ -2,16 +2,11 @@ package model_test
 
 import (
 	"encoding/json"
-	"fmt"
-	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/fanfold/fanfold/model"
-	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -128,103 +123,5 @@ func TestPreviewSaysWhatFindsNoValue(t *testing.T) {
 				t.Errorf("bad: %+v", r)
 			}
 		}
-	}
-}
-
-// wantCounted fails the test unless what was counted is what misspelt has, those first that find nothing.
-func wantCounted(t *testing.T, v *inspect.RuleValues) {
-	t.Helper()
-	var nothing, some []string
-	for _, m := range misspelt {
-		line := fmt.Sprint(m.rule, m.part, m.evaluated, m.noValue, m.document)
-		if m.noValue == m.evaluated {
-			nothing = append(nothing, line)
-		} else if m.noValue > 0 {
-			some = append(some, line)
-		}
-	}
-	var got []string
-	for _, e := range v.Rules {
-		got = append(got, fmt.Sprint(e.Rule, e.Part, e.Evaluated, e.NoValue, e.Document))
-	}
-	if len(got) != len(nothing)+len(some) {
-		t.Fatalf("counted are %v", got)
-	}
-	wantSame(t, got[:len(nothing)], nothing)
-	wantSame(t, got[len(nothing):], some)
-}
-
-// wantSame fails the test unless both have the same texts, in any order.
-func wantSame(t *testing.T, got, want []string) {
-	t.Helper()
-	slices.Sort(got)
-	slices.Sort(want)
-	if !slices.Equal(got, want) {
-		t.Errorf("there are\n%v, not\n%v", got, want)
-	}
-}
-
-// TestRulesWithoutValueAreShown: _status, the metrics and the log say which rules find no value in the documents as they
-// are, after a restart and a replay as before, and nothing of a model that applies no more.
-func TestRulesWithoutValueAreShown(t *testing.T) {
-	suite.Parallel(t)
-	var logged harness.LockedBuffer
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(&logged, nil))})
-	if v := harness.RuleValues(t, s); v != nil {
-		t.Errorf("without a model there is %+v", v)
-	}
-	s.Model(misspeltModel)
-	putMisspelt(s)
-	wantCounted(t, harness.AwaitRuleValues(t, s))
-	for series, want := range map[string]float64{
-		`fanfold_rule_no_value{rule="authors.few"}`:          2, // one for where, one for of
-		`fanfold_rule_no_value{rule="books.authors[].name"}`: 2,
-		`fanfold_rule_no_value{rule="books.works"}`:          0,
-		`fanfold_rules_without_value`:                        4,
-	} {
-		if got := harness.MetricOf(t, s.Client, series); got != want {
-			t.Errorf("%s is %v, want %v", series, got, want)
-		}
-	}
-	if text := string(s.Want(http.StatusOK, "GET", "/metrics", "").Body); strings.Contains(text, `fanfold_rule_no_value{rule="authors.n"}`) {
-		t.Error("there is a series of a rule that looks for no value")
-	}
-	harness.Await(t, "a warning in the log", time.Minute, func() bool { return strings.Contains(logged.String(), "a rule finds no value") })
-	s = s.Reopen()
-	defer s.Close()
-	wantCounted(t, harness.AwaitRuleValues(t, s))
-	s.Replay()
-	wantCounted(t, harness.AwaitRuleValues(t, s))
-	s.Put("authors", "a", `{"name":"Ann","nme":"Ann"}`)
-	for _, e := range harness.AwaitRuleValues(t, s).Rules {
-		if e.Rule == "books.authors[].name" && (e.NoValue != 1 || e.Document != "authors/b") {
-			t.Errorf("it says %+v", e)
-		}
-	}
-	s.Model(strings.Replace(misspeltModel, "doc.nme", "doc.name", 1))
-	for _, e := range harness.RuleValues(t, s).Rules {
-		if e.Rule == "books.authors[].name" {
-			t.Errorf("of the model before: %+v", e)
-		}
-	}
-	for _, e := range harness.AwaitRuleValues(t, s).Rules {
-		if e.Rule == "books.authors[].name" {
-			t.Errorf("it says %+v", e)
-		}
-	}
-}
-
-// TestManyRulesWithoutValue: _status lists a bounded number of them, and counts the others.
-func TestManyRulesWithoutValue(t *testing.T) {
-	suite.Parallel(t)
-	var rules strings.Builder
-	for i := range 150 {
-		fmt.Fprintf(&rules, "      f%d: {copy: of, value: doc.m%d}\n", i, i)
-	}
-	s := harness.OpenTemp(t, "collections:\n  targets: {}\n  holders:\n    relations: {of: {path: of, to: targets}}\n    derive:\n"+rules.String())
-	s.Put("targets", "a", `{}`)
-	s.Put("holders", "b", `{"of":"a"}`)
-	if v := harness.AwaitRuleValues(t, s); len(v.Rules) != 100 || v.More != 50 {
-		t.Errorf("%d are listed, and %d others", len(v.Rules), v.More)
 	}
 }

@@ -34,16 +34,6 @@ func (v View) Status(s reports.Status) reports.Status {
 		first.Key = ""
 		s.Replay, replay.Check, check.First = &replay, &check, &first
 	}
-	if s.RuleValues != nil {
-		values := *s.RuleValues
-		values.Rules = slices.Clone(values.Rules)
-		for i := range values.Rules {
-			if r := &values.Rules[i]; r.Document != "" && !v.readsText(r.Document) {
-				r.Document, r.Reason = unnamed, ""
-			}
-		}
-		s.RuleValues = &values
-	}
 	return s
 }
 

@@ -495,7 +495,6 @@ func TestViewOfStatus(t *testing.T) {
 		return reports.Status{Indexes: []reports.Index{{Collection: "vault", Name: "byCode"}, {Collection: "notes", Name: "byX"}},
 			Queries:    []reports.QueryShape{{Collection: "vault", Filter: "doc.code == ?"}, {Collection: "notes", Filter: "doc.x == ?"}},
 			Work:       []reports.Work{{ID: "w", Headers: map[string]string{"a": "b"}, Summary: "vault/2", Result: []byte("1")}},
-			RuleValues: &reports.RuleValues{Rules: []reports.RuleEvaluation{{Evaluation: model.Evaluation{Document: "vault/2", Reason: "vault/2"}}, {Evaluation: model.Evaluation{Document: "notes/1", Reason: "r"}}}},
 			Projection: reports.Projection{RuleErrors: []reports.RuleError{{Rule: "books.code", Document: "vault/2", Error: "vault/2"}, {Rule: "notes.x", Document: "notes/1", Error: "e"}}}}
 	}
 	text := func(s reports.Status) string {

@@ -91,8 +91,6 @@ export const needsOfStatus = (s) => [
   ...s.nodes.filter((/** @type {any} */ n) => !n.self && n.live && (n.error || !n.ready)).map((/** @type {any} */ n) => ({ what: `Node ${n.id} at ${n.address}`, detail: n.error ?? 'is not ready', ...OPERATIONS })),
   ...(s.preparing ? [preparing(s.preparing)] : []),
   ...(s.ruleErrors ?? []).map((/** @type {any} */ e) => ({ what: `Rule ${e.rule}`, detail: `failed ${count(e.count, 'time', 'times')}: ${e.error}`, ...placeOf(e.document) })),
-  ...(s.ruleValues?.rules ?? []).filter((/** @type {any} */ e) => e.evaluated > 0 && e.noValue === e.evaluated).map((/** @type {any} */ e) => (
-    { what: `Rule ${e.rule}`, detail: `its ${e.part} finds no value in any of ${count(e.evaluated, 'document', 'documents')}${e.reason ? ': ' + e.reason : ''}`, ...placeOf(e.document) })),
   ...(s.queries ?? []).filter((/** @type {any} */ q) => q.suggest && q.documents - q.given >= IN_VAIN).map((/** @type {any} */ q) => (
     { what: `Queries of ${q.collection} need an index`, detail: `${shapeOf(q)}: ${q.queries.toLocaleString('en')} looked at ${count(q.documents, 'document', 'documents')} and gave ${q.given.toLocaleString('en')}. An index that serves them: ${indexOf(q)}`, ...OPERATIONS })),
 ];

@@ -70,7 +70,6 @@ function ruleOf(collection, path, rule, relations) {
 /**
  * What the node has found about a rule. What is undefined is not known.
  * @typedef {object} Found
- * @property {{ noValue: number, evaluated: number, document?: string, reason?: string }} [values] the part of it that finds the fewest
  * @property {{ count: number, document: string, error: string }} [failed] since the start of the node
  * @property {number} [withoutRoom] documents that have no room for its value
  */
@@ -82,17 +81,13 @@ function ruleOf(collection, path, rule, relations) {
  */
 export function foundBy(status) {
   if (!status) return undefined;
-  const parts = /** @type {any[]} */ (status.ruleValues?.rules ?? []);
-  const counted = status.ruleValues === undefined || status.ruleValues.position !== undefined && status.ruleValues.more === undefined;
-  const worst = new Map();
-  for (const part of parts) if ((worst.get(part.rule)?.noValue ?? 0) < part.noValue) worst.set(part.rule, part);
   const errors = new Map((status.ruleErrors ?? []).map((/** @type {any} */ e) => [e.rule, e]));
   const rooms = new Map((status.omitted ?? []).map((/** @type {any} */ o) => [o.rule, o.documents]));
-  return (rule) => ({ values: worst.get(rule) ?? (counted ? { noValue: 0, evaluated: 0 } : undefined), failed: errors.get(rule), withoutRoom: rooms.get(rule) });
+  return (rule) => ({ failed: errors.get(rule), withoutRoom: rooms.get(rule) });
 }
 
 /**
- * Tells whether a rule fails: its expression has an error, its values have no room, or it finds none in any document.
+ * Tells whether a rule fails: its expression has an error, or its values have no room.
  * @param {Found} found
  */
-export const isFailing = ({ values, failed, withoutRoom }) => failed !== undefined || withoutRoom !== undefined || values !== undefined && values.evaluated > 0 && values.noValue === values.evaluated;
+export const isFailing = ({ failed, withoutRoom }) => failed !== undefined || withoutRoom !== undefined;

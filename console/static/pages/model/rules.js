@@ -18,7 +18,7 @@ export function Rules({ rules, found }) {
   return html`<h2>Rules</h2>
     ${rules.length === 0 ? html`<p class="quiet">The model declares no rule.</p>` : html`<div class="scroll"><table aria-label="Rules" class="dense">
       <thead><tr><th scope="col">Collection</th><th scope="col">Path</th><th scope="col">Kind</th><th scope="col">From</th><th scope="col">Expression</th>
-        ${found && html`<th scope="col">Without a value</th><th scope="col">Error</th>`}</tr></thead>
+        ${found && html`<th scope="col">Error</th>`}</tr></thead>
       <tbody>${rules.slice(0, max).map((rule) => html`<${Row} key=${rule.name} rule=${rule} found=${found?.(rule.name)} />`)}</tbody>
     </table></div>`}
     ${more > 0 && html`<p><button type="button" class="small" onClick=${() => setMax(max + STEP)}>Show ${more} more rules</button></p>`}`;
@@ -34,18 +34,8 @@ function Row({ rule, found }) {
     <td>${rule.kind}</td>
     <td class="from">${rule.by === '' ? html`<span class="quiet">itself</span>` : html`<${CollectionLink} name=${rule.from} /> <span class="quiet">by <${Visible} text=${rule.by.slice(rule.by.indexOf('.') + 1)} max=${60} /></span>`}</td>
     <td><code><${Visible} text=${rule.says} max=${200} /></code></td>
-    ${found && html`<td><${Values} of=${found.values} /></td><td><${Failure} found=${found} /></td>`}
+    ${found && html`<td><${Failure} found=${found} /></td>`}
   </tr>`;
-}
-
-/**
- * In how many documents a rule finds no value, with one of them.
- * @param {{ of: import('./declared.js').Found['values'] }} props
- */
-export function Values({ of }) {
-  if (of === undefined) return html`<span class="quiet">unknown</span>`;
-  if (of.noValue === 0) return html`<span class="quiet">0</span>`;
-  return html`${number(of.noValue)} of ${number(of.evaluated)}${of.document && html`, as <${Named} document=${of.document} />`}${of.reason && html`<div class="quiet"><${Visible} text=${of.reason} max=${200} /></div>`}`;
 }
 
 /**

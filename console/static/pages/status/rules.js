@@ -6,25 +6,18 @@ import { Table } from '../../ui/table.js';
 import { Visible } from '../../ui/text.js';
 
 /**
- * Rules that fail, find nothing, or have no room.
+ * Rules that fail, or have no room.
  * @param {{ status: any }} props
  */
 export function Rules({ status }) {
   const failing = status.ruleErrors ?? [];
   const omitted = status.omitted ?? [];
-  const values = status.ruleValues;
-  const empty = (values?.rules ?? []).filter((/** @type {any} */ one) => one.noValue > 0);
   return html`<${Section} title="Rules">
     ${failing.length > 0 ? html`<h3>Failed since the start</h3><${Table} label="Rule errors" head=${['Rule', ['Failed'], 'Last document', 'Error']}>
       ${failing.map((/** @type {any} */ one) => html`<tr key=${one.rule}><td>${code(one.rule)}</td><td class="number">${number(one.count)}</td><td><${NamedDocument} name=${one.document} /></td><td><${Visible} text=${one.error} max=${1000} /></td></tr>`)}<//>`
       : html`<p>No rule has failed since the start.</p>`}
     ${omitted.length > 0 && html`<h3>Without room in some documents</h3><${Table} label="Values without room" head=${['Rule', ['Documents'], ['Values']]}>
       ${omitted.map((/** @type {any} */ one) => html`<tr key=${one.rule}><td>${code(one.rule)}</td><td class="number">${number(one.documents)}</td><td class="number">${number(one.values)}</td></tr>`)}<//>`}
-    ${values && values.position === undefined && html`<p>What the rules find is being counted for the first time.</p>`}
-    ${empty.length > 0 && html`<h3>Without a value in some documents</h3><${Table} label="Rules without a value" head=${['Rule', 'Part', ['Looked at'], ['Without'], 'First document', 'Why']}>
-      ${empty.map((/** @type {any} */ one) => html`<tr key=${one.rule + ' ' + one.part}><td>${code(one.rule)}</td><td>${code(one.part)}</td><td class="number">${number(one.evaluated)}</td><td class="number">${one.noValue === one.evaluated ? html`<strong>all</strong>` : number(one.noValue)}</td>
-        <td>${one.document && html`<${NamedDocument} name=${one.document} />`}</td><td><${Visible} text=${one.reason ?? ''} max=${500} /></td></tr>`)}<//>
-      ${values.more && html`<p>${number(values.more)} more are not listed.</p>`}`}
   <//>`;
 }
 
