@@ -34,7 +34,7 @@ CSV has a header line. The mapping file (YAML) says what becomes of each row: a 
               object or a list of objects
 Every row is loaded. --skip-repeats leaves out documents that the file gave before, byte for byte, such as an
 author who stands in many rows; where a document changes and changes back, the last row is left out, too.
---encoding says in which encoding CSV is that is not UTF-8.
+--encoding says in which encoding CSV is that is not UTF-8, and --delimiter what separates its columns.
 
 A line that is refused is reported with its number, and the rest goes on; the exit code is
 then 1. The first ten are printed (--refusals), and how many there are of each kind. An import
@@ -52,6 +52,7 @@ for that.`,
 	f.StringVar(&im.mapping, "mapping", "", "mapping file for CSV")
 	f.BoolVar(&im.skipRepeats, "skip-repeats", false, "of CSV: leave out documents that the file gave before, byte for byte")
 	f.StringVar(&im.encoding, "encoding", "", "of CSV: utf-8 (default), windows-1252, iso-8859-1, iso-8859-15 or utf-16")
+	delimiter := f.String("delimiter", ",", "of CSV: the character between columns; \\t is a tab")
 	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
 	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
 	f.BoolVar(&im.allowFanout, "allow-fanout", false, "load also what changes more documents than the model's fanout.limit")
@@ -61,6 +62,9 @@ for that.`,
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if im.refusals.most < 0 {
 			return fanfold.Errorf(fanfold.Invalid, "--refusals %d is no number of lines: give 0 or more", im.refusals.most)
+		}
+		if im.delimiter, err = delimiterOf(*delimiter); err != nil {
+			return err
 		}
 		if im.client, err = server.connect(); err != nil {
 			return err
@@ -86,6 +90,7 @@ type importer struct {
 
 	skipRepeats bool
 	encoding    string
+	delimiter   rune
 
 	allowFanout  bool
 	allowRemoval bool
@@ -191,6 +196,9 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 		return nil, fanfold.Errorf(fanfold.Invalid,
 			"--collection is for NDJSON and --mapping for CSV: give one of them")
 	}
+	if im.collection != "" && im.delimiter != ',' {
+		return nil, fanfold.Errorf(fanfold.Invalid, "--delimiter is for CSV, and --collection for NDJSON: give one of them")
+	}
 	if im.mapping == "" && (im.skipRepeats || im.encoding != "") {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--skip-repeats and --encoding are for CSV: they go with --mapping")
 	}
@@ -237,7 +245,7 @@ func (im *importer) name(f *os.File) (string, error) {
 			return "", err
 		}
 		h.Write(text)
-		fmt.Fprintf(h, " %t %q ", im.skipRepeats, im.encoding)
+		fmt.Fprintf(h, " %t %q%s ", im.skipRepeats, im.encoding, delimiterFlag(im.delimiter))
 	}
 	all := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if _, err := io.CopyBuffer(all, io.NewSectionReader(f, 0, im.progress.size), make([]byte, part)); err != nil {

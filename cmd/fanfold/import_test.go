@@ -40,7 +40,7 @@ func TestImportOfCSVWithoutMapping(t *testing.T) {
 		s.WantDoc(name, "7", `{"id":"7","book_id":"7","title":"Seven","original year":"1999","in":"x","o'k":"y","a \"b\"":"z"}`)
 	}
 	for head, csv := range map[string]bool{"a,b\n1,2\n": true, "a,b\n1\n": false, `{"a":1}` + "\n": false, "a b\n1 2\n": false, "": false, "[1,2]\n[1,2]\n": false, "oops, what\n{\"a\":1}\n": false} {
-		if got := csvHeader([]byte(head), false) != nil; got != csv {
+		if got := csvHeader([]byte(head), false, ',') != nil; got != csv {
 			t.Errorf("%q is CSV: %t", head, got)
 		}
 	}
@@ -234,4 +234,40 @@ func TestImportOfCSVLosesNothing(t *testing.T) {
 	load("doc", "id,\xe9\n4,x\n").want(t, exitUsage, "the header line is not UTF-8", "--encoding")
 	load("doc", latin, "--encoding", "ebcdic").want(t, exitUsage, "iso-8859-1")
 	runCommand(t, "", "import", "--server", s.URL, "--skip-repeats", writeTemp(t, "f.ndjson", "{}")).want(t, exitUsage, "they go with --mapping")
+}
+
+// TestImportOfCSVForms: any character separates columns, and a quote that stays open is told at the line where it opens.
+func TestImportOfCSVForms(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	mapping := writeTemp(t, "m.yaml", "- collection: c\n  documents: doc\n")
+	load := func(file string, flags ...string) ran {
+		return runCommand(t, "", append([]string{"import", "--server", s.URL, "--mapping", mapping, writeTemp(t, "f.csv", file)}, flags...)...)
+	}
+	for flag, file := range map[string]string{";": "id;v\n1;a,b\n", `\t`: "id\tv\n1\ta,b\n", "\t": "id\tv\n1\ta,b\n", "|": "id|v\n1|\"a,b\"\n", "€": "id€v\n1€a,b\n", ",": "id,v\n1,\"a,b\"\n"} {
+		load(file, "--delimiter", flag).want(t, exitDone, "1 documents written")
+		s.WantDoc("c", "1", `{"id":"1","v":"a,b"}`)
+		runCommand(t, "", "delete", "c", "1", "--server", s.URL).want(t, exitDone)
+	}
+	for _, flag := range []string{"", ";;", `"`, "\n", "\r", `\n`, "\xe9", "\ufffd", "\x00"} {
+		load("id,v\n1,a\n", "--delimiter", flag).want(t, exitUsage, "--delimiter")
+	}
+	runCommand(t, "", "import", "--server", s.URL, "--delimiter", ";", "--collection", "c", writeTemp(t, "f.ndjson", "{}")).want(t, exitUsage, "--delimiter")
+	for file, want := range map[string]string{
+		"id,v\n1,a\n2,\"b\n3,c\n4,d\n":         "line 3: ",
+		"id,v\n1,a\n2,\"b\nc\"d\n":             "line 3: ",
+		"id,v,w\n1,\"a\nb\",\"c\n2,d,e\n3,f,g": "line 3: ",
+		"id,v\n1,a\n\n2,\"b":                   "line 4: ",
+	} {
+		load(file).want(t, exitFailed, want+"the quote that opens in this line", "1 refused")
+	}
+	long := "id,v\n1,a\n2,\"b\n" + strings.Repeat("3,some text\n", maxRow/12+2)
+	load(long).want(t, exitUsage, "line 3: the row that begins here has more than 16 MiB", "quote")
+	load("id,v\n1,"+strings.Repeat("x", maxRow)+"\n").want(t, exitUsage, "line 2: the row that begins here has more than 16 MiB")
+	load("id,"+strings.Repeat("x", maxRow+1)+"\n").want(t, exitUsage, "line 1: the row that begins here has more than 16 MiB")
+	load("id,v\n"+strings.Repeat("7,some text\n", maxRow/12+2), "--skip-repeats").want(t, exitDone, "1 documents written")
+
+	file := writeTemp(t, "semi.csv", "id;v\n5;a,b\n6;c,d\n")
+	r := runCommand(t, "", "import", "--server", s.URL, file)
+	r.want(t, exitUsage, "'v': doc.v", `--delimiter ';'`)
+	runCommand(t, "", "import", "--server", s.URL, "--mapping", writeTemp(t, "n.yaml", "- collection: c\n  documents: \"{'n': doc.v}\"\n"), file).want(t, exitUsage, "perhaps it wants --delimiter ';'")
 }

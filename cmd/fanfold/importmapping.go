@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -81,16 +80,18 @@ func readTarget(entry *yaml.Node) (to target, err error) {
 // csvRows is a CSV file that is read from its first row on.
 type csvRows struct {
 	mapping mapping
-	in      *csv.Reader
+	in      *csvReader
 	columns [][]byte // their names as JSON strings
 }
 
 // open reads the header line. file names the mapping. The error is Invalid: for a header that checkHeader refuses, and for a
 // column that the mapping reads and the file does not have.
-func (m mapping) open(r io.Reader, file string) (*csvRows, error) {
-	rows := &csvRows{mapping: m, in: newCSVReader(r)}
-	rows.in.ReuseRecord = true
-	header, err := rows.in.Read()
+func (m mapping) open(r io.Reader, delimiter rune, file string) (*csvRows, error) {
+	rows := &csvRows{mapping: m, in: newCSVReader(r, delimiter)}
+	header, err := rows.in.next()
+	if fanfold.CodeOf(err) == fanfold.Invalid {
+		return nil, err
+	}
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "the file has no header line: %v", err)
 	}
@@ -107,8 +108,8 @@ func (m mapping) open(r io.Reader, file string) (*csvRows, error) {
 		}
 		for _, name := range needed {
 			if !slices.Contains(header, name) {
-				return nil, fanfold.Errorf(fanfold.Invalid, "%s: documents of %s read the column %q, which the file does not have: it has %s",
-					file, to.collection, name, shortList(header))
+				return nil, fanfold.Errorf(fanfold.Invalid, "%s: documents of %s read the column %q, which the file does not have: it has %s%s",
+					file, to.collection, name, shortList(header), delimiterHint(header))
 			}
 		}
 	}
@@ -135,15 +136,6 @@ func decoded(r io.Reader, name string) (io.Reader, error) {
 	return e.NewDecoder().Reader(r), nil
 }
 
-// newCSVReader returns a reader of CSV that leaves out a byte order mark.
-func newCSVReader(r io.Reader) *csv.Reader {
-	in := bufio.NewReader(r)
-	if mark, err := in.Peek(3); err == nil && string(mark) == "\xef\xbb\xbf" {
-		_, _ = in.Discard(3) // which are buffered
-	}
-	return csv.NewReader(in)
-}
-
 // checkHeader returns an Invalid for columns that cannot be told apart, and for names that are not UTF-8.
 func checkHeader(columns []string) error {
 	for i, name := range columns {
@@ -160,13 +152,13 @@ func checkHeader(columns []string) error {
 // write writes the documents that the mapping makes of the rows. A row that is no CSV is written as one to refuse.
 func (rows *csvRows) write(out *lineWriter) error {
 	for {
-		row, err := rows.in.Read()
+		row, err := rows.in.next()
 		var wrong *csv.ParseError
 		switch {
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &wrong):
-			err = out.refuse(wrong.Line, wrong.Err.Error())
+			err = out.refuse(faultOf(wrong, rows.in, row))
 		case err == nil:
 			line, _ := rows.in.FieldPos(0)
 			if at := slices.IndexFunc(row, func(v string) bool { return !utf8.ValidString(v) }); at >= 0 {

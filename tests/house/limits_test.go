@@ -153,6 +153,7 @@ var limitTests = map[string]string{
 	"a handler once the consumer stops (`Grace`)":                                 "TestConsumerStops",
 	`a silent connection of the feed`:                                             "TestSilentConnection",
 	"`--server`":                                                                  "TestWrongUsage",
+	"row of CSV":                                                                  "TestImportOfCSVForms",
 	"mapping of an import; model; `--config`":                                     "TestImportReportsMappingErrors TestFilesAreBounded",
 	"body of `put` and `patch`":                                                   "TestBadWrites",
 	"line of `changes` for people":                                                "TestChangeLine",
