@@ -27,7 +27,7 @@ func parseFields(paths []string) (*projection, error) {
 	root := &projection{}
 	root.at(model.Step{Name: "id"}).whole = true
 	for _, text := range paths {
-		path, err := model.ParsePath(text)
+		path, err := model.ParseNewPath(text)
 		if err != nil {
 			return nil, fanfold.Errorf(fanfold.Invalid, "fields: %s", fanfold.MessageOf(err))
 		}

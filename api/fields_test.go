@@ -33,7 +33,7 @@ func TestFields(t *testing.T) {
 			t.Errorf("%s shows\n%s, want\n%s", fields, got, want)
 		}
 	}
-	for _, wrong := range []string{"", "a..b", "a[", "[]", strings.TrimSuffix(strings.Repeat("a,", maxFields+1), ",")} {
+	for _, wrong := range []string{"", "a..b", `"a.b"`, "a[", "[]", strings.TrimSuffix(strings.Repeat("a,", maxFields+1), ",")} {
 		if _, err := parseFields(strings.Split(wrong, ",")); err == nil {
 			t.Errorf("%.20q is taken for fields", wrong)
 		}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -37,6 +38,16 @@ func ParsePath(s string) (Path, error) {
 	}
 	return p, nil
 }
+
+// ParseNewPath reads a path that nothing stored has yet. The error is Invalid, also for a name between quotes: no member is called so.
+func ParseNewPath(s string) (Path, error) {
+	if quotedName.MatchString(s) {
+		return nil, fanfold.Errorf(fanfold.Invalid, "%s is not a path: names in a path have no quotes, and a member with a dot, [ or ] in its name has no path; an expression can name it, as in doc[\"a.b\"]", fanfold.Clip(s))
+	}
+	return ParsePath(s)
+}
+
+var quotedName = regexp.MustCompile(`(^|\.)("[^"]*"|'[^']*')(\[\])*(\.|$)`)
 
 // String returns the path as ParsePath reads it.
 func (p Path) String() string {

@@ -100,7 +100,7 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), maxPath)
 		return c, false
 	}
-	c, err := ParseComponent(s)
+	c, err := parseComponent(s, p.isNew)
 	if err == nil && c.Expression != "" {
 		err = p.checkExpression(c.Expression) // with the bounds of all of them
 	}
@@ -112,7 +112,10 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 
 // ParseComponent reads what documents are ordered or grouped by: a path, _meta.createdAt, _meta.updatedAt, or an expression over
 // doc, with "-" before it where it descends. The error is Invalid. For an expression it wraps an expr.LocatedError, whose place is one in text.
-func ParseComponent(text string) (model.Component, error) {
+func ParseComponent(text string) (model.Component, error) { return parseComponent(text, true) }
+
+// parseComponent reads a component as ParseComponent does. One that is not new may have quotes in its path.
+func parseComponent(text string, isNew bool) (model.Component, error) {
 	c := model.Component{}
 	term := strings.TrimSpace(text)
 	if rest, descends := strings.CutPrefix(term, "-"); descends {
@@ -132,6 +135,11 @@ func ParseComponent(text string) (model.Component, error) {
 		return c, setExpression(&c, term, before)
 	case strings.ContainsAny(term, "()"):
 		return c, fanfold.Errorf(fanfold.Invalid, "%q is neither a path nor an expression: an expression names members as doc.email, and one with another name as doc[\"a (b)\"]", fanfold.Clip(term))
+	}
+	if isNew {
+		if _, err := model.ParseNewPath(term); err != nil {
+			return c, err
+		}
 	}
 	return c, setPath(&c, term)
 }

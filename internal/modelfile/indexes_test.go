@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // TestIndexes reads indexes of every kind.
@@ -97,5 +99,38 @@ func TestComponentsReadBack(t *testing.T) {
 		if err != nil || again.String() != c.String() || again.Term() != c.Term() {
 			t.Errorf("%s is called %s, which is read as %s, %v", text, c, again, err)
 		}
+	}
+}
+
+// TestQuotedPaths: a name between quotes is refused wherever a path is told, and read where a model has it already.
+func TestQuotedPaths(t *testing.T) {
+	for place, text := range map[string]string{
+		"a relation":      `{"collections":{"a":{"relations":{"r":{"path":%s,"to":"b"}}},"b":{}}}`,
+		"a derived field": `{"collections":{"a":{"derive":{%s:{"value":"doc.n"}}}}}`,
+		"unique":          `{"collections":{"a":{"unique":[%s]}}}`,
+		"unique together": `{"collections":{"a":{"unique":[["n",%s]]}}}`,
+		"an index":        `{"collections":{"a":{"indexes":{"i":["n",%s]}}}}`,
+		"what is summed":  `{"collections":{"a":{"derive":{"s":{"sum":"b.r","of":%s}}},"b":{"relations":{"r":{"path":"n","to":"a"}}}}}`,
+		"an order":        `{"collections":{"a":{"derive":{"s":{"recent":"b.r","max":3,"fields":["id"],"orderBy":%s}}},"b":{"relations":{"r":{"path":"n","to":"a"}}}}}`,
+	} {
+		for _, path := range []string{`"a.b"`, `x."a.b"`, `'a'`} {
+			src := []byte(fmt.Sprintf(text, jsondoc.Quote(path)))
+			_, err := Parse(src)
+			if err == nil || !strings.Contains(err.Error(), "have no quotes") {
+				t.Errorf("%s at %s: %v, want that names have no quotes", path, place, err)
+			}
+			if _, err := ParseAccepted(src); err != nil {
+				t.Errorf("%s at %s of a model that applies: %v", path, place, err)
+			}
+		}
+		if _, err := Parse([]byte(fmt.Sprintf(text, `"o'k"`))); err != nil {
+			t.Errorf("o'k at %s: %v", place, err)
+		}
+	}
+	if _, err := ParseComponent(`-"a.b"`); err == nil || !strings.Contains(err.Error(), `doc["a.b"]`) {
+		t.Errorf("a query sorts by a quoted name: %v", err)
+	}
+	if c, err := ParseComponent(`doc["a.b"]`); err != nil || c.Expression == "" {
+		t.Errorf(`doc["a.b"]: %v`, err)
 	}
 }

@@ -219,7 +219,11 @@ func (p *parser) path(s, at string) model.Path {
 		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), maxPath)
 		return nil
 	}
-	path, err := model.ParsePath(s)
+	parse := model.ParsePath
+	if p.isNew {
+		parse = model.ParseNewPath
+	}
+	path, err := parse(s)
 	if err != nil {
 		p.problem(at, "%s", fanfold.MessageOf(err))
 	}
