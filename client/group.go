@@ -83,10 +83,11 @@ type ParkedBatch struct {
 	ID        string
 	Partition int
 	From, To  string // the batch is after From, up to To
-	Attempts  int
-	Error     string
-	Time      time.Time
-	Retry     bool // it is to be given again
+	// Attempts, Error and Time tell of the last failure. They have no value if the batch was parked before a restore.
+	Attempts int
+	Error    string
+	Time     time.Time
+	Retry    bool // it is to be given again
 }
 
 // groupPath returns the path of a group, or of what is below it.

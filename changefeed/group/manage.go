@@ -242,7 +242,7 @@ func (g *Groups) ForgetParked(ctx context.Context) error {
 // forgetError takes away what a consumer has said of a parked batch.
 func (g *Groups) forgetError(ctx context.Context, key string) error {
 	return g.update(ctx, key, func(old []byte) ([]byte, error) {
-		var batch parkedBatch
+		var batch Failed
 		if old == nil {
 			return nil, nil
 		}

@@ -54,11 +54,11 @@ func (g *Groups) Ack(ctx context.Context, name string, b Batch) error {
 	return g.forget(ctx, s, b.Partition, done.Number)
 }
 
-// parkedBatch is what is kept of a parked batch besides its reference.
-type parkedBatch struct {
+// Failed is what is kept of a parked batch besides its reference.
+type Failed struct {
 	Attempts int       `json:"attempts"`
 	Error    string    `json:"error"`
-	Time     time.Time `json:"time"`
+	Time     time.Time `json:"time"` // of the last attempt
 	Member   string    `json:"member,omitempty"`
 }
 
@@ -82,7 +82,7 @@ func (g *Groups) Nack(ctx context.Context, name string, b Batch, why string) err
 		if err := p.check(b.Token); err != nil {
 			return false, err
 		}
-		batch := parkedBatch{Attempts: p.Attempts + 1, Error: f.error, Time: f.now, Member: p.Owner}
+		batch := Failed{Attempts: p.Attempts + 1, Error: f.error, Time: f.now, Member: p.Owner}
 		changed, parked := p.nack(f)
 		if parked == nil {
 			return changed, nil
@@ -92,9 +92,9 @@ func (g *Groups) Nack(ctx context.Context, name string, b Batch, why string) err
 }
 
 // keep keeps what is known of a parked batch, before the partition's state says that it is parked.
-func (g *Groups) keep(ctx context.Context, key string, batch parkedBatch) error {
+func (g *Groups) keep(ctx context.Context, key string, batch Failed) error {
 	return g.compareAndSet(ctx, key, func(old []byte) ([]byte, error) {
-		var was parkedBatch
+		var was Failed
 		if old != nil && json.Unmarshal(old, &was) == nil && batch.Attempts <= was.Attempts { // it was given again, and failed again
 			batch.Attempts = was.Attempts + 1
 		}
@@ -134,10 +134,7 @@ type Parked struct {
 	Partition int              `json:"partition"`
 	From      fanfold.Bookmark `json:"from"` // the batch is behind it
 	To        fanfold.Bookmark `json:"to"`   // up to it
-	Attempts  int              `json:"attempts"`
-	Error     string           `json:"error"`
-	Time      time.Time        `json:"time"` // when it was parked
-	Member    string           `json:"member,omitempty"`
+	*Failed                    // nil since a restore: a backup has the batch alone
 	Retry     bool             `json:"retry"` // it is to be given again
 }
 
@@ -163,11 +160,10 @@ func (g *Groups) Parked(ctx context.Context, name string) ([]Parked, error) {
 		for _, r := range p.Parked {
 			one := Parked{ID: strconv.Itoa(n) + "-" + strconv.Itoa(r.Number), Partition: n, From: g.opt.Issuer.Mark(r.From), To: g.opt.Issuer.Mark(r.To), Retry: r.Retry}
 			if i := slices.IndexFunc(kept, func(e fanfold.Entry) bool { return e.Key == s.parkedKey(n, r.Number) }); i >= 0 {
-				var b parkedBatch
-				if err := unmarshal(kept[i], &b); err != nil {
+				one.Failed = &Failed{}
+				if err := unmarshal(kept[i], one.Failed); err != nil {
 					return nil, err
 				}
-				one.Attempts, one.Error, one.Time, one.Member = b.Attempts, b.Error, b.Time, b.Member
 			}
 			out = append(out, one)
 		}

@@ -242,6 +242,10 @@ func groupParkedCommand() *cobra.Command {
 		}
 		return table(cmd, "BATCH\tBEHIND\tUP TO\tATTEMPTS\tTIME\tERROR", func(w io.Writer) {
 			for _, p := range out.Parked {
+				if p.Failed == nil {
+					fmt.Fprintf(w, "%s\t%s\t%s\t-\t-\t-\n", p.ID, p.From, p.To)
+					continue
+				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, p.From, p.To, p.Attempts, p.Time.Format(time.RFC3339), quotedOrDash(p.Error))
 			}
 		})

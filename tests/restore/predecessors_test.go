@@ -217,6 +217,58 @@ func TestGroupsAreCut(t *testing.T) {
 	}
 }
 
+// TestParkedAfterRestore parks two batches: a restore of everything, and one up to the midst of the second, keep them, and claim nothing about their failures.
+func TestParkedAfterRestore(t *testing.T) {
+	before := open(t, harness.Options{Dir: t.TempDir()})
+	before.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":1,"lease":"1h","maxAttempts":1}`)
+	lease := harness.Lease(t, before.Client, "g", "m")[0]
+	var end string
+	for _, ids := range [][]string{{"a"}, {"b", "c"}} {
+		for _, id := range ids {
+			end = before.Put("docs", id, `{}`).Header.Get("Fanfold-Position")
+		}
+		_, last := harness.GroupChanges(t, before.Client, "g", lease, "")
+		harness.Settle(before.Client, http.StatusNoContent, "_nack", "g", lease, last)
+	}
+	dir := harness.BackUp(t, before)
+	type batch struct {
+		ID, From, To, Error, Time, Member string
+		Attempts                          int
+	}
+	parked := func(s *harness.Client) (list struct{ Parked []batch }, body string) {
+		r := s.Want(http.StatusOK, "GET", "/v1/_groups/g/_parked", "")
+		harness.Decode(t, r.Body, &list)
+		return list, string(r.Body)
+	}
+	if was, _ := parked(before.Client); len(was.Parked) != 2 || was.Parked[1].Attempts != 1 || was.Parked[1].Error != "it broke" || was.Parked[1].Member != "m" || was.Parked[1].Time == "" {
+		t.Fatalf("parked are %+v", was)
+	}
+	for _, to := range []string{"", end, "2"} {
+		data, _ := restore(t, dir, to)
+		s := open(t, harness.Options{Dir: data})
+		s.CatchUp()
+		list, body := parked(s.Client)
+		if len(list.Parked) != 2 {
+			t.Fatalf("restored up to %q it has %s", to, body)
+		}
+		for _, member := range []string{"attempts", "error", "time", "member"} {
+			if strings.Contains(body, `"`+member+`"`) {
+				t.Errorf("restored up to %q it claims: %s", to, body)
+			}
+		}
+		s.Want(http.StatusNoContent, "POST", "/v1/_groups/g/_parked/"+list.Parked[0].ID+"/_retry", `{}`)
+		lease := harness.Lease(t, s.Client, "g", "m2")[0]
+		ids, last := harness.GroupChanges(t, s.Client, "g", lease, "")
+		if len(ids) != 1 || ids[0] != "a" {
+			t.Fatalf("restored up to %q it gives %q again", to, ids)
+		}
+		harness.Settle(s.Client, http.StatusNoContent, "_nack", "g", lease, last)
+		if again, body := parked(s.Client); again.Parked[0].Attempts != 1 || again.Parked[0].Error != "it broke" {
+			t.Errorf("after another failure it has %s", body)
+		}
+	}
+}
+
 // TestRestoreOfRestore restores a backup of a restored store: what the first store gave out is good up to the lesser end.
 func TestRestoreOfRestore(t *testing.T) {
 	s := loseWrites(t)
