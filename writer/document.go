@@ -52,11 +52,18 @@ func (ck *checker) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree
 }
 
 // checkExact checks a document that is stored as it is, and returns it: one that _export wrote, some of whose members may
-// be hidden by derived ones. Errors are those of parse, and Unprocessable where it has no id.
+// be hidden by derived ones. Errors are those of parse and of CheckIndexes, and Unprocessable where it has no id.
 func (ck *checker) checkExact(body []byte, key *fanfold.Key) ([]byte, error) {
-	_, hasID, err := ck.parse(body, key)
+	t, hasID, err := ck.parse(body, key)
 	if err == nil && !hasID {
 		err = fanfold.Errorf(fanfold.Unprocessable, "the document has no id")
+	}
+	if err == nil {
+		c, shape := ck.shape(key.Collection)
+		err = CheckIndexes(c, func() *jsondoc.Tree {
+			own, _ := shape.Strip(t)
+			return jsondoc.MustParse(own)
+		})
 	}
 	return body, err
 }
