@@ -3,9 +3,11 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -37,4 +39,50 @@ func TestCompactAfterErasure(t *testing.T) {
 		s.Verify()
 		s = s.Reopen()
 	}
+}
+
+// TestCompactionTakesFences: fences of a log of an earlier program go with the events before the horizon, and 40 strong reads write none.
+func TestCompactionTakesFences(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait = time.Millisecond }})
+	defer func() { s.Close() }()
+	fences := func() (n int) {
+		state, err := s.Node.Log.State(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := s.Node.Log.Read(t.Context(), state.First)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for seq := state.First; seq <= state.Last; seq++ {
+			ev, _, err := r.Next(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if ev.Kind == fanfold.KindFence {
+				n++
+			}
+		}
+		return n
+	}
+	const old = 500
+	for range old {
+		if _, err := s.Node.Log.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindFence}, fanfold.Expect{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for i := range 6 { // a purge goes up to the file with the horizon, and a file has 8 MiB
+		s.Put("customers", "c", fmt.Sprintf(`{"n":%d,"text":%q}`, i, strings.Repeat("x", 1<<21-100)))
+	}
+	for range 40 {
+		s.Want(http.StatusOK, http.MethodGet, "/v1/customers/c?consistency=strong", "")
+	}
+	if n := fences(); n != old {
+		t.Fatalf("the log has %d fences, want %d", n, old)
+	}
+	s.CatchUp()
+	s.Compact(s.Node.Store.Applied.Seq())
+	harness.Await(t, "the log to be purged", time.Minute, func() bool { return fences() == 0 })
+	s.Verify()
 }
