@@ -50,7 +50,7 @@ type scan struct {
 
 // newScan returns a scan from the position on that a request names.
 func (f *Feed) newScan(req *request) *scan {
-	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, work: scanWork{now: f.opt.Now, endless: f.scoped || req.Transport != Normal && req.Transport != LongPoll}, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
+	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, work: scanWork{now: f.opt.Now, endless: req.Transport != Normal && req.Transport != LongPoll}, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
 		rights: req.Rights, rightsChanged: req.Rights.Changed()}
 }
 

@@ -21,10 +21,20 @@ type Scope struct {
 
 	rows    atomic.Int64 // given so far
 	reached atomic.Bool  // everything up to Until was looked at
+
+	passed atomic.Uint64 // the position up to which changes were looked at before the last page
 }
 
 // Empty reports whether everything up to Until was looked at, and there was nothing.
 func (s *Scope) Empty() bool { return s.reached.Load() && s.rows.Load() == 0 }
+
+// Passed returns a position up to which there was nothing, and after which there are more changes; 0 for none.
+func (s *Scope) Passed() fanfold.Position {
+	if s.rows.Load() > 0 {
+		return 0
+	}
+	return fanfold.Position(s.passed.Load())
+}
 
 // ServeScope answers a request with what a scope has, as Serve does. The query says how it is to be sent; what it selects, and
 // since when, is the scope's to say. The error is that of Serve.
@@ -88,6 +98,8 @@ func (s *scopedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, e
 	if until > 0 && page.Last >= until {
 		page.Last, page.Pending, page.Need, page.Uncounted = until, 0, 0, true
 		s.scope.reached.Store(true)
+	} else if page.Pending > 0 && page.Need == 0 {
+		s.scope.passed.Store(uint64(page.Last))
 	}
 	return page, nil
 }

@@ -127,17 +127,27 @@ func (g *Groups) watch(ctx context.Context, read *reading, scope *changefeed.Sco
 }
 
 // finishEmpty takes a parked batch off the list that was given again and of which nothing is left: with mode=latest, documents
-// that have changed since come with their newest change alone. Errors are Busy and Unavailable; the answer has been given,
+// that have changed since come with their newest change alone. After an answer without rows that has not come to the end, the partition goes on
+// where it has looked up to, whether the member acknowledges that or not. Errors are Busy and Unavailable; the answer has been given,
 // and they are for nobody to see.
 func (g *Groups) finishEmpty(ctx context.Context, read *reading, scope *changefeed.Scope) error {
+	ctx = context.WithoutCancel(ctx)
+	if passed := scope.Passed(); passed > 0 && !scope.Empty() {
+		return g.change(ctx, read.group, read.partition, func(p *partition) (changed bool, err error) {
+			if p.isToken(read.token) {
+				changed, _ = p.ack(passed) // which is before the end of a parked batch
+			}
+			return changed, nil
+		})
+	}
 	if read.retry == 0 || !scope.Empty() {
 		return nil
 	}
-	err := g.change(context.WithoutCancel(ctx), read.group, read.partition, func(p *partition) (bool, error) {
+	err := g.change(ctx, read.group, read.partition, func(p *partition) (bool, error) {
 		return p.isToken(read.token) && p.unpark(read.retry), nil
 	})
 	if err == nil {
-		err = g.forget(context.WithoutCancel(ctx), read.group, read.partition, read.retry)
+		err = g.forget(ctx, read.group, read.partition, read.retry)
 	}
 	return err
 }
