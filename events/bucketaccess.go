@@ -1,6 +1,7 @@
 package events
 
 import (
+	"context"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -49,6 +50,11 @@ func (b BucketAccess) Run() (Run, error) {
 
 // NoSpace returns why nothing is written for lack of space, nil for no reason.
 func (b BucketAccess) NoSpace() error { return b.log.health.noSpace() }
+
+// Outlast asks the server something, and asks again where it was started again as planned meanwhile: see Log.Outlast.
+func (b BucketAccess) Outlast(ctx context.Context, ask func(ctx context.Context) error) error {
+	return b.log.Outlast(ctx, ask)
+}
 
 // Undecided reports whether a message may be stored although its publish returned err: see Log.undecided.
 func (b BucketAccess) Undecided(err error) bool { return b.log.undecided(err) }

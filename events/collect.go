@@ -45,7 +45,7 @@ type Collected struct {
 // what is listed already is not listed again. It blocks until it has read the log, and changes nothing. Errors are Conflict for more than the
 // log's erase events may have; LogDamaged; Invalid; Unavailable; and those of Body.
 func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
-	if err := l.Outlast(ctx, func() error { return l.askBase(ctx, l.lastBySubject) }); err != nil {
+	if err := l.Outlast(ctx, func(ctx context.Context) error { return l.askBase(ctx, l.lastBySubject) }); err != nil {
 		return nil, err
 	}
 	s, err := l.newSearch(ctx, c)

@@ -88,7 +88,7 @@ func purgesSafely(version string) bool {
 // Conflict, and says what to do. Unavailable is for a server that does not answer.
 func (l *Log) MayCompact(ctx context.Context) error {
 	var info *jetstream.StreamInfo
-	err := l.Outlast(ctx, func() (err error) {
+	err := l.Outlast(ctx, func(ctx context.Context) (err error) {
 		if info, err = l.stream.Info(ctx); err != nil {
 			err = fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be read")
 		}

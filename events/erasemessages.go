@@ -187,13 +187,20 @@ func (l *Log) awaitPause(ctx context.Context) {
 const outlastTime = 30 * time.Second
 
 // Outlast asks the server something, and asks again where it was started again as planned meanwhile. It blocks until ask has an answer, the
-// restart takes too long, or ctx has ended. The error is ask's.
-func (l *Log) Outlast(ctx context.Context, ask func() error) error {
-	for end := time.Now().Add(outlastTime); ; {
-		before := l.restarts.Load()
-		err := ask()
-		restarts := errors.Is(l.health.noSpace(), fanfold.ErrRestarting) || l.restarts.Load() != before
-		if err == nil || !restarts || fanfold.CodeOf(err) != fanfold.Unavailable || time.Now().After(end) {
+// restart takes too long, or ctx has ended. A question that was answered for longer than a restart takes may outlast another one. The context
+// of ask ends where the server stops: it would wait for an answer that does not come. The error is ask's.
+func (l *Log) Outlast(ctx context.Context, ask func(ctx context.Context) error) error {
+	for failing := (time.Time{}); ; {
+		before, began := l.restarts.Load(), time.Now()
+		stopped, err := askRun(ctx, l.run.Load(), ask)
+		again := fanfold.CodeOf(err) == fanfold.Unavailable && (errors.Is(l.health.noSpace(), fanfold.ErrRestarting) || l.restarts.Load() != before)
+		if err == nil || !again && !stopped {
+			return err
+		}
+		if failing.IsZero() || time.Since(began) > outlastTime {
+			failing = time.Now()
+		}
+		if time.Since(failing) > outlastTime {
 			return err
 		}
 		select {
@@ -202,6 +209,15 @@ func (l *Log) Outlast(ctx context.Context, ask func() error) error {
 			return err
 		}
 	}
+}
+
+// askRun asks the server something for as long as a run of it lasts. stopped says that there was no answer because it has ended.
+func askRun(ctx context.Context, run *serverRun, ask func(ctx context.Context) error) (stopped bool, err error) {
+	asking, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(run.ended, cancel)()
+	err = ask(asking)
+	return asking.Err() != nil && ctx.Err() == nil && (errors.Is(err, context.Canceled) || fanfold.CodeOf(err) == fanfold.Unavailable), err
 }
 
 // restartNow starts the embedded server again. Until it runs, or ctx has ended, writes are refused with an error.

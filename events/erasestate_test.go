@@ -1,6 +1,7 @@
 package events_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 
@@ -25,8 +26,8 @@ func TestOutlastRestart(t *testing.T) {
 						return
 					default:
 					}
-					err := l.Outlast(t.Context(), func() error {
-						_, err := l.State(t.Context())
+					err := l.Outlast(t.Context(), func(ctx context.Context) error {
+						_, err := l.State(ctx)
 						return err
 					})
 					if err != nil {

@@ -75,7 +75,7 @@ func (l *Log) Progress(ctx context.Context, id string) (body []byte, rev fanfold
 
 // lastStanding asks for the last message on a subject, which may have wildcards, as outlast asks. It returns it as standing does.
 func (l *Log) lastStanding(ctx context.Context, subject string, ask func(ctx context.Context, subject string) (*servers.Message, error)) (m *servers.Message, err error) {
-	err = l.Outlast(ctx, func() (err error) {
+	err = l.Outlast(ctx, func(ctx context.Context) (err error) {
 		m, err = ask(ctx, subject)
 		return err
 	})

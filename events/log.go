@@ -330,7 +330,7 @@ func (l *Log) JoinsLinks() bool { return l.opt.Embedded != nil }
 // Unavailable.
 func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
 	var last uint64
-	err := l.Outlast(ctx, func() error {
+	err := l.Outlast(ctx, func(ctx context.Context) error {
 		run := l.run.Load()
 		info, err := l.stream.Info(ctx)
 		if err != nil {

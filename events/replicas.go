@@ -45,11 +45,19 @@ func (l *Log) streams(ctx context.Context) ([]string, error) {
 // Replicas asks how many replicas the log and each bucket beside it have. It blocks for a round trip for each; the error is
 // Unavailable.
 func (l *Log) Replicas(ctx context.Context) (r servers.Replicas, err error) {
-	names, err := l.streams(ctx)
-	if err != nil {
-		return r, err
-	}
-	return l.client.Replicas(ctx, names)
+	err = l.Outlast(ctx, func(ctx context.Context) error {
+		for range 3 {
+			names, err := l.streams(ctx)
+			if err == nil {
+				r, err = l.client.Replicas(ctx, names)
+			}
+			if refusal := servers.Refusal(err); refusal == nil || refusal.ErrorCode != jetstream.JSErrCodeStreamNotFound {
+				return err
+			}
+		}
+		return fanfold.Errorf(fanfold.Unavailable, "the object stores beside the log are made anew: try again")
+	})
+	return r, err
 }
 
 // SetReplicas gives the log and every bucket beside it n replicas, and then waits until all of them are current, as

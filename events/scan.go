@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"sync/atomic"
@@ -27,17 +28,29 @@ func (l *Log) Messages(ctx context.Context, from, to uint64, fn func(m *Message)
 	return l.messagesAs(ctx, from, to, inForce, true, fn)
 }
 
-// messagesAs does what Messages does as of an erasure, and leaves the digests out that nobody looks at.
-func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests bool, fn func(m *Message) error) error {
-	for next := max(from, l.Base().Seq+1); next <= to; {
-		r, err := l.ReadAs(ctx, next, erasure)
-		if err != nil {
+// messagesAs does what Messages does as of an erasure, and leaves the digests out that nobody looks at. It goes on where a planned start of the
+// server has interrupted it, unless another erasure has come into force: messages may be gone then, and the error is Unavailable.
+func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests bool, fn func(m *Message) error) (err error) {
+	next := max(from, l.Base().Seq+1)
+	_, begun := l.Erasures()
+	interrupted := false
+	for next <= to {
+		var failed error // fn's
+		asked := l.Outlast(ctx, func(ctx context.Context) error {
+			if _, inForce := l.Erasures(); interrupted && inForce != begun {
+				failed = errAnotherRun()
+				return nil
+			}
+			next, err = messagesFrom(ctx, l, next, to, erasure, digests, func(m *Message) error {
+				failed = fn(m)
+				return failed
+			})
+			if interrupted = true; failed != nil || errors.Is(err, errStalled) {
+				return nil
+			}
 			return err
-		}
-		r.bare = !digests
-		next, err = r.scan(ctx, next, to, fn)
-		r.Close()
-		if !errors.Is(err, errStalled) {
+		})
+		if err = cmp.Or(failed, asked, err); !errors.Is(err, errStalled) {
 			return err
 		}
 		if next, err = l.nextReadable(ctx, next, to); err != nil {
@@ -45,6 +58,17 @@ func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests 
 		}
 	}
 	return nil
+}
+
+// messagesFrom reads with one reader, and returns the next sequence. The error is errStalled where nothing is delivered.
+func messagesFrom(ctx context.Context, l *Log, next, to, erasure uint64, digests bool, fn func(m *Message) error) (uint64, error) {
+	r, err := l.ReadAs(ctx, next, erasure)
+	if err != nil {
+		return next, err
+	}
+	defer r.Close()
+	r.bare = !digests
+	return r.scan(ctx, next, to, fn)
 }
 
 // errStalled is the error of a reader to which nothing is delivered.

@@ -64,7 +64,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	if err != nil {
 		return err
 	}
-	cp, h, name, err := n.backupEnd(after)
+	cp, h, name, err := awaitBackupEnd(ctx, n, after)
 	if err != nil {
 		return err
 	}
@@ -111,6 +111,27 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	return err
 }
 
+// changeOverTime is for how long a backup waits for a read model without what was erased, which the node has prepared by then.
+const changeOverTime = 10 * time.Second
+
+// errChangesOver is the cause of the error of a node that changes over to a read model without what was erased.
+var errChangesOver = errors.New("the read model has what was erased")
+
+// awaitBackupEnd does what backupEnd does, once the node has changed over to a read model without what was erased.
+func awaitBackupEnd(ctx context.Context, n *Node, after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
+	limit := time.Now().Add(changeOverTime)
+	for {
+		if cp, h, name, err = n.backupEnd(after); !errors.Is(err, errChangesOver) || time.Now().After(limit) {
+			return cp, h, name, err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return cp, h, name, err
+		}
+	}
+}
+
 // backupEnd returns the checkpoint up to which a backup goes, and where it begins if the log does not begin with its first event. name is that of the
 // base, if the log says it. The error is Invalid for a backup after an event that is yet to come, and Unavailable.
 func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
@@ -123,7 +144,7 @@ func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon,
 		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
 	}
 	if _, inForce := n.Log.Erasures(); err == nil && (inForce != cp.Erasure || n.baseLacks(inForce)) {
-		err = fanfold.Errorf(fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
+		err = fanfold.Wrap(errChangesOver, fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
 	}
 	base := n.Log.Base()
 	if err == nil && (base.Seq < h.Seq || base.Seq > cp.Seq) {

@@ -27,7 +27,7 @@ func (n *Node) PlanCompaction(ctx context.Context, before fanfold.Moment) (*repo
 
 // planCompaction does what PlanCompaction does, and returns the horizon's event, too. It outlasts a planned start of the log's server.
 func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (plan *reports.CompactPlan, seq uint64, err error) {
-	err = n.Log.Outlast(ctx, func() (err error) {
+	err = n.Log.Outlast(ctx, func(ctx context.Context) (err error) {
 		plan, seq, err = planOnce(ctx, n, before)
 		return err
 	})
@@ -111,7 +111,7 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 	if err != nil || plan.Done {
 		return plan, err
 	}
-	if err := n.Log.Outlast(ctx, func() error { return n.mayCompact(ctx) }); err != nil {
+	if err := n.Log.Outlast(ctx, func(ctx context.Context) error { return n.mayCompact(ctx) }); err != nil {
 		return nil, err
 	}
 	if len(plan.Groups) > 0 && !force {

@@ -31,15 +31,11 @@ func (n *Node) FindText(ctx context.Context, text string, limit int) (found []re
 		return nil, false, fanfold.Errorf(fanfold.Busy, "another text is being searched for: try again later")
 	}
 	defer n.finding.Unlock()
-	f := textFinder{text: text, limit: min(max(limit, 1), reports.MaxFound), writes: map[fanfold.Key]map[uint64]bool{}, decoder: events.NewDecoder("")}
-	last, err := n.Log.LastSeq(ctx)
-	if err == nil {
-		err = f.readBase(ctx, newLogSource(n.Log))
-	}
-	if err == nil {
-		err = n.Log.Messages(ctx, 1, last, f.message)
-	}
-	if err != nil && !errors.Is(err, errEnoughFound) {
+	var f *textFinder
+	if err := n.Log.Outlast(ctx, func(context.Context) error { // what it reads outlasts it by itself
+		f = &textFinder{text: text, limit: min(max(limit, 1), reports.MaxFound), writes: map[fanfold.Key]map[uint64]bool{}, decoder: events.NewDecoder("")}
+		return f.readLog(ctx, n.Log)
+	}); err != nil {
 		return nil, false, err
 	}
 	err = n.Store.Read(func(s *sqlite.Snapshot) (err error) {
@@ -47,6 +43,21 @@ func (n *Node) FindText(ctx context.Context, text string, limit int) (found []re
 		return err
 	})
 	return found, f.more, err
+}
+
+// readLog looks at the base and the log, until enough is found.
+func (f *textFinder) readLog(ctx context.Context, log *events.Log) error {
+	last, err := log.LastSeq(ctx)
+	if err == nil {
+		err = f.readBase(ctx, newLogSource(log))
+	}
+	if err == nil {
+		err = log.Messages(ctx, 1, last, f.message)
+	}
+	if errors.Is(err, errEnoughFound) {
+		return nil
+	}
+	return err
 }
 
 // textFinder counts the writes of each document that have a text.

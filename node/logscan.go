@@ -288,7 +288,16 @@ func (c *logCheck) pace(ctx context.Context) func(seq uint64, size int) error {
 
 // VerifyLog reads the whole log and compares it with what was folded from it. It tells progress, which may be nil, how far it is,
 // and blocks for as long as that takes. The error is ctx's, or why the log cannot be read; what is wrong is in the report.
-func (n *Node) VerifyLog(ctx context.Context, progress fanfold.Progress) (*LogReport, error) {
+func (n *Node) VerifyLog(ctx context.Context, progress fanfold.Progress) (report *LogReport, err error) {
+	err = n.Log.Outlast(ctx, func(context.Context) error { // what it reads outlasts it by itself
+		report, err = verifyLogOnce(ctx, n, progress)
+		return err
+	})
+	return report, err
+}
+
+// verifyLogOnce does what VerifyLog does, unless the log's server is started again meanwhile.
+func verifyLogOnce(ctx context.Context, n *Node, progress fanfold.Progress) (*LogReport, error) {
 	cp, err := n.Store.Checkpoint()
 	if err != nil {
 		return nil, err

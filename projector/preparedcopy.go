@@ -116,11 +116,19 @@ func (w *preparation) followTo(last uint64) (err error) {
 			return err
 		}
 	}
-	for w.at < last {
+	for again := 0; w.at < last; {
 		events, err := w.feed.next(w.ctx, w.p.opt, last)
+		if fanfold.CodeOf(err) == fanfold.Unavailable && again < maxInterrupted { // as by a planned start of the log's server
+			w.feed.stop()
+			if w.feed, err = follow(w.ctx, w.p.log, w.at+1, w.erasure); err == nil {
+				again++
+				continue
+			}
+		}
 		if err != nil {
 			return err
 		}
+		again = 0
 		for len(events) > 0 {
 			n, err := apply(w.db, w.fold, events, nil)
 			if err != nil {

@@ -141,6 +141,8 @@ type rebuilding struct {
 	base    fanfold.Horizon // with which it began; zero for the log's first event
 	target  func() uint64   // last event to replay, which may move on
 	told    func(seq, target uint64)
+
+	interrupted int // in a row, without an event in between
 }
 
 // rebuild replays up to target and makes the result the current read model.
@@ -194,7 +196,7 @@ func (r *rebuilding) swapIn(ctx context.Context) (swapping bool, err error) {
 	if err := r.catchUp(ctx); err != nil {
 		return false, err
 	}
-	if err := r.feed.reader.WaitSynced(ctx, r.at); err != nil { // a batch may go past the target
+	if err := r.waitSynced(ctx); err != nil { // a batch may go past the target
 		return false, err
 	}
 	if p := r.p; r.erasure < p.erasure.Load() {
@@ -208,9 +210,37 @@ func (r *rebuilding) catchUp(ctx context.Context) error {
 	for last := r.target(); r.at < last; last = r.target() {
 		events, err := r.feed.next(ctx, r.p.opt, last)
 		if err != nil {
+			err = r.goOn(ctx, err)
+		} else {
+			r.interrupted, err = 0, r.apply(events, last)
+		}
+		if err != nil {
 			return err
 		}
-		if err := r.apply(events, last); err != nil {
+	}
+	return nil
+}
+
+// maxInterrupted bounds how often in a row a replay goes on that was interrupted.
+const maxInterrupted = 10
+
+// goOn follows the log anew where reading it was interrupted, as by a planned start of its server. The error is why it was, or another one.
+func (r *rebuilding) goOn(ctx context.Context, why error) error {
+	if r.interrupted++; r.interrupted > maxInterrupted || fanfold.CodeOf(why) != fanfold.Unavailable {
+		return why
+	}
+	feed, err := follow(ctx, r.p.log, r.at+1, r.erasure)
+	if err == nil {
+		r.feed.stop()
+		r.feed = feed
+	}
+	return err
+}
+
+// waitSynced blocks until what was replayed is durable. The error is Unavailable, or ctx's.
+func (r *rebuilding) waitSynced(ctx context.Context) (err error) {
+	for err = r.feed.reader.WaitSynced(ctx, r.at); err != nil; err = r.feed.reader.WaitSynced(ctx, r.at) {
+		if err := r.goOn(ctx, err); err != nil {
 			return err
 		}
 	}

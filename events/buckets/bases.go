@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"io"
 	"math"
 	"slices"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/servers"
 )
 
 // Bases keeps the base at which a log begins in a JetStream object store beside the log. A base that Put has returned is as durable as the log's
@@ -94,12 +96,17 @@ func (b *baseStore) putNamed(ctx context.Context, name string, seq uint64, diges
 	return base, nil
 }
 
-// sync blocks until what the object store has is durable. The error is Unavailable.
+// sync blocks until what the object store has is durable. It outlasts a planned start of the server. The error is Unavailable.
 func (b *baseStore) sync(ctx context.Context) error {
 	e := b.log.Embedded
 	if e == nil || e.Sync() != events.SyncGroup {
 		return nil
 	}
+	return b.log.Outlast(ctx, func(ctx context.Context) error { return b.syncOnce(ctx) })
+}
+
+// syncOnce does what sync does, once.
+func (b *baseStore) syncOnce(ctx context.Context) error {
 	run, err := b.log.Run()
 	if err != nil {
 		return err
@@ -167,22 +174,66 @@ func (b *Bases) List(ctx context.Context) (list []Base, err error) {
 // Find returns the base of a horizon; where there are several of one, that with the name given, which may be "". The error is LogDamaged where there is
 // none, and Unavailable.
 func (b *Bases) Find(ctx context.Context, seq uint64, digest fanfold.Digest, name string) (Base, error) {
-	list, err := b.List(ctx)
-	if err != nil {
-		return Base{}, err
+	for range 2 { // the first list may have looked into both object stores while Remake brought the base from the second to the first
+		list, err := b.List(ctx)
+		if err != nil {
+			return Base{}, err
+		}
+		list = slices.DeleteFunc(list, func(base Base) bool { return base.Seq != seq || base.Digest != digest })
+		if len(list) > 0 {
+			return list[max(0, slices.IndexFunc(list, func(base Base) bool { return base.Name == name }))], nil
+		}
 	}
-	list = slices.DeleteFunc(list, func(base Base) bool { return base.Seq != seq || base.Digest != digest })
-	if len(list) == 0 {
-		return Base{}, fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d is not in the object store %s: the log begins after it, and nothing else has what was before; %s",
-			seq, b.stores[0].bucket, events.Repair)
-	}
-	return list[max(0, slices.IndexFunc(list, func(base Base) bool { return base.Name == name }))], nil
+	return Base{}, fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d is not in the object store %s: the log begins after it, and nothing else has what was before; %s",
+		seq, b.stores[0].bucket, events.Repair)
 }
 
-// Get writes a base's bytes to w. The bytes are of use only if no error comes back. Errors are w's, ctx's, and Unavailable: what is there is not
-// what was stored, or it does not come.
+// Get writes a base's bytes to w. The bytes are of use only if no error comes back. It goes on where Remake brings the base into the other object
+// store meanwhile. Errors are w's, ctx's, and Unavailable: what is there is not what was stored, or it does not come.
 func (b *Bases) Get(ctx context.Context, base Base, w io.Writer) error {
-	return base.store.get(ctx, base.stored, w)
+	out := &resumed{w: w}
+	for {
+		err := base.store.get(ctx, base.stored, out)
+		if !isGone(err) {
+			return err
+		}
+		moved, failed := b.elsewhere(ctx, base)
+		if failed != nil || moved == nil {
+			return cmp.Or(failed, err)
+		}
+		base, out.skip, out.written = *moved, out.written, 0
+	}
+}
+
+// elsewhere returns a base in the object store that has not the given one's name, nil where it is not there. The error is Unavailable.
+func (b *Bases) elsewhere(ctx context.Context, base Base) (*Base, error) {
+	for _, s := range b.stores {
+		if s != base.store {
+			return s.find(ctx, base.BaseFile)
+		}
+	}
+	return nil, nil
+}
+
+// isGone tells whether an error says that an object store is not there.
+func isGone(err error) bool {
+	refusal := servers.Refusal(err)
+	return refusal != nil && refusal.ErrorCode == jetstream.JSErrCodeStreamNotFound || errors.Is(err, jetstream.ErrStreamNotFound)
+}
+
+// resumed is a writer to which bytes are written again that it has had.
+type resumed struct {
+	w             io.Writer
+	skip, written int64
+}
+
+// Write implements io.Writer.
+func (r *resumed) Write(p []byte) (int, error) {
+	had := min(r.skip, int64(len(p)))
+	n, err := r.w.Write(p[had:])
+	r.skip -= had
+	r.written += had + int64(n)
+	return int(had) + n, err
 }
 
 // Remove removes the bases up to a horizon but the one to keep, and remains of bases that were never completed. It removes nothing if the

@@ -130,8 +130,17 @@ func deleted(h nats.Header) bool {
 }
 
 // Get returns what a key has, as the bucket's leader knows it. It blocks for a round trip, and for Options.Timeout of the log
-// where nobody answers; the error is Unavailable.
+// where nobody answers. It outlasts a planned start of the server, as all methods do; the error is Unavailable.
 func (kv *KeyValue) Get(ctx context.Context, key string) (e fanfold.Entry, err error) {
+	err = kv.log.Outlast(ctx, func(ctx context.Context) error {
+		e, err = kv.get(ctx, key)
+		return err
+	})
+	return e, err
+}
+
+// get does what Get does, once.
+func (kv *KeyValue) get(ctx context.Context, key string) (e fanfold.Entry, err error) {
 	e.Key = key
 	b, err := kv.open(ctx, false)
 	if err != nil || b == nil {
@@ -169,11 +178,6 @@ func (kv *KeyValue) getFromLeader(ctx context.Context, key string) (*servers.Mes
 // the new one. It blocks until the change is durable. Errors are Stale where the key has changed, and Unavailable, where the
 // change may have been made.
 func (kv *KeyValue) Set(ctx context.Context, key string, value []byte, revision uint64) (seq uint64, err error) {
-	b, err := kv.open(ctx, true)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { kv.forget(b, err) }()
 	ctx, cancel := context.WithTimeout(ctx, kv.log.Timeout)
 	defer cancel()
 	msg := nats.NewMsg(kv.subject(key))
@@ -182,15 +186,31 @@ func (kv *KeyValue) Set(ctx context.Context, key string, value []byte, revision 
 	if value == nil {
 		msg.Header["KV-Operation"] = []string{"DEL"}
 	}
-	if seq, err = kv.publish(ctx, b, msg, key, revision); err != nil {
+	sent := false // an attempt may have been stored
+	err = kv.log.Outlast(ctx, func(ctx context.Context) error {
+		seq, err = kv.set(ctx, msg, key, revision, &sent)
+		return err
+	})
+	return seq, err
+}
+
+// set does what Set does, once. sent says that an earlier attempt may have been stored.
+func (kv *KeyValue) set(ctx context.Context, msg *nats.Msg, key string, revision uint64, sent *bool) (seq uint64, err error) {
+	b, err := kv.open(ctx, true)
+	if err != nil {
 		return 0, err
 	}
+	defer func() { kv.forget(b, err) }()
+	if seq, err = kv.publish(ctx, b, msg, key, revision, sent); err != nil {
+		return 0, err
+	}
+	*sent = true
 	return seq, b.seen(ctx, seq)
 }
 
-// publish sends a change until an answer decides, and returns its sequence. The errors are those of Set.
-func (kv *KeyValue) publish(ctx context.Context, b *openBucket, msg *nats.Msg, key string, revision uint64) (uint64, error) {
-	sent, began := false, time.Now() // sent: an attempt may have been stored
+// publish sends a change until an answer decides, and returns its sequence. sent is as for set. The errors are those of Set.
+func (kv *KeyValue) publish(ctx context.Context, b *openBucket, msg *nats.Msg, key string, revision uint64, sent *bool) (uint64, error) {
+	began := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {
 		if full := kv.log.NoSpace(); full != nil {
 			return 0, full
@@ -206,13 +226,13 @@ func (kv *KeyValue) publish(ctx context.Context, b *openBucket, msg *nats.Msg, k
 		case err == nil:
 			return ack.Seq, nil
 		case !errors.As(err, &api):
-			sent = sent || servers.MaybeStored(err)
+			*sent = *sent || servers.MaybeStored(err)
 		case api.ErrorCode == servers.CodeWrongLastSequence:
-			seq, verdict := kv.resolve(ctx, key, msg, revision, sent || kv.log.Undecided(api))
+			seq, verdict := kv.resolve(ctx, key, msg, revision, *sent || kv.log.Undecided(api))
 			if !kv.log.Replicated() || !errors.Is(verdict, errOlder) || time.Since(began) > kv.log.Attempt {
 				return seq, verdict
 			}
-		case api.ErrorCode != servers.CodeInFlight && !sent:
+		case api.ErrorCode != servers.CodeInFlight && !*sent:
 			return 0, fanfold.Wrap(api, fanfold.Unavailable, "the log refused the change: %s", api.Description)
 		}
 		select {
@@ -270,6 +290,15 @@ var errOlder = errors.New("no change is known")
 // the bucket had at one moment, with every change that this process made or read before. It blocks for a round trip. Errors
 // are Unavailable, also for more than MaxKeys keys.
 func (kv *KeyValue) All(ctx context.Context, prefix string) (entries []fanfold.Entry, err error) {
+	err = kv.log.Outlast(ctx, func(ctx context.Context) error {
+		entries, err = kv.all(ctx, prefix)
+		return err
+	})
+	return entries, err
+}
+
+// all does what All does, once.
+func (kv *KeyValue) all(ctx context.Context, prefix string) (entries []fanfold.Entry, err error) {
 	b, err := kv.open(ctx, false)
 	if err != nil || b == nil {
 		return nil, err
@@ -309,13 +338,9 @@ func (kv *KeyValue) requestAll(ctx context.Context, b *openBucket, prefix string
 
 // Drop takes away a key and the keys below it without a trace. It blocks for two round trips; the error is Unavailable.
 func (kv *KeyValue) Drop(ctx context.Context, key string) error {
-	b, err := kv.open(ctx, false)
-	if err != nil || b == nil {
-		return err
-	}
 	for _, subject := range []string{kv.subject(key), kv.subject(key) + ".>"} {
-		if err := b.stream.Purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
-			return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked: %v", err)
+		if err := kv.purge(ctx, jetstream.WithPurgeSubject(subject)); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -324,14 +349,21 @@ func (kv *KeyValue) Drop(ctx context.Context, key string) error {
 // Remove takes a key away without a trace, unless it has changed behind a revision. It blocks for a round trip; the error is
 // Unavailable.
 func (kv *KeyValue) Remove(ctx context.Context, key string, revision uint64) error {
-	b, err := kv.open(ctx, false)
-	if err != nil || b == nil {
-		return err
-	}
-	if err := b.stream.Purge(ctx, jetstream.WithPurgeSubject(kv.subject(key)), jetstream.WithPurgeSequence(revision+1)); err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked: %v", err)
-	}
-	return nil
+	return kv.purge(ctx, jetstream.WithPurgeSubject(kv.subject(key)), jetstream.WithPurgeSequence(revision+1))
+}
+
+// purge removes messages of the bucket, where it is there. The error is Unavailable.
+func (kv *KeyValue) purge(ctx context.Context, which ...jetstream.StreamPurgeOpt) error {
+	return kv.log.Outlast(ctx, func(ctx context.Context) error {
+		b, err := kv.open(ctx, false)
+		if err != nil || b == nil {
+			return err
+		}
+		if err := b.stream.Purge(ctx, which...); err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked: %v", err)
+		}
+		return nil
+	})
 }
 
 // Watch calls fn with each value that is sent to a key below a prefix, in a goroutine of the connection's, until stop is

@@ -20,9 +20,18 @@ import (
 	"github.com/fanfold/fanfold/events/servers"
 )
 
-// list returns the objects that are there, the latest first, and then those whose description cannot be read. It blocks for a round trip each; the error
-// is Unavailable. (An object store's own list waits for ever where the last description is no JSON.)
-func (s *objects) list(ctx context.Context) ([]object, error) {
+// list returns the objects that are there, the latest first, and then those whose description cannot be read. It blocks for a round trip each, and outlasts
+// a planned start of the server; the error is Unavailable. (An object store's own list waits for ever where the last description is no JSON.)
+func (s *objects) list(ctx context.Context) (list []object, err error) {
+	err = s.log.Outlast(ctx, func(ctx context.Context) error {
+		list, err = s.listOnce(ctx)
+		return err
+	})
+	return list, err
+}
+
+// listOnce does what list does, once. The list is empty where the object store is removed meanwhile.
+func (s *objects) listOnce(ctx context.Context) ([]object, error) {
 	ctx, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
 	subjects, err := s.described(ctx)
@@ -32,6 +41,9 @@ func (s *objects) list(ctx context.Context) ([]object, error) {
 	list, readable := make([]object, 0, len(subjects)), 0
 	for _, subject := range subjects[:min(len(subjects), maxDescriptions)] {
 		m, err := s.log.GetFromLeader(ctx, events.ObjectsPrefix+s.bucket, servers.LeaderQuery{LastBySubject: subject})
+		if isGone(err) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the %ss cannot be listed: %v", s.noun, err)
 		}
@@ -53,13 +65,16 @@ func (s *objects) list(ctx context.Context) ([]object, error) {
 // described returns the subjects of what describes objects, the latest first by their names.
 func (s *objects) described(ctx context.Context) ([]string, error) {
 	stream, err := s.log.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
+	if isGone(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(s.metaPrefix()+">"))
+	if isGone(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -124,8 +139,14 @@ func (s *objects) remove(ctx context.Context, list []object) error {
 	return nil
 }
 
-// prune removes old objects, and what was left of those that were never completed. Those that stay are kept, latest is the newest of them.
+// prune removes old objects, and what was left of those that were never completed. Those that stay are kept, latest is the newest of them. It outlasts
+// a planned start of the server.
 func (s *objects) prune(ctx context.Context, latest object, kept, old []object) error {
+	return s.log.Outlast(ctx, func(ctx context.Context) error { return s.pruneOnce(ctx, latest, kept, old) })
+}
+
+// pruneOnce does what prune does, once.
+func (s *objects) pruneOnce(ctx context.Context, latest object, kept, old []object) error {
 	whole := map[string]bool{}
 	for _, o := range kept {
 		whole[s.chunkSubject(o.nuid)] = true
@@ -147,8 +168,14 @@ func (s *objects) prune(ctx context.Context, latest object, kept, old []object) 
 	return s.removeAbandoned(ctx, stream, latest, whole)
 }
 
-// pruneFiles removes the embedded server's files that have nothing of the objects that are kept, nor what came later. The error is Unavailable.
+// pruneFiles removes the embedded server's files that have nothing of the objects that are kept, nor what came later. It outlasts a planned start of the
+// server. The error is Unavailable.
 func (s *objects) pruneFiles(ctx context.Context, kept []object) error {
+	return s.log.Outlast(ctx, func(ctx context.Context) error { return s.pruneFilesOnce(ctx, kept) })
+}
+
+// pruneFilesOnce does what pruneFiles does, once.
+func (s *objects) pruneFilesOnce(ctx context.Context, kept []object) error {
 	ctx, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
 	stream, err := s.open(ctx)

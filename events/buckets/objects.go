@@ -10,6 +10,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"strconv"
 	"strings"
@@ -207,16 +208,20 @@ func (s *objects) send(ctx context.Context, msg *nats.Msg) (seq uint64, err erro
 	}
 }
 
-// countChunks asks how many messages with an object's bytes there are.
-func (s *objects) countChunks(ctx context.Context, stream jetstream.Stream, id string) (int, error) {
+// countChunks asks how many messages with an object's bytes there are. It outlasts a planned start of the server. The error is Unavailable.
+func (s *objects) countChunks(ctx context.Context, stream jetstream.Stream, id string) (n int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
 	subject := s.chunkSubject(id)
-	info, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
-	if err != nil {
-		return 0, err
-	}
-	return int(info.State.Subjects[subject]), nil
+	err = s.log.Outlast(ctx, func(ctx context.Context) error {
+		info, err := stream.Info(ctx, jetstream.WithSubjectFilter(subject))
+		if err != nil {
+			return fanfold.Wrap(err, fanfold.Unavailable, "the object store %s cannot be asked: %v", s.bucket, err)
+		}
+		n = int(info.State.Subjects[subject])
+		return nil
+	})
+	return n, err
 }
 
 // removeAbandoned removes the bytes of objects that were never completed. whole has the subjects of the others. Times are
@@ -255,11 +260,39 @@ func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	if there, err := s.countChunks(ctx, stream, o.nuid); err != nil || there != o.chunks {
-		return fanfold.Wrap(err, fanfold.Unavailable, "the %s is damaged: of its %d pieces %d are there", s.noun, o.chunks, there)
+	switch there, err := s.countChunks(ctx, stream, o.nuid); {
+	case err != nil:
+		return err
+	case there != o.chunks:
+		return fanfold.Errorf(fanfold.Unavailable, "the %s is damaged: of its %d pieces %d are there", s.noun, o.chunks, there)
 	}
+	p := pieces{s: s, o: o, w: w, sum: sha256.New()}
+	if err := s.log.Outlast(ctx, func(ctx context.Context) error { return p.receive(ctx) }); err != nil || p.failed != nil {
+		return cmp.Or(p.failed, err)
+	}
+	if got := hex.EncodeToString(p.sum.Sum(nil)); p.size != o.Bytes || got != o.Sum {
+		return fanfold.Errorf(fanfold.Unavailable, "the %s is damaged: it has %d bytes of digest %s, and was stored with %d of %s", s.noun, p.size, got, o.Bytes, o.Sum)
+	}
+	return nil
+}
+
+// pieces receives the bytes of an object.
+type pieces struct {
+	s      *objects
+	o      object
+	w      io.Writer
+	sum    hash.Hash
+	size   int64
+	n      int    // pieces that have come
+	last   uint64 // the sequence of the last one
+	failed error  // w's
+}
+
+// receive receives the pieces that have not come yet. Errors are Unavailable, and ctx's.
+func (p *pieces) receive(ctx context.Context) error {
+	s, o := p.s, p.o
 	cons, err := s.log.JS.OrderedConsumer(ctx, events.ObjectsPrefix+s.bucket, jetstream.OrderedConsumerConfig{
-		FilterSubjects: []string{s.chunkSubject(o.nuid)}, MaxResetAttempts: events.ResetAttempts})
+		FilterSubjects: []string{s.chunkSubject(o.nuid)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: p.last + 1, MaxResetAttempts: events.ResetAttempts})
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)
 	}
@@ -268,27 +301,33 @@ func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)
 	}
 	defer msgs.Stop()
-	sum, size := sha256.New(), int64(0)
-	for range o.chunks {
+	for p.n < o.chunks && p.size <= o.Bytes {
 		waiting, cancel := context.WithTimeout(ctx, objectStall)
 		msg, err := msgs.Next(jetstream.NextContext(waiting))
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // the server passes over a message that it cannot read
-			return fanfold.Wrap(err, fanfold.Unavailable, "the %s is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", s.noun, size, o.Bytes, objectStall)
+			return fanfold.Wrap(err, fanfold.Unavailable, "the %s is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", s.noun, p.size, o.Bytes, objectStall)
 		}
 		if err != nil {
 			return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)))
 		}
-		sum.Write(msg.Data())
-		if size += int64(len(msg.Data())); size > o.Bytes {
-			break
+		if p.failed = p.take(msg); p.failed != nil {
+			return nil
 		}
-		if _, err := io.Copy(w, bytes.NewReader(msg.Data())); err != nil {
-			return err
-		}
-	}
-	if got := hex.EncodeToString(sum.Sum(nil)); size != o.Bytes || got != o.Sum {
-		return fanfold.Errorf(fanfold.Unavailable, "the %s is damaged: it has %d bytes of digest %s, and was stored with %d of %s", s.noun, size, got, o.Bytes, o.Sum)
 	}
 	return nil
+}
+
+// take takes a piece. The error is w's.
+func (p *pieces) take(msg jetstream.Msg) error {
+	if meta, err := msg.Metadata(); err == nil {
+		p.last = meta.Sequence.Stream
+	}
+	p.n++
+	p.sum.Write(msg.Data())
+	if p.size += int64(len(msg.Data())); p.size > p.o.Bytes {
+		return nil
+	}
+	_, err := io.Copy(p.w, bytes.NewReader(msg.Data()))
+	return err
 }

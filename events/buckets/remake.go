@@ -18,8 +18,17 @@ import (
 // A server leaves the bytes of a message that was removed in its file. It removes the files of a stream that is deleted.
 
 // erasure returns the erasure with whose substitutes everything in the object store was made. there is false where there is no object store.
-// The error is Unavailable.
+// It outlasts a planned start of the server. The error is Unavailable.
 func (s *objects) erasure(ctx context.Context) (erasure uint64, there bool, err error) {
+	err = s.log.Outlast(ctx, func(ctx context.Context) error {
+		erasure, there, err = s.erasureOnce(ctx)
+		return err
+	})
+	return erasure, there, err
+}
+
+// erasureOnce does what erasure does, once.
+func (s *objects) erasureOnce(ctx context.Context) (erasure uint64, there bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
 	stream, err := s.log.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
