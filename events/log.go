@@ -166,7 +166,13 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 		return nil, err
 	}
 	if !opt.Damaged {
-		if err := l.Check(ctx, Known{Seq: opt.KnownSeq}); err != nil {
+		l.client.Await(ctx, func() (why error) {
+			if err = l.Check(ctx, Known{Seq: opt.KnownSeq}); servers.Leaderless(err) {
+				return err
+			}
+			return nil
+		})
+		if err != nil {
 			return nil, err
 		}
 	}

@@ -51,10 +51,12 @@ func exists(path string) bool {
 }
 
 // openKeys reads the keys beside the log. Errors are Invalid for the file of the admin key, and Unavailable.
-func (n *Node) openKeys(ctx context.Context) (err error) {
-	n.keys, err = keys.Open(ctx, buckets.NewKeyValue(n.Log, "keys"), keys.Options{MaxAge: n.cfg.MaxAuthAge, AdminFile: n.cfg.AdminKeyFile,
-		Anonymous: n.cfg.Anonymous, Logger: n.cfg.Logger})
-	return err
+func (n *Node) openKeys(ctx context.Context) error {
+	return awaitLeader(ctx, n.Log, func() (err error) {
+		n.keys, err = keys.Open(ctx, buckets.NewKeyValue(n.Log, "keys"), keys.Options{MaxAge: n.cfg.MaxAuthAge, AdminFile: n.cfg.AdminKeyFile,
+			Anonymous: n.cfg.Anonymous, Logger: n.cfg.Logger})
+		return err
+	})
 }
 
 // openJudge makes what judges requests by some keys, under the model of the projector, which is open.

@@ -231,14 +231,16 @@ func (n *Node) openFiles(ctx context.Context) (err error) {
 // openProjector holds the log against the read model, and opens the projector. The error is LogDamaged where the log lacks
 // events that the read model shows.
 func (n *Node) openProjector(ctx context.Context) error {
-	last, err := n.Log.LastSeq(ctx)
-	if err != nil {
+	var last uint64
+	if err := awaitLeader(ctx, n.Log, func() (err error) {
+		if last, err = n.Log.LastSeq(ctx); err == nil {
+			n.startModel, err = n.Log.LastModel(ctx)
+		}
+		return err
+	}); err != nil {
 		return err
 	}
 	n.startLast = last
-	if n.startModel, err = n.Log.LastModel(ctx); err != nil {
-		return err
-	}
 	n.readDone()
 	if _, err := n.forgetErased(); err != nil {
 		return err
@@ -246,9 +248,10 @@ func (n *Node) openProjector(ctx context.Context) error {
 	if err := n.startFromSnapshot(ctx, last); err != nil {
 		return err
 	}
-	if err := n.check.begin(ctx); err != nil {
+	if err := awaitLeader(ctx, n.Log, func() error { return n.check.begin(ctx) }); err != nil {
 		return err
 	}
+	var err error
 	n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
 		OnFolded: n.instruments.onFolded, OnBatch: n.onBatch()})
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
@@ -135,6 +136,18 @@ func errReaders() error {
 // errOpen says why a house without a key does not open to others.
 func errOpen(cfg Config) error {
 	return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read and write everything, for there is no key: %s; or listen on 127.0.0.1, or say --insecure", cfg.Listen, closeIt)
+}
+
+// awaitLeader asks the log's servers something while the node starts, and asks again where a stream has no leader yet: electing one takes some ten
+// seconds after a server was lost. It blocks for half a minute at most. The error is ask's.
+func awaitLeader(ctx context.Context, log *events.Log, ask func() error) (err error) {
+	log.BucketAccess().Await(ctx, func() error {
+		if err = ask(); servers.Leaderless(err) {
+			return err
+		}
+		return nil
+	})
+	return err
 }
 
 // mayHaveKeys tells whether there may be keys beside a log that is not open yet. It makes nothing. The error is that of

@@ -183,6 +183,7 @@ const (
 	codeNoPeers    = 10005
 	codeNoClusters = 10074
 	codeNoLeader   = 10008
+	codeOffline    = 10118
 )
 
 // refusedReplicas reports whether the server refused a stream because it has not as many servers as replicas were asked for.
@@ -190,9 +191,9 @@ func refusedReplicas(err error) bool {
 	return hasCode(err, codeNoPeers) || hasCode(err, codeNoClusters)
 }
 
-// Leaderless reports whether no server answered for the cluster, or one said that it has no leader.
+// Leaderless reports whether no server answered for the cluster, or one said that it has no leader, or that no server of the stream is there.
 func Leaderless(err error) bool {
-	return hasCode(err, codeNoLeader) || errors.Is(err, context.DeadlineExceeded)
+	return hasCode(err, codeNoLeader) || hasCode(err, codeOffline) || errors.Is(err, context.DeadlineExceeded)
 }
 
 // hasCode reports whether the server refused with an error code.

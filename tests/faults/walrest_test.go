@@ -11,7 +11,11 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestWALIsGivenBack: once nothing is written, SQLite's log soon takes no space beside the read model.
+// mostWAL is what SQLite's log may keep: a node does not sync a file for every few writes. On a busy machine, the log is emptied while these
+// documents are written, and has only the last ones then.
+const mostWAL = 1 << 20
+
+// TestWALIsGivenBack: once nothing is written, SQLite's log soon takes little space beside the read model.
 func TestWALIsGivenBack(t *testing.T) {
 	suite.Parallel(t)
 	dir := t.TempDir()
@@ -29,7 +33,7 @@ func TestWALIsGivenBack(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if info.Size() == 0 {
+		if info.Size() <= mostWAL {
 			return
 		}
 		if time.Since(begin) > time.Minute {
