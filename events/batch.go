@@ -59,7 +59,7 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 		return 0, err
 	}
 	conditions := conditionsOf(msgs, writes)
-	if err := cmp.Or(l.confirm(ctx, conditions...), l.refuseErased(ctx, conditions...)); err != nil {
+	if err := cmp.Or(l.confirm(ctx, conditions...), refuseErasedOf(ctx, l, conditions)); err != nil {
 		return 0, err
 	}
 	for i, m := range msgs {

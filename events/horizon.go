@@ -237,21 +237,25 @@ func (l *Log) confirm(ctx context.Context, conditions ...condition) error {
 
 // refuseErased returns a Stale where an event follows the revision of a condition that may be gone, because its content is erased: the server would
 // not know. The other error is Unavailable.
-func (l *Log) refuseErased(ctx context.Context, conditions ...condition) error {
-	t, base := l.erasures.get(), l.Base().Seq
-	for i, c := range conditions {
-		if !c.expect.Set || !t.anyOn(c.subject, max(uint64(c.expect.Rev), base)) {
-			continue
-		}
-		last, err := l.lastBySubject(ctx, c.subject)
-		if err != nil {
-			return err
-		}
-		err = staleError(max(last.Sequence(), t.latestOn(c.subject)), c.expect.Rev)
-		if len(conditions) > 1 {
-			err = fanfold.AtOperation(err, i)
-		}
+func (l *Log) refuseErased(ctx context.Context, c condition) error {
+	t := l.erasures.get()
+	if !c.expect.Set || !t.anyOn(c.subject, max(uint64(c.expect.Rev), l.Base().Seq)) {
+		return nil
+	}
+	last, err := l.lastBySubject(ctx, c.subject)
+	if err != nil {
 		return err
+	}
+	return staleError(max(last.Sequence(), t.latestOn(c.subject)), c.expect.Rev)
+}
+
+// refuseErasedOf does what Log.refuseErased does for the conditions of a batch. The Stale names the operation, also of a batch of one: a
+// transaction is tried again by it.
+func refuseErasedOf(ctx context.Context, l *Log, conditions []condition) error {
+	for i, c := range conditions {
+		if err := l.refuseErased(ctx, c); err != nil {
+			return fanfold.AtOperation(err, i)
+		}
 	}
 	return nil
 }

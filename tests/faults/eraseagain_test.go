@@ -247,3 +247,22 @@ func TestErasuresUponErasures(t *testing.T) {
 		})
 	}
 }
+
+// TestErasedIsCreatedInATransaction: an erased document is no longer there, so that a transaction that wants it absent creates it. A batch of
+// one operation is tried again as others are.
+func TestErasedIsCreatedInATransaction(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: quickPurge})
+	defer func() { s.Close() }()
+	transact := func(operations string) {
+		t.Helper()
+		s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[`+operations+`]}`, "Content-Type", "application/json")
+	}
+	s.Put("customers", "c1", `{"name":"one"}`)
+	s.Put("customers", "c2", `{"name":"two"}`)
+	eraseDone(t, s, "/v1/_erase", `{"documents":[{"collection":"customers","id":"c1"},{"collection":"customers","id":"c2"}]}`)
+	transact(`{"op":"put","collection":"customers","id":"c1","body":{"name":"anew"},"ifNoneMatch":"*"}`)
+	transact(`{"op":"create","collection":"customers","id":"c2","body":{"name":"anew"}}`)
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/customers/c1", "")
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/customers/c2", "")
+	transact(`{"op":"create","collection":"customers","id":"c1","body":{}},{"op":"put","collection":"customers","id":"c2","body":{},"ifNoneMatch":"*"}`)
+}
