@@ -232,6 +232,10 @@ func TestImportOfCSVLosesNothing(t *testing.T) {
 	load("doc", latin, "--encoding", "Windows-1252").want(t, exitDone, "2 documents written")
 	s.WantDoc("c", "2", `{"id":"2","v":"café"}`)
 	load("doc", "id,\xe9\n4,x\n").want(t, exitUsage, "the header line is not UTF-8", "--encoding")
+	load("doc", "id,v\n5,a\x81\n6,b\n", "--encoding", "windows-1252").want(t, exitFailed, "line 2: column \"v\" is \"a\ufffd\", which is not windows-1252", "1 refused")
+	load("doc", "\xff\xfei\x00d\x00\n\x007\x00\x00\xd8\n\x00", "--encoding", "utf-16").want(t, exitFailed, "line 2: ", "which is not utf-16")
+	load("doc", "id,v\n8,\ufffd\n", "--encoding", "UTF-8").want(t, exitDone, "1 documents written")
+	load("doc", "id,\x81\n4,x\n", "--encoding", "windows-1252").want(t, exitUsage, "the header line is not windows-1252")
 	load("doc", latin, "--encoding", "ebcdic").want(t, exitUsage, "iso-8859-1")
 	runCommand(t, "", "import", "--server", s.URL, "--skip-repeats", writeTemp(t, "f.ndjson", "{}")).want(t, exitUsage, "they go with --mapping")
 }

@@ -140,7 +140,7 @@ func (im *importer) refuseCSV(in *bufio.Reader, path string) error {
 	if columns == nil {
 		return nil
 	}
-	if err := checkHeader(columns); err != nil {
+	if err := checkHeader(columns, ""); err != nil {
 		return fanfold.Errorf(fanfold.Invalid, "%s is CSV, and %s", path, fanfold.MessageOf(err))
 	}
 	return fanfold.Errorf(fanfold.Invalid, "%s is CSV, for which a mapping file says what becomes of each row. Write one, such as this as mapping.yaml:\n\n%s\nand then: %s import --mapping mapping.yaml%s%s %s",

@@ -87,7 +87,7 @@ func (im *importer) lines(in io.Reader, path string, skip int) (linesFunc, error
 	if counted, err = decoded(counted, im.encoding); err != nil {
 		return nil, err
 	}
-	rows, err := m.open(counted, im.delimiter, im.mapping)
+	rows, err := m.open(counted, im.encoding, im.delimiter, im.mapping)
 	if err != nil {
 		return nil, err
 	}

@@ -82,12 +82,16 @@ type csvRows struct {
 	mapping mapping
 	in      *csvReader
 	columns [][]byte // their names as JSON strings
+	decoded string   // the encoding that the text was in; "" for UTF-8
 }
 
-// open reads the header line. file names the mapping. The error is Invalid: for a header that checkHeader refuses, and for a
+// open reads the header line. file names the mapping, encoding what --encoding says. The error is Invalid: for a header that checkHeader refuses, and for a
 // column that the mapping reads and the file does not have.
-func (m mapping) open(r io.Reader, delimiter rune, file string) (*csvRows, error) {
-	rows := &csvRows{mapping: m, in: newCSVReader(r, delimiter)}
+func (m mapping) open(r io.Reader, encoding string, delimiter rune, file string) (*csvRows, error) {
+	rows := &csvRows{mapping: m, in: newCSVReader(r, delimiter), decoded: encoding}
+	if strings.EqualFold(encoding, "utf-8") {
+		rows.decoded = ""
+	}
 	header, err := rows.in.next()
 	if fanfold.CodeOf(err) == fanfold.Invalid {
 		return nil, err
@@ -95,7 +99,7 @@ func (m mapping) open(r io.Reader, delimiter rune, file string) (*csvRows, error
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "the file has no header line: %v", err)
 	}
-	if err := checkHeader(header); err != nil {
+	if err := checkHeader(header, rows.decoded); err != nil {
 		return nil, err
 	}
 	for _, name := range header {
@@ -137,16 +141,27 @@ func decoded(r io.Reader, name string) (io.Reader, error) {
 }
 
 // checkHeader returns an Invalid for columns that cannot be told apart, and for names that are not UTF-8.
-func checkHeader(columns []string) error {
+func checkHeader(columns []string, decoded string) error {
 	for i, name := range columns {
 		if slices.Contains(columns[:i], name) {
 			return fanfold.Errorf(fanfold.Invalid, "the header line has the column %.80q twice: give each a name of its own", name)
 		}
-		if !utf8.ValidString(name) {
-			return fanfold.Errorf(fanfold.Invalid, "the header line is not UTF-8: say in which encoding the file is, such as --encoding windows-1252")
+		if why := noText(name, decoded); why != "" {
+			return fanfold.Errorf(fanfold.Invalid, "the header line is %s", why)
 		}
 	}
 	return nil
+}
+
+// noText returns why a value is no text, "" for one. A decoder writes U+FFFD for bytes that stand for nothing: to store it would lose them silently.
+func noText(v, decoded string) string {
+	switch {
+	case !utf8.ValidString(v):
+		return "not UTF-8: say in which encoding the file is, such as --encoding windows-1252"
+	case decoded != "" && strings.ContainsRune(v, utf8.RuneError):
+		return "not " + decoded + ": bytes of it stand for no character there"
+	}
+	return ""
 }
 
 // write writes the documents that the mapping makes of the rows. A row that is no CSV is written as one to refuse.
@@ -161,8 +176,8 @@ func (rows *csvRows) write(out *lineWriter) error {
 			err = out.refuse(faultOf(wrong, rows.in, row))
 		case err == nil:
 			line, _ := rows.in.FieldPos(0)
-			if at := slices.IndexFunc(row, func(v string) bool { return !utf8.ValidString(v) }); at >= 0 {
-				err = out.refuse(line, fmt.Sprintf("column %.40s is %.60q, which is not UTF-8: say in which encoding the file is, such as --encoding windows-1252", rows.columns[at], row[at]))
+			if at := slices.IndexFunc(row, func(v string) bool { return noText(v, rows.decoded) != "" }); at >= 0 {
+				err = out.refuse(line, fmt.Sprintf("column %.40s is %.60q, which is %s", rows.columns[at], row[at], noText(row[at], rows.decoded)))
 			} else {
 				err = rows.mapping.write(rows.document(row), line, out)
 			}
