@@ -111,7 +111,7 @@ func (d *documents) checkKept(snap *view.Prefix, at fanfold.Position, what strin
 }
 
 // getAt answers GET of one document as it was.
-func (d *documents) getAt(c echo.Context, key fanfold.Key, form fanfold.View) error {
+func (d *documents) getAt(c echo.Context, key fanfold.Key, asked shown) error {
 	m, err := d.fresh.parseMoment("at", c.QueryParam("at"))
 	if err != nil {
 		return err
@@ -119,7 +119,7 @@ func (d *documents) getAt(c echo.Context, key fanfold.Key, form fanfold.View) er
 	if err := d.awaitState(c, m); err != nil {
 		return err
 	}
-	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, treeReader, error) {
+	return d.getAssembled(c, key, asked, func(snap *view.Prefix) (documentReader, treeReader, error) {
 		at, err := d.resolve(snap, m)
 		if err != nil {
 			return nil, nil, err

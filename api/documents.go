@@ -71,31 +71,32 @@ func (d *documents) get(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := readParameters(c, "view", "expand", "at"); err != nil {
+	if err := readParameters(c, "view", "expand", "fields", "at"); err != nil {
 		return err
 	}
-	form, err := viewOf(c)
+	asked, err := shownOf(c)
 	if err != nil {
 		return err
 	}
 	if c.Request().URL.RawQuery != "" && c.QueryParams().Has("at") {
-		return d.getAt(c, key, form)
+		return d.getAt(c, key, asked)
 	}
 	if err := d.fresh.await(c); err != nil {
 		return err
 	}
 	if c.Request().URL.RawQuery != "" && c.QueryParam("expand") != "" {
-		return d.getExpanded(c, key, form)
+		return d.getExpanded(c, key, asked)
 	}
 	lease := d.answers.budget.Lease()
 	defer lease.Release()
-	doc, at, err := d.readDocument(c, lease, key, form)
+	doc, at, err := d.readDocument(c, lease, key, asked.view)
 	if err != nil {
 		return err
 	}
 	if doc == nil {
 		return writer.Missing(key)
 	}
+	doc.Body = asked.fields.show(doc.Body)
 	return d.sendDocument(c, http.StatusOK, doc, at, d.positions.etag(doc))
 }
 

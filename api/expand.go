@@ -223,13 +223,13 @@ func newExpander(snap documentReader, form fanfold.View, out *answer) (x *expand
 }
 
 // getExpanded answers GET of one document with expand=.
-func (d *documents) getExpanded(c echo.Context, key fanfold.Key, form fanfold.View) error {
+func (d *documents) getExpanded(c echo.Context, key fanfold.Key, asked shown) error {
 	m, _, _ := d.models.Model()
 	tree, err := parseExpand(m, key.Collection, c.QueryParam("expand"))
 	if err != nil {
 		return err
 	}
-	return d.getAssembled(c, key, form, func(snap *view.Prefix) (documentReader, treeReader, error) {
+	return d.getAssembled(c, key, asked, func(snap *view.Prefix) (documentReader, treeReader, error) {
 		return snap, func() ([]*expansion, error) { return tree, nil }, nil
 	})
 }
@@ -238,7 +238,7 @@ func (d *documents) getExpanded(c echo.Context, key fanfold.Key, form fanfold.Vi
 type treeReader func() ([]*expansion, error)
 
 // getAssembled answers GET of one document of the state that open returns.
-func (d *documents) getAssembled(c echo.Context, key fanfold.Key, form fanfold.View, open func(snap *view.Prefix) (documentReader, treeReader, error)) error {
+func (d *documents) getAssembled(c echo.Context, key fanfold.Key, asked shown, open func(snap *view.Prefix) (documentReader, treeReader, error)) error {
 	var doc *fanfold.Document
 	var at fanfold.Position
 	var etag entityTag
@@ -249,7 +249,7 @@ func (d *documents) getAssembled(c echo.Context, key fanfold.Key, form fanfold.V
 				return err
 			}
 			at = state.At()
-			x, tag := newExpander(state, form, a)
+			x, tag := newExpander(state, asked.view, a)
 			if doc, err = x.read(key); err != nil || doc == nil {
 				return err
 			}
@@ -257,7 +257,7 @@ func (d *documents) getAssembled(c echo.Context, key fanfold.Key, form fanfold.V
 			if err != nil {
 				return err
 			}
-			err = x.add(doc, nil, tree)
+			err = x.addShown(doc, asked.fields.show(doc.Body), nil, tree)
 			if etag = d.positions.etag(doc); len(tree) > 0 {
 				etag.Suffix = tag()
 				if d.positions.NamesStore(at.Seq()) { // documents that were expanded may have changed since the restore

@@ -1,8 +1,11 @@
 package api
 
 import (
+	"github.com/labstack/echo/v4"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -38,6 +41,21 @@ func parseFields(paths []string) (*projection, error) {
 		p.whole = true
 	}
 	return root, nil
+}
+
+// shown is what a request asks to see of one document.
+type shown struct {
+	view   fanfold.View
+	fields *projection // nil for all
+}
+
+// shownOf reads the parameters view and fields. The error is Invalid.
+func shownOf(c echo.Context) (f shown, err error) {
+	if f.view, err = viewOf(c); err != nil || c.Request().URL.RawQuery == "" {
+		return f, err
+	}
+	f.fields, err = parseFields(params.Terms(c.QueryParam("fields")))
+	return f, err
 }
 
 // at returns the part to which a step leads.

@@ -49,6 +49,12 @@ func Expand(relations ...string) ReadOption {
 	return func(r *request) { r.query.Set("expand", strings.Join(relations, ",")) }
 }
 
+// Fields keeps these paths of each document that Get, List, Referring and Page return, such as title or lines[].sku, up to 100.
+// The id always stays. A path in a Go query is Query.Fields.
+func Fields(paths ...string) ReadOption {
+	return func(r *request) { r.query.Set("fields", strings.Join(paths, ",")) }
+}
+
 // Strong reads everything that was acknowledged before, on whatever node.
 func Strong() ReadOption { return Consistency("strong") }
 

@@ -16,6 +16,7 @@ import (
 // getOptions has the flags of get.
 type getOptions struct {
 	view, expand    string
+	fields          string
 	at              string
 	asJSON, lineage bool
 	fresh           *freshness
@@ -33,6 +34,7 @@ func getCommand() *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.view, "view", "embedded", "embedded (with derived fields) or referenced (as written)")
 	f.StringVar(&o.expand, "expand", "", "relations to expand, such as stock or authors.publisher")
+	f.StringVar(&o.fields, "fields", "", "print these paths alone, such as title,lines[].sku; the id always stays")
 	f.StringVar(&o.at, "at", "", "the document as it was at this position, as history prints it, or RFC 3339 time")
 	f.BoolVar(&o.asJSON, "json", false, "print the document exactly as the server sends it")
 	f.BoolVar(&o.lineage, "lineage", false,
@@ -45,6 +47,7 @@ func getCommand() *cobra.Command {
 	cmd.MarkFlagsMutuallyExclusive("at", "consistency")
 	cmd.MarkFlagsMutuallyExclusive("at", "max-lag")
 	cmd.MarkFlagsMutuallyExclusive("lineage", "expand")
+	cmd.MarkFlagsMutuallyExclusive("lineage", "fields")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := server.connect()
 		if err != nil {
@@ -68,6 +71,9 @@ func printDocument(cmd *cobra.Command, c *client.Client, key fanfold.Key, o getO
 	opts = append(opts, client.View(o.view))
 	if o.expand != "" {
 		opts = append(opts, client.Expand(o.expand))
+	}
+	if o.fields != "" {
+		opts = append(opts, client.Fields(o.fields))
 	}
 	if o.at != "" {
 		opts = append(opts, client.AsOf(o.at))
