@@ -50,10 +50,13 @@ type erasing struct {
 }
 
 // PlanErasure tells what an erasure would take away. Errors are NotFound for a document that never was, Conflict where the log's
-// server cannot erase, other work is under way or a member is at a relation, and Unavailable.
+// server cannot erase, other work is under way or a member is at a relation, Restricted and others of the deletes, and Unavailable.
 func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*reports.ErasurePlan, error) {
 	e, err := n.newErasing(ctx, asked, "")
 	if err != nil {
+		return nil, err
+	}
+	if err := e.rehearse(ctx); err != nil {
 		return nil, err
 	}
 	collected, err := e.collectAll(ctx)
@@ -99,7 +102,7 @@ func (e *erasing) countCopies(s *sqlite.Snapshot, plan *reports.ErasurePlan) err
 }
 
 // Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where nobody knows. Errors
-// are those of PlanErasure, Restricted and others of the deletes, and Busy where too many wait.
+// are those of PlanErasure, and Busy where too many wait.
 func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*reports.Erasure, error) {
 	select {
 	case n.erasures.requesting <- struct{}{}: // the next one finds what this one has listed
@@ -462,10 +465,9 @@ func (e *erasing) copies(holders, rule string, of fanfold.ErasedDocument) bool {
 	return false
 }
 
-// removeLiving deletes the documents that live, by the rules of their relations, or takes the members out of them.
-func (e *erasing) removeLiving(ctx context.Context) error {
-	var ops []*writer.Operation
-	err := e.n.Store.Read(func(s *sqlite.Snapshot) error {
+// livingOperations returns the operations that delete the documents that live, or take the members out of them.
+func (e *erasing) livingOperations() (ops []*writer.Operation, err error) {
+	return ops, e.n.Store.Read(func(s *sqlite.Snapshot) error {
 		for _, key := range e.pending {
 			row, err := s.Row(key)
 			if err != nil {
@@ -482,23 +484,41 @@ func (e *erasing) removeLiving(ctx context.Context) error {
 		}
 		return nil
 	})
-	if err != nil || len(ops) == 0 {
+}
+
+// rehearse returns why removeLiving would be refused, and takes nothing away.
+func (e *erasing) rehearse(ctx context.Context) error {
+	ops, err := e.livingOperations()
+	if err != nil {
 		return err
 	}
-	in := writer.Intent{AllowFanout: true, By: e.n.judge.Of(&access.Principal{ID: strings.TrimPrefix(e.by, "key:"), Roles: []string{model.RoleAdmin}})}
-	if len(ops) == 1 && ops[0].Kind == writer.Delete {
-		err := e.transact(ctx, ops, in)
-		if errors.Is(err, writer.ErrInSteps) {
+	return e.removeAll(ctx, ops, true)
+}
+
+// removeLiving deletes the documents that live, by the rules of their relations, or takes the members out of them.
+func (e *erasing) removeLiving(ctx context.Context) error {
+	ops, err := e.livingOperations()
+	if err != nil {
+		return err
+	}
+	if len(ops) != 1 || ops[0].Kind != writer.Delete {
+		if err := e.removeAll(ctx, ops, true); err != nil { // nothing goes where something cannot
+			return err
+		}
+	}
+	return e.removeAll(ctx, ops, false)
+}
+
+// removeAll makes operations, some at a time, or a dry run of them. A delete that is alone is made in steps where one transaction does not take it.
+func (e *erasing) removeAll(ctx context.Context, ops []*writer.Operation, dry bool) error {
+	in := writer.Intent{DryRun: dry, AllowFanout: true, By: e.n.judge.Of(&access.Principal{ID: strings.TrimPrefix(e.by, "key:"), Roles: []string{model.RoleAdmin}})}
+	for part := range slices.Chunk(ops, deletesAtOnce) {
+		err := e.transact(ctx, part, in)
+		if len(ops) == 1 && errors.Is(err, writer.ErrInSteps) {
 			err = e.deleteOne(ctx, ops[0].Key, in)
 		}
-		return err
-	}
-	for _, dry := range []bool{true, false} { // nothing goes where something cannot
-		in.DryRun = dry
-		for part := range slices.Chunk(ops, deletesAtOnce) {
-			if err := e.transact(ctx, part, in); err != nil {
-				return err
-			}
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -511,7 +531,7 @@ func (e *erasing) deleteOne(ctx context.Context, key fanfold.Key, in writer.Inte
 		if fanfold.CodeOf(err) == fanfold.NotFound { // somebody was faster
 			return nil
 		}
-		if err != nil || step.Done {
+		if err != nil || step.Done || in.DryRun {
 			return err
 		}
 	}
