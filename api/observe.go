@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/tracing"
 )
 
@@ -124,7 +125,7 @@ func (o *observer) ended(c echo.Context, answered bool, took time.Duration) (sta
 // changed writes a line where an admin has changed something, or tried. An open house has no admins.
 func (o *observer) changed(c echo.Context, r *route, status int) {
 	by := rightsOf(c)
-	if r == nil || r.right != rightAdmin && r.right != rightMaker || r.method == http.MethodGet || by == nil || by.IsOpen() || status == http.StatusForbidden {
+	if r == nil || r.right != rightAdmin && r.right != rightMaker || r.method == http.MethodGet || by == nil || by.IsOpen() || status == http.StatusForbidden || status == http.StatusUnauthorized {
 		return
 	}
 	o.log(c, o.admins, slog.LevelInfo, "an admin's request", "principal", by.String(), "route", r.path, "right", string(r.right), "status", status)
@@ -134,7 +135,7 @@ func (o *observer) changed(c echo.Context, r *route, status int) {
 func (o *observer) refused(c echo.Context, e *fanfold.Error) {
 	by, who, needs := rightsOf(c), "nobody", ""
 	switch {
-	case by != nil && e.Code == fanfold.Forbidden:
+	case by != nil && (e.Code == fanfold.Forbidden || by.Principal == access.Anonymous && e.Code == fanfold.Unauthenticated):
 		who = by.String()
 	case e.Code != fanfold.Unauthenticated: // the request came from a page or by a name that is not allowed
 		return

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"errors"
 	"net/http"
 	"strings"
 
@@ -48,8 +49,19 @@ func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 		if fanfold.CodeOf(err) == fanfold.Forbidden && s.opt.Denied != nil {
 			s.opt.Denied(s.routes.name(c))
 		}
+		return askForKey(c, err)
+	}
+}
+
+// askForKey returns an Unauthenticated in place of a Forbidden where the request has no key, with which it may be let in.
+func askForKey(c echo.Context, err error) error {
+	var refused *fanfold.Error
+	if rights := rightsOf(c); rights == nil || rights.Principal != access.Anonymous || !errors.As(err, &refused) || refused.Code != fanfold.Forbidden {
 		return err
 	}
+	asks := *refused
+	asks.Code = fanfold.Unauthenticated
+	return &asks
 }
 
 // private is the Cache-Control of answers that depend on who asks.

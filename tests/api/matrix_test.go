@@ -82,13 +82,16 @@ func (s *sender) want(right string, all bool, collections ...string) int {
 		return -1
 	}
 	switch {
-	case !s.let:
+	case !s.let || !ok && s.name == everyone:
 		return http.StatusUnauthorized
 	case !ok:
 		return http.StatusForbidden
 	}
 	return 0
 }
+
+// everyone is the name of whoever sends no key, where the house lets such requests in.
+const everyone = "everyone"
 
 // senders returns the seven principals of the matrix, and one who monitors. anonymous tells whether the house lets requests
 // without a key in: whoever sends none is everyone then.
@@ -102,7 +105,7 @@ func senders(t *testing.T, h *house, anonymous bool) []*sender {
 		{name: "admin", let: true, roles: []string{"admin"}, client: h.admin},
 	}
 	if anonymous {
-		out[0].name = "everyone"
+		out[0].name = everyone
 	}
 	for _, role := range []string{"stranger", "read", "write", "monitor", "editors"} {
 		out = append(out, &sender{name: role, let: true, roles: []string{role}, client: h.as(t, role)})

@@ -65,6 +65,9 @@ export async function request(asked) {
   return { status: response.status, headers: response.headers, text };
 }
 
+/** Whether requests without a key are let in, and whether the question for a key was answered with none. */
+let letIn = false, declined = false;
+
 /**
  * Sends a request and returns its answer, whatever its status, before its body has come.
  * @param {Asked} asked
@@ -83,8 +86,12 @@ export async function send(asked) {
     const response = await fetch(addressOf(asked), { method: asked.method ?? 'GET', headers, body: /** @type {BodyInit | undefined} */ (body), signal, cache: 'no-store' })
       .catch((error) => { throw broken(error); })
       .finally(() => clearTimeout(timer));
-    if (response.status !== 401) return response;
-    if (used === key.value && !await askForKey()) return response;
+    if (used === '' && response.ok) letIn = true;
+    if (response.status !== 401 || used === '' && letIn && declined) return response;
+    if (used === key.value) {
+      declined = !await askForKey();
+      if (declined) return response;
+    }
     if (asked.signal?.aborted) return response;
   }
 }

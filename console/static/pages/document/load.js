@@ -55,7 +55,7 @@ export async function loadModel(signal) {
   try {
     return await ask({ path: ['_model'], signal });
   } catch (error) {
-    if (/** @type {any} */ (error)?.status === 403 || /** @type {any} */ (error)?.status === 404) return null;
+    if ([401, 403, 404].includes(/** @type {any} */ (error)?.status)) return null;
     throw error;
   }
 }

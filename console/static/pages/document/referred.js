@@ -75,7 +75,7 @@ function Holders({ parts, position, relation, counted, again }) {
   const count = Number(counted.count ?? 0);
   return html`<div class="tie"><header><h3><${Visible} text=${relation.collection} max=${200} /> <span class="quiet">by <${Visible} text=${relation.name} max=${200} />${counted.count !== undefined && ': ' + count.toLocaleString('en')}</span></h3>
       ${count > 0 && html`<button type="button" class="small" aria-expanded=${shown !== null} aria-label=${`Show ${label}`} onClick=${() => (shown === null ? more() : setShown(null))}>Show</button>`}</header>
-    ${counted.problem?.status === 403 ? html`<p class="quiet">You may not read them.</p>` : html`<${ProblemAlert} problem=${counted.problem} again=${again} />`}
+    ${[401, 403].includes(counted.problem?.status ?? 0) ? html`<p class="quiet">You may not read them.</p>` : html`<${ProblemAlert} problem=${counted.problem} again=${again} />`}
     ${shown && html`<${MoreList} ids label=${label} items=${shown.ids} busy=${shown.busy} more=${shown.next && more} item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${relation.collection} id=${id} short />`} />
       <${ProblemAlert} problem=${shown.problem} again=${more} asked />`}</div>`;
 }
