@@ -10,9 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"go.yaml.in/yaml/v3"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/yamltext"
 )
 
 // errEmpty says that a flag was given an empty value, by which whoever gave it meant something: mostly a variable of the
@@ -136,27 +137,26 @@ func readConfig(cmd *cobra.Command, path string) (values map[string]string, at s
 	if err != nil {
 		return nil, "", err
 	}
-	var parsed yaml.Node
-	if err := yaml.Unmarshal(text, &parsed); err != nil {
-		return nil, "", fanfold.Wrap(err, fanfold.Invalid, "%s is not YAML: %v", path, err)
+	asJSON, err := yamltext.ToJSON(text)
+	if err != nil {
+		return nil, "", fanfold.Wrap(err, fanfold.Invalid, "%s is not YAML that is taken: %v", path, err)
 	}
-	if parsed.Kind == 0 { // the file says nothing
+	t := jsondoc.MustParse(asJSON)
+	switch t.Kind(jsondoc.Root) {
+	case jsondoc.Null: // the file says nothing
 		return nil, path, nil
-	}
-	if parsed.Content[0].Kind != yaml.MappingNode {
+	case jsondoc.Object:
+	default:
 		return nil, "", fanfold.Errorf(fanfold.Invalid,
 			"%s is not a configuration: want the name of a flag and its value a line, such as listen: 127.0.0.1:8081", path)
 	}
-	file := map[string]any{}
-	if err := parsed.Decode(&file); err != nil {
-		return nil, "", fanfold.Wrap(err, fanfold.Invalid, "%s is not a configuration: %v", path, err)
-	}
 	values = map[string]string{}
-	for name, v := range file {
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		name := t.Key(n)
 		if !hasFlag(cmd.Root(), name) {
 			return nil, "", fanfold.Errorf(fanfold.Invalid, "%s: no command has a flag %q", path, name)
 		}
-		value, ok := valueText(v)
+		value, ok := valueText(t, n)
 		if !ok {
 			return nil, "", fanfold.Errorf(fanfold.Invalid, "%s in %s is neither a text, a number, true or false nor a list of those", name, path)
 		}
@@ -167,20 +167,23 @@ func readConfig(cmd *cobra.Command, path string) (values map[string]string, at s
 
 // valueText returns a value of the configuration as the flag takes it: the members of a list are separated by commas. ok is
 // false for a value that no flag takes.
-func valueText(v any) (text string, ok bool) {
-	list, isList := v.([]any)
-	if !isList {
-		list = []any{v}
+func valueText(t *jsondoc.Tree, n jsondoc.Node) (text string, ok bool) {
+	switch t.Kind(n) {
+	case jsondoc.Null:
+		return "", true
+	case jsondoc.Object:
+		return "", false
+	case jsondoc.Array:
+	default:
+		return t.Text(n), true
 	}
-	texts := make([]string, len(list))
-	for i, e := range list {
-		switch e.(type) {
-		case nil:
-			continue
-		case []any, map[string]any, map[any]any:
+	var texts []string
+	for e := t.First(n); e != jsondoc.None; e = t.Next(e) {
+		text, ok := valueText(t, e)
+		if !ok || t.Kind(e) == jsondoc.Array {
 			return "", false
 		}
-		texts[i] = fmt.Sprint(e)
+		texts = append(texts, text)
 	}
 	return strings.Join(texts, ","), true
 }

@@ -76,9 +76,16 @@ func TestVariablesWithWrongValues(t *testing.T) {
 		"listen: {a: 1}\n":           "listen in FILE is neither a text, a number, true or false nor a list of those",
 		"host: [[a]]\n":              "host in FILE is neither a text",
 		"- listen\n":                 "FILE is not a configuration: want the name of a flag and its value a line, such as listen: 127.0.0.1:8081",
-		"listen: a\nlisten: b\n":     "already defined at line 1",
-		"listen: [\n":                "FILE is not YAML: ",
+		"listen: a\nlisten: b\n":     `line 2: the member "listen" is there already`,
+		"listen: [\n":                "FILE is not YAML that is taken: line 2: ",
 		"host: a\nshutdown-delay: 5": `shutdown-delay in FILE "5" is not a time with its unit`,
+		"max-connections: 010\n":     "FILE is not YAML that is taken: line 1: 010 is not the same number to all readers of YAML: write decimal digits alone, or quotes around it for text",
+		"max-connections: 1_000\n":   "1_000 is not the same number",
+		"max-connections: 1e3\n":     `max-connections in FILE "1e3" is not a whole number`,
+		"shutdown-delay: .5\n":       `shutdown-delay in FILE "0.5" is not a time with its unit`,
+		"shutdown-delay: 2026-1-2\n": `shutdown-delay in FILE "2026-1-2" is not a time with its unit`,
+		"console: on\n":              `console in FILE "on" is not true or false`,
+		"\ufefflisten: [\n":          "FILE is not YAML that is taken: line 2: ",
 		"listn: 127.0.0.1:0\n":       `FILE: no command has a flag "listn"`,
 	} {
 		t.Run(text, func(t *testing.T) {

@@ -90,13 +90,14 @@ func TestImportReportsMappingErrors(t *testing.T) {
 		"- collection: [books]\n  documents: doc\n":               "line 1: want collection and documents",
 		"- collection: books\n  documents: {'id': doc.id}\n":      `line 1: want collection and documents, each once, and nothing else: both are texts, the expression between quotes or after "documents: >-"`,
 		"- collection: books\n  documents:\n":                     "line 1: want collection and documents",
-		"- collection: books\n  documents: doc\n  collection: b":  "line 1: want collection and documents, each once",
+		"- collection: books\n  documents: doc\n  collection: b":  "line 3: the member \"collection\" is there already",
 		"- collection: Books/1\n  documents: doc\n":               "line 1: ",
 		"- collection: books\n  documents: doc.(\n":               "line 1: documents of books: ",
-		"- collection: books\n  documents: [\n":                   "is not YAML: ",
+		"- collection: books\n  documents: [\n":                   "is not YAML that is taken: line 3: ",
 		"":                                                        "maps nothing: want a list, each of whose entries has collection and documents",
 		"[]":                                                      "maps nothing",
 		"# later":                                                 "maps nothing",
+		"- collection: 0x10\n  documents: doc\n":                  "line 1: 0x10 is not the same number to all readers of YAML",
 	} {
 		r := runImport(mapping)
 		r.want(t, exitUsage, want)

@@ -10,7 +10,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"go.yaml.in/yaml/v3"
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/unicode"
@@ -18,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/yamltext"
 )
 
 // mapping says which documents the rows of a CSV file give.
@@ -40,20 +40,24 @@ func readMapping(path string) (m mapping, err error) {
 		return nil, err
 	}
 	const wanted = `want a list, each of whose entries has collection and documents, as in "- collection: books"`
-	var entries []yaml.Node
-	var other *yaml.TypeError
-	switch err := yaml.Unmarshal(text, &entries); {
-	case errors.As(err, &other):
+	asJSON, err := yamltext.ToJSON(text)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Invalid, "%s is not YAML that is taken: %v", path, err)
+	}
+	t := jsondoc.MustParse(asJSON)
+	kind := t.Kind(jsondoc.Root)
+	switch {
+	case kind != jsondoc.Array && kind != jsondoc.Null:
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s is no mapping: %s", path, wanted)
-	case err != nil:
-		return nil, fanfold.Wrap(err, fanfold.Invalid, "%s is not YAML: %v", path, err)
-	case len(entries) == 0:
+	case t.First(jsondoc.Root) == jsondoc.None:
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s maps nothing: %s", path, wanted)
 	}
-	for _, entry := range entries {
-		to, err := readTarget(&entry)
+	place := yamltext.Places(text)
+	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
+		to, err := readTarget(t, n)
 		if err != nil {
-			return nil, fanfold.Errorf(fanfold.Invalid, "%s, line %d: %s", path, entry.Line, fanfold.MessageOf(err))
+			line, _ := place(fmt.Sprintf("[%d]", len(m)))
+			return nil, fanfold.Errorf(fanfold.Invalid, "%s, line %d: %s", path, line, fanfold.MessageOf(err))
 		}
 		m = append(m, to)
 	}
@@ -61,11 +65,15 @@ func readMapping(path string) (m mapping, err error) {
 }
 
 // readTarget reads one entry of a mapping.
-func readTarget(entry *yaml.Node) (to target, err error) {
+func readTarget(t *jsondoc.Tree, entry jsondoc.Node) (to target, err error) {
 	texts := map[string]string{}
-	err = entry.Decode(&texts)
+	isOther := t.Kind(entry) != jsondoc.Object
+	for n := t.First(entry); n != jsondoc.None && !isOther; n = t.Next(n) {
+		isOther = t.Kind(n) != jsondoc.String
+		texts[t.Key(n)] = t.Text(n)
+	}
 	to.collection, to.documents = texts["collection"], texts["documents"]
-	if err != nil || len(texts) != 2 || to.collection == "" || to.documents == "" {
+	if isOther || len(texts) != 2 || to.collection == "" || to.documents == "" {
 		return to, errors.New(`want collection and documents, each once, and nothing else: both are texts, the expression between quotes or after "documents: >-"`)
 	}
 	if err := fanfold.CheckCollection(to.collection); err != nil {

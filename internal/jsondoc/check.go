@@ -153,3 +153,6 @@ func Place(src []byte, offset int64) (line, column int) {
 	begin := bytes.LastIndexByte(before, '\n') + 1
 	return 1 + bytes.Count(before, []byte("\n")), 1 + utf8.RuneCount(before[begin:])
 }
+
+// WithoutMark returns a text without the byte order mark that it may begin with, which RFC 8259 (8.1) lets readers leave out.
+func WithoutMark(src []byte) []byte { return bytes.TrimPrefix(src, []byte("\xef\xbb\xbf")) }

@@ -10,8 +10,12 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/yamltext"
 	"github.com/fanfold/fanfold/model"
 )
+
+// MaxBytes bounds a model's text, in bytes.
+const MaxBytes = 1 << 20
 
 // ToJSON returns a model, or a part of one, in YAML or JSON as compact JSON, so that there is one reader and one form in the
 // log. JSON is read as such, and no YAML parser sees it. The error is Invalid, or TooLarge.
@@ -19,11 +23,12 @@ func ToJSON(src []byte) ([]byte, error) {
 	if len(src) > MaxBytes {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the model has %d bytes; at most %d are taken", len(src), MaxBytes)
 	}
+	src = jsondoc.WithoutMark(src)
 	inBraces := bytes.HasPrefix(bytes.TrimSpace(src), []byte("{"))
 	if inBraces && jsondoc.Check(src, fanfold.DefaultMaxDepth) == nil {
 		return compactJSON(src)
 	}
-	text, err := toJSON(src)
+	text, err := yamltext.ToJSON(src)
 	switch {
 	case err == nil:
 	case inBraces && beginsAsJSON(src):
@@ -272,3 +277,6 @@ func (p *parser) plainPath(n jsondoc.Node, at string) model.Path {
 	}
 	return path
 }
+
+// ToYAML returns a model's JSON as YAML, members in the same order. The error says that the source is not JSON.
+func ToYAML(source []byte) ([]byte, error) { return yamltext.FromJSON(source) }

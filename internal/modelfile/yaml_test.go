@@ -10,25 +10,6 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// TestYAMLToJSON: what a model may hold comes out as the JSON it means.
-func TestYAMLToJSON(t *testing.T) {
-	for src, want := range map[string]string{
-		"a: 1\nb: [x, 'y', \"z\"]":           `{"a":1,"b":["x","y","z"]}`,
-		"a: true\nb: null\nc: ~\nd: yes":     `{"a":true,"b":null,"c":null,"d":"yes"}`,
-		"a: 0x10\nb: 1_000\nc: .5\nd: 2.50":  `{"a":16,"b":1000,"c":0.5,"d":2.50}`,
-		"a: \"\\a\\0\\u00e9\"":               `{"a":"\u0007\u0000é"}`,
-		"a: &x {k: 1}\nb: *x\nc: [*x, *x]":   `{"a":{"k":1},"b":{"k":1},"c":[{"k":1},{"k":1}]}`,
-		"# only\na:\n  - b: |\n      text\n": `{"a":[{"b":"text\n"}]}`,
-		"1: x":                               `{"1":"x"}`,
-		"when: 2026-01-02":                   `{"when":"2026-01-02"}`,
-	} {
-		got, err := toJSON([]byte(src))
-		if err != nil || string(got) != want {
-			t.Errorf("%q is %s, %v, want %s", src, got, err, want)
-		}
-	}
-}
-
 // TestYAMLInBraces: a text that begins with a brace is JSON or YAML, and is refused with a word of what it looks like.
 func TestYAMLInBraces(t *testing.T) {
 	for src, want := range map[string]string{
@@ -102,26 +83,6 @@ func TestHostileModels(t *testing.T) {
 		}
 		if allocated := after.TotalAlloc - before.TotalAlloc; took > maxTime || allocated > maxAllocated {
 			t.Errorf("%s took %v and %d MB", name, took, allocated>>20)
-		}
-	}
-}
-
-// TestToYAML: a model comes back from its YAML as the same JSON.
-func TestToYAML(t *testing.T) {
-	for _, source := range []string{
-		`{"collections":{"a":{"unique":["x"],"derive":{"b[].c":{"copy":"r","value":"doc.n + ' yes'","frozen":true}}},"n":{"v":"1","w":"true","x":1.50}}}`,
-		`{"a":[1,-2.50,1e5,1E400,12345678901234567890123,true,false,null,{},[]],"":"","1":"1","null":"null","~":"~","<<":"a","=":"="}`,
-		`{"a":["\u0000\u0007\u001b","a\nb\n","\n"," a ","a: b","# a","a\tb","a\rb","- a","!a","&a","*a","@","0x10","1_000","2026-01-02","yes","NaN",".inf"]}`,
-		"{\"a\":[\"a\u0085b\",\"a\u2028\",\"\u2029\",\"a\u00a0b\",\"a\u007f\",\"\ufeffa\",\"\ufffea\",\"\U0001F600\"]}",
-	} {
-		text, err := ToYAML([]byte(source))
-		if err != nil {
-			t.Errorf("%s: %v", source, err)
-			continue
-		}
-		back, err := toJSON(text)
-		if err != nil || string(back) != source {
-			t.Errorf("%s comes back as %s, %v", text, back, err)
 		}
 	}
 }

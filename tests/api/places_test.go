@@ -79,7 +79,7 @@ func TestPlacesOfModels(t *testing.T) {
 			t.Errorf("%s: %s, want %s at line %d, column %d", c.path, r.Body, c.at, c.line, c.column)
 		}
 	}
-	if got := placesOf(t, s.Want(400, "PUT", "/v1/_model", "collections:\n  ä: [1\n  b: 2\n", yaml...)); got.Line != 2 || got.Column != 3 {
+	if got := placesOf(t, s.Want(400, "PUT", "/v1/_model", "collections:\n  ä: [1\n  b: 2\n", yaml...)); got.Line != 3 || got.Column != 4 {
 		t.Errorf("no YAML has the place %+v", got)
 	}
 }
