@@ -67,8 +67,8 @@ func (r *Rule) FollowsOwn() bool {
 	return r.Kind == Computed || r.Kind == Copy && r.Relation.Derived()
 }
 
-// KeepsValues tells whether values of the rule may be of targets as they were once, so that nobody can compute them again:
-// the rule is frozen, or values stay on their holders when the target goes.
+// KeepsValues tells whether values of the rule may be of targets as they were once. Nobody can compute such values again. The rule is frozen, or
+// values stay on their holders when the target goes.
 func (r *Rule) KeepsValues() bool { return r.Frozen || r.KeepsGone() }
 
 // KeepsGone tells whether the values of a copy stay on their holders when the target goes.

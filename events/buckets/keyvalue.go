@@ -90,8 +90,8 @@ func (kv *KeyValue) open(ctx context.Context, create bool) (*openBucket, error) 
 	return b, nil
 }
 
-// forget has the bucket looked for anew by the next call, where err says that an outside server did not answer about it: it may
-// be gone, or another one by now.
+// forget has the bucket looked for anew by the next call if err says that an outside server did not answer. The bucket may be gone, or
+// another one by now.
 func (kv *KeyValue) forget(b *openBucket, err error) {
 	if kv.log.Embedded != nil || fanfold.CodeOf(err) != fanfold.Unavailable {
 		return
@@ -208,7 +208,7 @@ func (kv *KeyValue) set(ctx context.Context, msg *nats.Msg, key string, revision
 	return seq, b.seen(ctx, seq)
 }
 
-// publish sends a change until an answer decides, and returns its sequence. sent is as for set. The errors are those of Set.
+// publish sends a change until an answer decides, and returns its sequence. sent is as for set. The errors are as for Set.
 func (kv *KeyValue) publish(ctx context.Context, b *openBucket, msg *nats.Msg, key string, revision uint64, sent *bool) (uint64, error) {
 	began := time.Now()
 	for wait := time.Millisecond; ; wait = min(2*wait, 250*time.Millisecond) {

@@ -8,8 +8,8 @@ import (
 // maxShown bounds what is shown of a name or a pointer, in bytes.
 const maxShown = 300
 
-// Missing returns a sentence that says, for people, that the object at a node has no member of a name, where the object
-// is, and which of its members may be meant.
+// Missing returns a sentence for people: the object at a node has no member of a name. It says where the object is, and which of its members
+// may be meant.
 func (t *Tree) Missing(object Node, name string) string {
 	text := "there is no member " + strconv.Quote(shown(name))
 	if pointer := t.Pointer(object); pointer != "" {

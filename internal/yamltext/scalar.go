@@ -30,8 +30,8 @@ var (
 	notJSONRE  = regexp.MustCompile(`^(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))$`)
 )
 
-// plain returns what a scalar without quotes is by YAML 1.2's core schema (10.3.2), whatever the library takes it for, and how JSON has it
-// where it is a literal or a number. A number keeps its digits.
+// plain returns what a scalar without quotes is by YAML 1.2's core schema (10.3.2), whatever the library takes it for. asJSON is its text in
+// JSON if it is a literal or a number. A number keeps its digits.
 func plain(value string) (k kind, asJSON string) {
 	if l, ok := literals[value]; ok {
 		return literal, l

@@ -38,7 +38,7 @@ func (h onWaiting) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// TestStartWaitsForTheLeaderOfTheKeys: a node that starts while the bucket of the keys has no leader waits for it, as it waits for that of the log. Electing
+// TestStartWaitsForTheLeaderOfTheKeys: a node that starts while the bucket of the keys has no leader waits for it, as it does for the log's. Electing
 // one takes longer than the node waits for one answer.
 func TestStartWaitsForTheLeaderOfTheKeys(t *testing.T) {
 	suite.Parallel(t)
