@@ -31,7 +31,7 @@ func TestPlacesOfYAML(t *testing.T) {
 		"a: [":                           {1, 5},
 		"a: [\n":                         {2, 1},
 		"\ufeffa: 010":                   {1, 4},
-		"\xff\xfea\x00":                   {1, 1},
+		"\xff\xfea\x00":                  {1, 1},
 		"{\"a\": 1,\n  \"b\": }x":        {2, 8},
 	} {
 		_, err := ToJSON([]byte(src))
