@@ -143,20 +143,70 @@ func (e *eraser) write(id string) {
 	whole := func() string {
 		return fmt.Sprintf(`{"name":%q,"email":%q,"city":%q}`, e.canary(id, "name"), e.canary(id, "email"), e.canary(id, "city"))
 	}
-	switch e.rng.IntN(6) {
+	switch e.rng.IntN(12) {
 	case 0:
 		e.s.Put("customers", id, whole())
 	case 1, 2:
-		e.patch(path, fmt.Sprintf(`{%q:%q}`, member, e.canary(id, member)), "application/merge-patch+json")
+		e.patch(path, fmt.Sprintf(`{%q:%q}`, member, e.canary(id, member)), harness.MergeType)
 	case 3:
 		e.patch(path, fmt.Sprintf(`[{"op":"add","path":"/%s","value":%q}]`, member, e.canary(id, member)), "application/json-patch+json")
 	case 4: // a transaction under a key, whose first event is of another document
 		other := "k" + id
 		e.s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", fmt.Sprintf(`{"operations":[{"op":"put","collection":"customers","id":%q,"body":{"name":%q}},`+
 			`{"op":"put","collection":"customers","id":%q,"body":%s}]}`, other, e.canary(other, "name"), id, whole()), "Content-Type", "application/json", "Idempotency-Key", fmt.Sprint("key ", e.number))
+	case 5: // under a key, on a condition, and once more
+		for range 2 {
+			if r, err := e.s.Do(http.MethodPut, path, []byte(whole()), "If-Match", "*", "Idempotency-Key", fmt.Sprint("put ", e.number)); err != nil || r.Status >= http.StatusInternalServerError {
+				e.t.Fatalf("put %s: %v, %+v", path, err, r)
+			}
+		}
+	case 6: // its orders keep what they have of it
+		if r, err := e.s.Do(http.MethodDelete, path, nil); err != nil || r.Status != http.StatusNoContent && r.Status != http.StatusNotFound {
+			e.t.Fatalf("delete %s: %v, %+v", path, err, r)
+		}
+	case 7: // an order that has kept values of it, and frozen ones
+		e.importKept(id)
+	case 8:
+		e.park(id)
+	case 9: // an older version
+		if r, err := e.s.Do(http.MethodPost, path+"/_revert", []byte(fmt.Sprintf(`{"at":"%d"}`, 1+e.rng.Uint64N(e.s.Node.Store.Applied.Seq()))), "Content-Type", "application/json"); err != nil || r.Status >= http.StatusInternalServerError {
+			e.t.Fatalf("revert %s: %v, %d %s", path, err, r.Status, r.Body)
+		}
+	case 10: // in the background, whose answer stays for a while
+		e.s.Want(http.StatusAccepted, http.MethodPost, "/v1/_verify", "", "Prefer", "respond-async, wait=0")
 	default:
 		e.s.Put("orders", fmt.Sprint("o", e.number), fmt.Sprintf(`{"customerId":%q,"total":1}`, id))
 	}
+}
+
+// importKept imports an order that has kept and frozen values of a customer.
+func (e *eraser) importKept(id string) {
+	harness.ImportText(e.t, e.s.Client, "", fmt.Sprintf(`{"collection":"orders","doc":{"id":"i%d","customerId":%q,"total":2},"kept":{"orders.customerName":{%q:%q},"orders.billedTo":{%q:%q}}}`+"\n",
+		e.number, id, id, e.canary(id, "name"), id, e.canary(id, "name")))
+}
+
+// park has a member fail with a batch, and quote a customer.
+func (e *eraser) park(id string) {
+	e.s.CatchUp()
+	for _, l := range harness.Lease(e.t, e.s.Client, "g", "m") {
+		if ids, last := harness.GroupChanges(e.t, e.s.Client, "g", l, "&limit=1"); len(ids) > 0 {
+			e.s.Want(http.StatusNoContent, http.MethodPost, "/v1/_groups/g/_nack", harness.BatchOf(l, last, fmt.Sprintf(`,"error":"nobody is called %s"`, e.canary(id, "name"))))
+		}
+	}
+}
+
+// compact takes away what is before now. The group begins anew at the end then, and keeps what it has parked.
+func (e *eraser) compact() {
+	e.s.CatchUp()
+	r, err := e.s.Do(http.MethodPost, "/v1/_compact", fmt.Appendf(nil, `{"before":"%d","force":true}`, e.s.Node.Store.Applied.Seq()), "Content-Type", "application/json")
+	switch {
+	case err != nil || r.Status != http.StatusAccepted && r.Status != http.StatusOK:
+		e.t.Fatalf("compact: %v, %+v", err, r)
+	case r.Status == http.StatusAccepted:
+		e.s.Compacted()
+	}
+	awaitPurged(e.t, e.s)
+	e.s.Want(http.StatusNoContent, http.MethodPost, "/v1/_groups/g/_reset", `{"to":"now","force":true}`)
 }
 
 // patch patches a customer that may be gone.
@@ -203,6 +253,7 @@ func TestErasuresUponErasures(t *testing.T) {
 			e.s = harness.Open(t, harness.Options{Dir: e.dir, Configure: quickPurge})
 			defer func() { e.s.Close() }()
 			e.s.Model(forgetModel)
+			e.s.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/g", `{"partitions":1,"maxAttempts":1}`)
 			ids := []string{"a", "b", "c", "d", "ka", "kb", "kc", "kd"}
 			for _, id := range ids {
 				e.s.Put("customers", id, fmt.Sprintf(`{"name":%q}`, e.canary(id, "name")))
@@ -215,8 +266,7 @@ func TestErasuresUponErasures(t *testing.T) {
 					e.erase(ids)
 				}
 				if e.rng.IntN(3) == 0 {
-					e.s.Compact(e.s.Node.Store.Applied.Seq())
-					awaitPurged(t, e.s)
+					e.compact()
 				}
 				if e.rng.IntN(2) == 0 {
 					e.s = e.s.Reopen()
