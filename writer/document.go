@@ -2,12 +2,14 @@ package writer
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/google/uuid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -145,6 +147,16 @@ func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
 	return true, nil
 }
 
+// CheckNumbers returns an Unprocessable, with the place, where a document has a number that is not compared or added: see package decimal.
+func CheckNumbers(t *jsondoc.Tree) error {
+	n := t.FirstOf(jsondoc.Number, func(raw []byte) bool { return !decimal.Takes(raw) })
+	if n == jsondoc.None {
+		return nil
+	}
+	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document has a number of more than 1,000 digits, or beyond 1e±1000, which cannot be compared or added: write it as a text",
+		Problems: []fanfold.Problem{{Path: t.Pointer(n), Detail: fmt.Sprintf("is %.60s", t.Raw(n))}}}
+}
+
 // CheckRelations returns an Unprocessable where a document holds more ids than a relation takes. c may be nil.
 func CheckRelations(c *model.Collection, t *jsondoc.Tree) error {
 	if c == nil {
@@ -206,7 +218,13 @@ func (ck *checker) checkDocument(body []byte, key *fanfold.Key, strict bool) (so
 	t, source, dropped, err := ck.stripDocument(body, key)
 	if err == nil { // the tree still has the derived members, but no relation looks at those
 		c, _ := ck.shape(key.Collection)
-		if err = CheckRelations(c, t); err == nil {
+		if err = CheckNumbers(t); err != nil && len(dropped) > 0 { // a derived sum may be longer
+			err = CheckNumbers(jsondoc.MustParse(source))
+		}
+		if err == nil {
+			err = CheckRelations(c, t)
+		}
+		if err == nil {
 			err = CheckIndexes(c, func() *jsondoc.Tree { return jsondoc.MustParse(source) })
 		}
 		if err == nil {

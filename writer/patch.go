@@ -164,6 +164,9 @@ func (ck *checker) checkPatched(key fanfold.Key, before, patched []byte) error {
 	if err := ck.checkSchema(key.Collection, patched); err != nil {
 		return err
 	}
+	if err := CheckNumbers(t); err != nil && CheckNumbers(old()) == nil {
+		return err
+	}
 	c, _ := ck.shape(key.Collection)
 	if err := CheckRelations(c, t); err != nil && CheckRelations(c, old()) == nil { // too many ids that were there already may stay
 		return err

@@ -57,6 +57,15 @@ func Scan(dst, text []byte) (n Number, ok bool) {
 	return n, true
 }
 
+// Takes tells whether Parse takes a JSON number, which must be well formed.
+func Takes(text []byte) bool {
+	if len(text) < maxDigits && !bytes.ContainsAny(text, "eE") {
+		return true
+	}
+	_, ok := Scan(nil, text)
+	return ok
+}
+
 // Compare returns -1, 0 or 1 as n is less than other, equal to it or greater.
 func (n Number) Compare(other Number) int {
 	switch {

@@ -242,7 +242,7 @@ func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	if kept = ex.withMissing(name, t, kept); len(kept) > 0 {
 		ex.buf = append(appendKeptValues(append(ex.buf, `"kept":`...), kept), ',')
 	}
-	if len(dropped) > 0 || ex.misfits(name, doc.Body) || writer.CheckRelations(ex.model.Collection(name), t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
+	if len(dropped) > 0 || ex.misfits(name, doc.Body) || writer.CheckRelations(ex.model.Collection(name), t) != nil || writer.CheckNumbers(t) != nil || bytes.ContainsAny(doc.Body, "\r\n") {
 		ex.buf = jsondoc.AppendQuote(append(ex.buf, `"text":`...), string(doc.Body))
 	} else {
 		ex.buf = append(append(ex.buf, `"doc":`...), doc.Body...)

@@ -52,6 +52,16 @@ func (t *Tree) Raw(n Node) []byte { v := &t.nodes[n]; return t.src[v.start:v.end
 // Span returns where the value's text begins and ends in the source, in bytes.
 func (t *Tree) Span(n Node) (start, end int) { return int(t.nodes[n].start), int(t.nodes[n].end) }
 
+// FirstOf returns the first value of a kind, in the order of the text, for which is returns true; None where there is none.
+func (t *Tree) FirstOf(kind Kind, is func(raw []byte) bool) Node {
+	for n := Root; int(n) < len(t.nodes); n++ {
+		if t.nodes[n].kind == kind && is(t.Raw(n)) {
+			return n
+		}
+	}
+	return None
+}
+
 // First returns the first member of an object or element of an array; None for anything else.
 func (t *Tree) First(n Node) Node { return t.nodes[n].child }
 

@@ -30,7 +30,7 @@ collections:
 			rank = `,"rank":{"stars":` + value + `}`
 		}
 		id := fmt.Sprintf("%02d", (i*7)%len(stars)) // the ids are in another order
-		s.Put("comments", id, `{"post":"p"`+rank+`}`)
+		harness.ImportStored(s, "comments", `{"id":"`+id+`","post":"p"`+rank+`}`)
 		want[len(stars)-1-i] = fmt.Sprintf(`{"id":%q}`, id)
 	}
 	wantTop := func() {

@@ -50,3 +50,12 @@ func (l *LockedBuffer) String() string {
 	defer l.mu.Unlock()
 	return l.b.String()
 }
+
+// ImportStored stores a document as an import of an export does, also one that a PUT would refuse.
+func ImportStored(s *Store, collection, document string) {
+	s.tb.Helper()
+	r := s.Want(http.StatusOK, http.MethodPost, "/v1/_import", `{"collection":"`+collection+`","text":`+QuoteJSON(document)+`}`, "Content-Type", "application/x-ndjson")
+	if !strings.Contains(string(r.Body), `"written":1`) {
+		s.tb.Fatalf("%s is not taken: %s", document, r.Body)
+	}
+}

@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"changefeed":                       {"", "access", "internal/expr", "internal/jsondoc", "internal/sending"},
 	"changefeed/group":                 {"", "access", "backup", "changefeed", "model"},
 	"membership":                       {""},
-	"writer":                           {"", "access", "internal/jsondoc", "internal/modelfile", "internal/schema", "model"},
+	"writer":                           {"", "access", "internal/decimal", "internal/jsondoc", "internal/modelfile", "internal/schema", "model"},
 	"client":                           {},
 	"console":                          {""},
 	"api":                              {"", "access", "access/keys", "api/internal/view", "changefeed", "changefeed/group", "internal/exportfile", "internal/jsondoc", "internal/modelfile", "internal/params", "internal/reports", "internal/sending", "internal/tracing", "membership", "model", "query", "writer"},

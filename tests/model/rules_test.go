@@ -37,7 +37,7 @@ collections:
 	s.WantDoc("orders", "1", `{"id":"1","total":0}`)
 
 	// What is too far from 1 takes no part, and _status says so.
-	s.Merge("lines", "b", `{"order":"1","price":{"amount":1e5000}}`)
+	harness.ImportStored(s, "lines", `{"id":"b","order":"1","price":{"amount":1e5000}}`)
 	s.WantDoc("orders", "1", `{"id":"1","total":0}`)
 	status := jsonvalue.Parse(harness.Body(s, "/v1/_status"))
 	if errs := status.All([]string{"ruleErrors", "[]", "document"}); len(errs) != 4 || jsonvalue.Unquote(errs[0].Text) != "lines/b" {

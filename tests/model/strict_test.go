@@ -150,7 +150,7 @@ func TestStrictOnStoredDocuments(t *testing.T) {
 	s.Put("publishers", "p", `{}`)
 	s.Put("books", "1", `{"pub":"p","isbn":"x"}`)
 	s.Put("books", "2", `{"pub":"q","isbn":"x"}`)
-	s.Put("books", "3", `{"isbn":1e2000}`)
+	harness.ImportStored(s, "books", `{"id":"3","isbn":1e2000}`)
 	const model = "collections: {publishers: {}, books: {unique: [isbn], relations: {publisher: {path: pub, to: publishers, strict: true}}}}"
 	r := s.Want(422, "PUT", "/v1/_model", model, "Content-Type", "application/yaml")
 	for _, want := range []string{"books/2 refers to publishers/q", "books/1 and books/2 both have isbn", "books/3"} {
