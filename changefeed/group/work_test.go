@@ -97,7 +97,7 @@ func TestWorkOfAGroupsAnswer(t *testing.T) {
 			rows, last, _ := ask()
 			list, err := g.Parked(ctx, name)
 			want(t, "", err)
-			if rows > 0 || len(list) != left || left > 0 && list[0].From.Position.Seq() != bound {
+			if rows > 0 || len(list) != left || left > 0 && list[0].From.Seq() != bound {
 				t.Errorf("%s, answer %d to a retry: %d rows, up to %s; parked are %+v", transport, i, rows, last, list)
 			}
 		}
