@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/changefeed"
 )
 
 // Lag says how much is behind a checkpoint. A member that is nil is not known.
@@ -57,7 +58,7 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 	if err != nil {
 		return nil, err
 	}
-	lags, err := g.lags(s, states, oldest)
+	lags, err := g.lagsOf(ctx, s, states, oldest)
 	if err != nil {
 		return nil, err
 	}
@@ -155,30 +156,57 @@ func total(lags []Lag) (all Lag) {
 // on that is no further from the end; partitions whose checkpoints are further have no lag that is known. Nor have checkpoints before
 // the oldest position, and groups with a filter, which would have to be evaluated.
 func (g *Groups) lags(s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
-	from, found, err := g.countable(states, oldest)
-	lags := make([]Lag, len(states))
+	from, found, err := g.countable(states, oldest, g.opt.LagBound)
 	if err != nil || !found || s.Settings.Filter != "" {
-		return lags, err
+		return make([]Lag, len(states)), err
 	}
+	lags, count := g.counted(states, from)
+	return lags, g.model.EachChange(s.Settings.query(from), func(ch *fanfold.Change) bool {
+		count(ch)
+		return true
+	})
+}
+
+// lagsOf does what lags does, also for a group with a filter. The filter is evaluated for at most Options.FilterBound changes: no lag is
+// known where there are more, or where that takes too long.
+func (g *Groups) lagsOf(ctx context.Context, s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
+	if s.Settings.Filter == "" {
+		return g.lags(s, states, oldest)
+	}
+	unknown := make([]Lag, len(states))
+	from, found, err := g.countable(states, oldest, g.opt.FilterBound)
+	if err != nil || !found {
+		return unknown, err
+	}
+	lags, count := g.counted(states, from)
+	all, err := g.feed.EachSelected(ctx, g.rights.As(s.Settings.Role), &changefeed.Scope{Since: from, Selection: s.Settings.selection()}, count)
+	if err != nil || !all {
+		return unknown, err
+	}
+	return lags, nil
+}
+
+// counted returns the lags of partitions, nothing yet for those whose checkpoints are not before a position, and a function that counts a
+// change after it.
+func (g *Groups) counted(states []*partition, from fanfold.Position) (lags []Lag, count func(ch *fanfold.Change)) {
 	now := g.opt.Now()
+	lags = make([]Lag, len(states))
 	for n, p := range states {
 		if p.Checkpoint >= from {
 			lags[n] = Lag{new(int64), new(float64)}
 		}
 	}
-	err = g.model.EachChange(s.Settings.query(from), func(ch *fanfold.Change) bool {
+	return lags, func(ch *fanfold.Change) {
 		n := ch.Key.Partition(len(states))
 		lag := lags[n]
 		if lag.Changes == nil || ch.Position <= states[n].Checkpoint {
-			return true
+			return
 		}
 		if *lag.Changes == 0 {
 			*lag.Seconds = max(0, now.Sub(ch.Time).Seconds())
 		}
 		*lag.Changes++
-		return true
-	})
-	return lags, err
+	}
 }
 
 // query returns the query for the changes after a position that the group is given.
@@ -186,9 +214,9 @@ func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
 	return fanfold.ChangeQuery{After: after, Latest: s.Mode == "latest", Collections: s.Collections, Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude"}
 }
 
-// countable returns the oldest checkpoint behind which no more than Options.LagBound changes are. found is false where there
+// countable returns the oldest checkpoint behind which no more than bound changes are. found is false where there
 // is none. Those before the oldest position do not count.
-func (g *Groups) countable(states []*partition, oldest fanfold.Position) (from fanfold.Position, found bool, err error) {
+func (g *Groups) countable(states []*partition, oldest fanfold.Position, bound int64) (from fanfold.Position, found bool, err error) {
 	checkpoints := make([]fanfold.Position, 0, len(states))
 	for _, p := range states {
 		if p.Checkpoint >= oldest {
@@ -209,7 +237,7 @@ func (g *Groups) countable(states []*partition, oldest fanfold.Position) (from f
 		if err != nil {
 			return 0, false, err
 		}
-		if all-upTo <= g.opt.LagBound {
+		if all-upTo <= bound {
 			high = mid
 		} else {
 			low = mid + 1

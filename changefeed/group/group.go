@@ -50,6 +50,8 @@ type Feed interface {
 	Resolve(ctx context.Context, text string) (fanfold.Position, error)
 	// CheckSelection returns Invalid where a selection of changes cannot be asked for.
 	CheckSelection(s changefeed.Selection) error
+	// EachSelected calls fn with each change that a scope has, up to the newest, without its values. all is false where that would take too long.
+	EachSelected(ctx context.Context, rights *access.Rights, scope *changefeed.Scope, fn func(ch *fanfold.Change)) (all bool, err error)
 	// ServeScope answers a request with what a scope has.
 	ServeScope(w http.ResponseWriter, r *http.Request, q changefeed.Query, scope *changefeed.Scope) error
 }
@@ -61,7 +63,9 @@ type Options struct {
 	Watch    time.Duration    // after which an open feed looks whether its lease is lost; default 1 s
 	Timeout  time.Duration    // how long a position is waited for; default 5 s
 	LagBound int64            // up to how many changes are counted for a lag; default 20,000
-	Issuer   fanfold.Issuer   // gives out positions
+	// FilterBound is up to how many changes a filter is evaluated for a lag; default 2,000.
+	FilterBound int64
+	Issuer      fanfold.Issuer // gives out positions
 }
 
 // Groups keeps the consumer groups of one database, for whoever has certain rights: see By. Its methods may be called from many
@@ -98,6 +102,9 @@ func New(kv KV, feed Feed, model ReadModel, opt Options) *Groups {
 	}
 	if opt.LagBound == 0 {
 		opt.LagBound = 20_000
+	}
+	if opt.FilterBound == 0 {
+		opt.FilterBound = 2_000
 	}
 	return &Groups{parts: &parts{kv: kv, feed: feed, model: model, opt: opt, seed: maphash.MakeSeed()}}
 }

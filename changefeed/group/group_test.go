@@ -96,15 +96,26 @@ func TestParkingIsBounded(t *testing.T) {
 	}
 }
 
-// TestLagIsBounded: a lag is counted where no more than LagBound changes are behind the checkpoint, and absent otherwise.
+// TestLagIsBounded: a lag is counted where no more than LagBound changes are behind the checkpoint, and with a filter no more than
+// FilterBound. It is absent otherwise.
 func TestLagIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		settings Settings
+		opt      Options
+	}{{Settings{Partitions: 2}, Options{Now: fixed, LagBound: 10}}, {Settings{Partitions: 2, Filter: "true"}, Options{Now: fixed, FilterBound: 10}}} {
+		lagIsBounded(t, c.settings, c.opt)
+	}
+}
+
+func lagIsBounded(t *testing.T, settings Settings, opt Options) {
+	t.Helper()
 	var model memoryModel
 	for i := range 30 {
 		model = append(model, fanfold.Change{Position: fanfold.At(uint64(i+1), 0), Ordinal: int64(i + 1), Key: fanfold.Key{Collection: "books", ID: fmt.Sprint(i)}, Time: begin.Add(time.Duration(i-60) * time.Second)})
 	}
-	g := newGroups(newMemoryKV(), model, model, Options{Now: fixed, LagBound: 10})
+	g := newGroups(newMemoryKV(), model, model, opt)
 	ctx := context.Background()
-	_, err := g.Put(ctx, "g", Settings{Partitions: 2})
+	_, err := g.Put(ctx, "g", settings)
 	want(t, "", err)
 	leases, err := g.Lease(ctx, "g", "m", 0)
 	want(t, "", err)

@@ -81,6 +81,13 @@ func (m memoryModel) Resolve(_ context.Context, text string) (fanfold.Position, 
 
 func (m memoryModel) CheckSelection(changefeed.Selection) error { return nil }
 
+func (m memoryModel) EachSelected(_ context.Context, _ *access.Rights, s *changefeed.Scope, fn func(*fanfold.Change)) (bool, error) {
+	return true, m.EachChange(fanfold.ChangeQuery{After: s.Since}, func(ch *fanfold.Change) bool {
+		fn(ch)
+		return true
+	})
+}
+
 func (m memoryModel) ServeScope(http.ResponseWriter, *http.Request, changefeed.Query, *changefeed.Scope) error {
 	return nil
 }

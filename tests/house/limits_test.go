@@ -176,7 +176,7 @@ var limitTests = map[string]string{
 	`back-off of such a batch`:                                                    "TestBackOff",
 	`parked batches`:                                                              "TestParkingIsBounded",
 	`position to acknowledge or begin at`:                                         "TestGroupRefusals",
-	`counting a lag`:                                                              "TestLagIsBounded TestGroupSelects",
+	`counting a lag`:                                                              "TestLagIsBounded TestGroupSelects TestLagOfFilteredGroup",
 	`open answer after a lost lease`:                                              "TestGroupStream",
 	"keys":                                                                        "TestManyKeys",
 	"key's name; its roles; a role":                                               "TestBoundsOfKeys TestBadRequestsAboutKeys",
