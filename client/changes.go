@@ -85,6 +85,11 @@ type ChangesOptions struct {
 	// OnPosition is called, by the loop's goroutine, with a position up to which the loop has had everything. A consumer
 	// can save it, although its changes are rare.
 	OnPosition func(position string)
+	// OnUnknown is called, by the loop's goroutine, with those of Collections that are not there, once for each connection that has some.
+	// Most likely their names are mistyped.
+	OnUnknown func(collections []string)
+	// OnNoValue is called, by the loop's goroutine, with how many changes the filter had no value for, where Once gives no change.
+	OnNoValue func(changes int64)
 	// Heartbeat is how often the server says so where nothing changes, from 100 ms to an hour; default 15 s. A connection on
 	// which nothing comes for three times as long, and for five seconds at least, counts as lost.
 	Heartbeat time.Duration
@@ -187,6 +192,9 @@ func (f *follower) connect(ctx context.Context) error {
 	}
 	defer resp.Body.Close()
 	f.connected = true
+	if unknown := resp.Header.Get(headerUnknown); unknown != "" && f.opt.OnUnknown != nil {
+		f.opt.OnUnknown(strings.Split(unknown, ","))
+	}
 	silence := max(3*f.opt.Heartbeat, 5*time.Second)
 	body := &watchedReader{r: resp.Body, alive: func() { watch.Reset(silence) }, pause: func() { watch.Stop() }}
 	if f.opt.Once {

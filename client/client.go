@@ -248,6 +248,7 @@ const (
 	headerDerived     = "Fanfold-Derived-Changes"
 	headerDropped     = "Fanfold-Dropped-Members"
 	headerKey         = "Idempotency-Key"
+	headerUnknown     = "Fanfold-Unknown-Collections"
 )
 
 // documentPath returns the path of a document, or of what is below it.

@@ -160,32 +160,55 @@ func (f *follower) readAnswer(body io.Reader) error {
 			return err
 		}
 	}
-	var last string
-	ended := false
-	for { // the rest of the object
-		t, err := in.Token()
-		if err != nil {
-			return f.cut(err)
-		}
-		if t == json.Delim('}') {
-			break
-		}
-		switch t {
-		case "last_seq":
-			if err := in.Decode(&last); err != nil {
-				return f.cut(err)
-			}
-		case "end": // the rights have changed before the newest change
-			ended = true
-		}
+	rest, err := readRest(in)
+	if err != nil {
+		return f.cut(err)
 	}
-	if last != "" {
-		f.at(last)
+	if rest.noValue > 0 && f.opt.OnNoValue != nil {
+		f.opt.OnNoValue(rest.noValue)
 	}
-	if ended {
+	if rest.last != "" {
+		f.at(rest.last)
+	}
+	if rest.ended {
 		return nil
 	}
 	return errStop
+}
+
+// answerRest is what an answer says after its changes.
+type answerRest struct {
+	last    string
+	noValue int64
+	ended   bool // before the newest change: the rights have changed
+}
+
+// readRest reads what comes after the elements of results, up to the end of the object.
+func readRest(in *json.Decoder) (rest answerRest, err error) {
+	if _, err := in.Token(); err != nil { // the end of results
+		return rest, err
+	}
+	for in.More() {
+		name, err := in.Token()
+		if err != nil {
+			return rest, err
+		}
+		var value json.RawMessage
+		into := any(&value)
+		switch name {
+		case "last_seq":
+			into = &rest.last
+		case "noValue":
+			into = &rest.noValue
+		case "end":
+			rest.ended = true
+		}
+		if err := in.Decode(into); err != nil {
+			return rest, err
+		}
+	}
+	_, err = in.Token()
+	return rest, err
 }
 
 // cut returns the error for an answer that ended early: nil where the loop resumes.

@@ -31,6 +31,9 @@ type Query struct {
 	// Referring names a document of another collection to which those that are wanted refer; nil for all of the collection. The
 	// option Relation says by which relation, where there are several.
 	Referring *Target
+	// OnNoValue is called with how many documents the filter has no value for, where it has one for none that a page looked at and nothing
+	// matches: a member may be misspelt.
+	OnNoValue func(documents int64)
 }
 
 // Target names a document: one to which others refer, or one that is to be erased.
@@ -54,6 +57,7 @@ type queryBody struct {
 	Expand  string          `json:"expand,omitempty"`
 
 	referring *Target // of the query
+	onNoValue func(documents int64)
 }
 
 // queryPage is the answer to a query.
@@ -62,12 +66,13 @@ type queryPage struct {
 	Groups  []*QueryGroup
 	Next    string
 	Count   int64
+	NoValue int64 // documents for which the filter has no value, where nothing matches
 	Explain json.RawMessage
 }
 
 // body returns the body of a request. The error is Invalid where Params cannot be written as JSON.
 func (q *Query) body() (queryBody, error) {
-	b := queryBody{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial, referring: q.Referring}
+	b := queryBody{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial, referring: q.Referring, onNoValue: q.OnNoValue}
 	if q.Params == nil {
 		return b, nil
 	}
@@ -76,8 +81,17 @@ func (q *Query) body() (queryBody, error) {
 	return b, err
 }
 
-// ask sends one query.
+// ask sends one query, and passes on what the answer says of its filter.
 func (d *Documents[T]) ask(ctx context.Context, body queryBody, opts []ReadOption) (*queryPage, error) {
+	page, err := d.askPage(ctx, body, opts)
+	if err == nil && page.NoValue > 0 && body.onNoValue != nil {
+		body.onNoValue(page.NoValue)
+	}
+	return page, err
+}
+
+// askPage sends one query.
+func (d *Documents[T]) askPage(ctx context.Context, body queryBody, opts []ReadOption) (*queryPage, error) {
 	if body.referring != nil {
 		return d.askReferring(ctx, body, opts)
 	}

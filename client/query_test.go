@@ -154,3 +154,26 @@ func TestQueryErrors(t *testing.T) {
 		t.Errorf("a document has a 9: %+v, %v", doc, err)
 	}
 }
+
+// TestNotesOfAnswers: the client passes on what answers say besides: a filter without a value, collections that are not there.
+func TestNotesOfAnswers(t *testing.T) {
+	s := harness.OpenTemp(t, model)
+	c := connect(t, s.URL, client.Options{})
+	must(client.Collection[author](c, "authors").Put(t.Context(), "a", author{Name: "Ann"}))(t)
+	var documents, changes int64
+	var unknown []string
+	q := client.Query{Filter: "doc.nmae == 'Ann'", OnNoValue: func(n int64) { documents = n }}
+	must(client.Collection[author](c, "authors").Count(t.Context(), q))(t)
+	opt := client.ChangesOptions{Once: true, Mode: client.All, Filter: "doc.nmae == 'Ann'", Collections: []string{"authors", "last_seq", "end"},
+		OnNoValue: func(n int64) { changes = n }, OnUnknown: func(names []string) { unknown = names }}
+	for change, err := range c.Changes(t.Context(), opt) {
+		t.Errorf("a change came: %+v, %v", change, err)
+	}
+	if documents != 1 || changes != 1 || strings.Join(unknown, " ") != "last_seq end" {
+		t.Errorf("no value in %d documents and %d changes, not there: %q", documents, changes, unknown)
+	}
+	doc := must(client.Collection[author](c, "authors").Get(t.Context(), "a", client.Fields("id")))(t)
+	if doc.Value.Name != "" || doc.ID != "a" || doc.ETag == "" {
+		t.Errorf("one member is %+v", doc)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/spf13/cobra"
 
@@ -39,6 +40,10 @@ unless NO_COLOR is set.`,
 			return err
 		}
 		opt := client.ChangesOptions{Params: values, Since: since, Mode: mode, Filter: filter, IncludeDocs: docs || !asJSON, Once: once, MustConnect: true}
+		opt.OnUnknown = unknownNote(cmd.ErrOrStderr())
+		opt.OnNoValue = func(n int64) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "the filter has no value for %s: look for a misspelt member\n", counted(n, "change"))
+		}
 		if collections != "" {
 			opt.Collections = []string{collections}
 		}
@@ -67,4 +72,15 @@ unless NO_COLOR is set.`,
 		return nil
 	}
 	return cmd
+}
+
+// unknownNote returns what says once which collections are not there, however often the feed connects.
+func unknownNote(out io.Writer) func(collections []string) {
+	said := false
+	return func(collections []string) {
+		if !said {
+			fmt.Fprintf(out, "not there: %s (misspelt, or without a document so far)\n", shortList(collections))
+		}
+		said = true
+	}
 }

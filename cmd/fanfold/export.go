@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -74,11 +75,16 @@ func (r *remote) export(cmd *cobra.Command, collections, file string, opts ...cl
 	defer export.Close()
 	began := time.Now()
 	lines := &lineCounter{r: export}
+	stop := func() {}
+	if onTerminal() && (file != "" || !isTerminal(cmd.OutOrStdout())) { // lines on the same terminal tell by themselves
+		stop = lines.show(standardError(), began)
+	}
 	if file == "" {
 		_, err = io.Copy(cmd.OutOrStdout(), lines)
 	} else {
 		err = writeFile(file, lines)
 	}
+	stop()
 	var refused *os.PathError
 	if errors.As(err, &refused) {
 		return fanfold.Wrap(err, fanfold.Invalid, "cannot write %s: %v", file, refused.Err)
@@ -87,7 +93,7 @@ func (r *remote) export(cmd *cobra.Command, collections, file string, opts ...cl
 		return fanfold.Wrap(err, fanfold.Unavailable, "the export was cut short: %v", err)
 	}
 	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines in %.1f s, position %s\n",
-		lines.n, time.Since(began).Seconds(), export.Position)
+		lines.n.Load(), time.Since(began).Seconds(), export.Position)
 	return nil
 }
 
@@ -145,16 +151,29 @@ func declaredCollections(ctx context.Context, c *client.Client) ([]string, error
 	return slices.Sorted(maps.Keys(model.Collections)), nil
 }
 
-// lineCounter counts the lines that are read through it.
+// lineCounter counts the lines and bytes that are read through it.
 type lineCounter struct {
-	r io.Reader
-	n int
+	r     io.Reader
+	n     atomic.Int64
+	bytes atomic.Int64
+}
+
+// text returns how far an export is, when it has gone on for some time.
+func (l *lineCounter) text(took time.Duration) string {
+	n := l.n.Load()
+	return fmt.Sprintf("%d lines, %.1f MB, %.0f/s", n, float64(l.bytes.Load())/1e6, float64(n)/took.Seconds())
+}
+
+// show shows on a terminal how far the export is until stop is called, which waits until the line is gone.
+func (l *lineCounter) show(terminal io.Writer, began time.Time) (stop func()) {
+	return showEvery(terminal, func() string { return l.text(time.Since(began)) })
 }
 
 // Read implements io.Reader.
 func (l *lineCounter) Read(p []byte) (int, error) {
 	n, err := l.r.Read(p)
-	l.n += bytes.Count(p[:n], []byte{'\n'})
+	l.n.Add(int64(bytes.Count(p[:n], []byte{'\n'})))
+	l.bytes.Add(int64(n))
 	return n, err
 }
 

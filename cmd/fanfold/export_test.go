@@ -1,10 +1,12 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -27,5 +29,17 @@ func TestExportOfUnknownCollections(t *testing.T) {
 	export("books,authors").want(t, exitDone, "1 lines")
 	if text, err := os.ReadFile(out); err != nil || !strings.Contains(string(text), `"collection":"books"`) {
 		t.Errorf("the export is %s, %v", text, err)
+	}
+}
+
+// TestExportText: an export says how far it is, by what it has read.
+func TestExportText(t *testing.T) {
+	lines := &lineCounter{r: strings.NewReader(strings.Repeat("a line\n", 300))}
+	text, err := io.ReadAll(lines)
+	if err != nil || len(text) != 2100 {
+		t.Fatal(len(text), err)
+	}
+	if got := lines.text(2 * time.Second); got != "300 lines, 0.0 MB, 150/s" {
+		t.Errorf("it says %q", got)
 	}
 }

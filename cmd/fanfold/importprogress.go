@@ -118,7 +118,7 @@ func (im *importer) showProgress(path string, done int) (stop func()) {
 	if !onTerminal() {
 		return func() {}
 	}
-	end, shown, counted := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	end, counted := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(counted)
 		if im.mapping == "" && p.size > 0 { // the lines of CSV are not those that are sent
@@ -127,24 +127,34 @@ func (im *importer) showProgress(path string, done int) (stop func()) {
 			}
 		}
 	}()
+	hide := showEvery(im.stderr, func() string { return p.text(time.Since(p.began)) })
+	return func() {
+		close(end)
+		hide()
+		<-counted
+	}
+}
+
+// showEvery shows a line on a terminal, anew every now and then, until stop is called. stop returns once the line is gone.
+func showEvery(terminal io.Writer, line func() string) (stop func()) {
+	end, gone := make(chan struct{}), make(chan struct{})
 	go func() {
-		defer close(shown)
+		defer close(gone)
 		tick := time.NewTicker(200 * time.Millisecond)
 		defer tick.Stop()
 		for {
 			select {
 			case <-tick.C:
-				fmt.Fprint(im.stderr, wipe+p.text(time.Since(p.began)))
+				fmt.Fprint(terminal, wipe+line())
 			case <-end:
-				fmt.Fprint(im.stderr, wipe)
+				fmt.Fprint(terminal, wipe)
 				return
 			}
 		}
 	}()
 	return func() {
 		close(end)
-		<-shown
-		<-counted
+		<-gone
 	}
 }
 

@@ -48,6 +48,17 @@ func TestListQueries(t *testing.T) {
 	at("--filter", "doc.nothing > 1", "--explain", "--json").want(t, exitDone, `{"index":null,"conditions":[]`, `"noValue":40`)
 	at("--filter", "doc.year > 2027", "--max-scan", "10").want(t, exitFailed, "422", "indexes in the model: byYear: [year]")
 	at("--filter", "doc.title.contains('x')", "--max-scan", "10", "--partial").want(t, exitDone, "there are more")
+	at("--filter", "doc.yaer > 1").want(t, exitDone, "the filter has no value for 40 documents")
+	at("--filter", "doc.yaer > 1", "--count").want(t, exitDone, "0\n", "the filter has no value for 40 documents")
+	changes := func(args ...string) ran {
+		return runCommand(t, "", append([]string{"changes", "--once", "--since", "0", "--server", s.URL}, args...)...)
+	}
+	changes("--filter", "doc.yaer > 1").want(t, exitDone, "the filter has no value for 40 changes")
+	changes("--collections", "books,bokos").want(t, exitDone, `not there: "bokos"`, "books/b00")
+	get := runCommand(t, "", "get", "books", "b01", "--fields", "year,title", "--json", "--server", s.URL)
+	if get.want(t, exitDone); get.out != `{"id":"b01","year":1991,"title":"Book 1"}`+"\n" {
+		t.Errorf("the fields are %q", get.out)
+	}
 	at("--params", "x").want(t, exitUsage, "--params is no JSON")
 	at("--filter", "doc.").want(t, exitUsage, "filter")
 	at("--count", "--group", "author").want(t, exitUsage, "count", "group")

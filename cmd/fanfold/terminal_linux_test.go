@@ -83,3 +83,32 @@ func TestCompactAsks(t *testing.T) {
 		}
 	}
 }
+
+// TestExportShowsProgress: on a terminal an export has a line that says how far it is, and takes it away. Elsewhere it has none.
+func TestExportShowsProgress(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	s.Put("books", "b1", "{}")
+	stderr := os.Stderr
+	t.Cleanup(func() { os.Stderr = stderr })
+	for _, shows := range []bool{true, false} {
+		screen, terminal := openTerminal(t)
+		if os.Stderr = stderr; shows {
+			os.Stderr = terminal
+		}
+		root, out, notes := command(), new(bytes.Buffer), new(bytes.Buffer)
+		root.SetOut(out)
+		root.SetErr(notes)
+		if code := run(t.Context(), root, []string{"export", "--collections", "books", "--server", s.URL}); code != exitDone {
+			t.Fatalf("exit code %d: %s", code, notes)
+		}
+		if strings.Contains(out.String()+notes.String(), "\x1b") || !strings.Contains(out.String(), `"id":"b1"`) {
+			t.Errorf("the export is %q, with %q", out, notes)
+		}
+		fmt.Fprint(terminal, "end")
+		line := make([]byte, 4096)
+		n, err := screen.Read(line)
+		if err != nil || bytes.Contains(line[:n], []byte("\r\x1b[K")) != shows {
+			t.Errorf("the terminal has %q, %v", line[:n], err)
+		}
+	}
+}
