@@ -9,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // mediaType returns the request's content type. The error is UnsupportedMedia where it is none of media.
@@ -37,7 +38,7 @@ func checkCharset(parameters string) error {
 	return nil
 }
 
-// read reads a body of at most maxBody bytes in one of the media types, and returns it with its type. A body that came
+// read reads a body of at most maxBody bytes in one of the media types, and returns it without a byte order mark before it, with its type. A body that came
 // as gzip has at most maxBody bytes both as it came and as it is returned. Errors are UnsupportedMedia, TooLarge, TooSlow,
 // Busy and Invalid.
 func (b *bodies) read(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
@@ -64,5 +65,5 @@ func (b *bodies) readWatched(c echo.Context, maxBody int64, watch func([]byte) e
 	}
 	in := &bodyReader{from: limited, contentLength: length, maxBody: maxBody, watch: watch}
 	body, err = in.receive(c)
-	return body, contentType, err
+	return jsondoc.WithoutMark(body), contentType, err
 }

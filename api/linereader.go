@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // maxLine bounds a line of an import, in bytes.
@@ -93,7 +94,7 @@ func (l *lineReader) next() ([]byte, error) {
 			}
 			line := l.line
 			if l.first {
-				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // a byte order mark
+				line = jsondoc.WithoutMark(line)
 			}
 			return bytes.Trim(line, " \t\r\n"), nil
 		default:

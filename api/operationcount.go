@@ -48,6 +48,7 @@ func (o *operationCounter) watch(piece []byte) error {
 		case o.inString:
 			n = o.skipString(piece)
 		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+		case o.head == 0 && bytes.IndexByte([]byte("\ufeff"), c) >= 0: // of a byte order mark, whose place is judged later
 		case o.head < len(operationsHead):
 			err = o.begin(c)
 		case o.depth < 2:

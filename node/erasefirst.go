@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -34,14 +35,18 @@ func ReadErasures(r io.Reader) (list []reports.ErasedDocument, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxErasureLine)
 	for n := 1; lines.Scan(); n++ {
-		if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+		line := lines.Bytes()
+		if n == 1 {
+			line = jsondoc.WithoutMark(line)
+		}
+		if len(bytes.TrimSpace(line)) == 0 {
 			continue
 		}
 		if len(list) == MaxErasuresRead {
 			return nil, fanfold.Errorf(fanfold.Invalid, "there are more than %d lines", MaxErasuresRead)
 		}
 		var d reports.ErasedDocument
-		decoder := json.NewDecoder(bytes.NewReader(lines.Bytes()))
+		decoder := json.NewDecoder(bytes.NewReader(line))
 		decoder.DisallowUnknownFields()
 		err := decoder.Decode(&d)
 		if err == nil {

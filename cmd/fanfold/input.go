@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // Bounds of what commands read into memory, in bytes. What a server takes of it may be less.
@@ -25,7 +26,7 @@ func readFile(path, what string, limit int64) ([]byte, error) {
 	return readInput(f, what, limit)
 }
 
-// readInput returns what in has, up to limit bytes; what says what that is. The error is Invalid.
+// readInput returns what in has, up to limit bytes, without a byte order mark before it; what says what that is. The error is Invalid.
 func readInput(in io.Reader, what string, limit int64) ([]byte, error) {
 	text, err := io.ReadAll(io.LimitReader(in, limit+1))
 	if err != nil {
@@ -34,7 +35,7 @@ func readInput(in io.Reader, what string, limit int64) ([]byte, error) {
 	if int64(len(text)) > limit {
 		return nil, fanfold.Errorf(fanfold.Invalid, "the %s has more than %d bytes, which is the most that is read", what, limit)
 	}
-	return text, nil
+	return jsondoc.WithoutMark(text), nil
 }
 
 // unreadable returns the Invalid for something that cannot be read.

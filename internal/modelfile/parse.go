@@ -23,7 +23,6 @@ func ToJSON(src []byte) ([]byte, error) {
 	if len(src) > MaxBytes {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the model has %d bytes; at most %d are taken", len(src), MaxBytes)
 	}
-	src = jsondoc.WithoutMark(src)
 	inBraces := bytes.HasPrefix(bytes.TrimSpace(src), []byte("{"))
 	if inBraces && jsondoc.Check(src, fanfold.DefaultMaxDepth) == nil {
 		return compactJSON(src)

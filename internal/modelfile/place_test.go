@@ -30,7 +30,7 @@ func TestPlacesOfYAML(t *testing.T) {
 		"é: [010]":                       {1, 5},
 		"a: [":                           {1, 5},
 		"a: [\n":                         {2, 1},
-		"\ufeffa: 010":                   {1, 4},
+		"\ufeffa: 010":                   {1, 1},
 		"\xff\xfea\x00":                  {1, 1},
 		"{\"a\": 1,\n  \"b\": }x":        {2, 8},
 	} {

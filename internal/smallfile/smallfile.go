@@ -2,6 +2,7 @@
 package smallfile
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -18,7 +19,7 @@ const (
 	Secret                     // not for everybody on the machine to read
 )
 
-// Read returns what a file has, at most so many bytes, and what the system said of it when it was opened. The error is Invalid: its
+// Read returns what a file has after a byte order mark, at most so many bytes, and what the system said of it when it was opened. The error is Invalid: its
 // message begins with the path, or says who may read it.
 func Read(path string, most int64, demands Demand) (text []byte, info os.FileInfo, err error) {
 	if info, err = os.Stat(path); err == nil && demands&Regular != 0 && !info.Mode().IsRegular() { // to open a pipe may block
@@ -41,7 +42,7 @@ func Read(path string, most int64, demands Demand) (text []byte, info os.FileInf
 	case int64(len(text)) > most:
 		return nil, nil, fanfold.Errorf(fanfold.Invalid, "%s has more than %d bytes", path, most)
 	}
-	return text, info, nil
+	return bytes.TrimPrefix(text, []byte("\ufeff")), info, nil
 }
 
 func unreadable(path string, err error) error {

@@ -40,7 +40,6 @@ func ToJSON(src []byte) ([]byte, error) {
 
 // load returns the one document of a text, nil for none. The error is an *Error.
 func load(src []byte) (*yaml.Node, error) {
-	src = jsondoc.WithoutMark(src)
 	if n := countValues(src); n > maxValues {
 		return nil, &Error{Line: 1, Column: 1, Reason: fmt.Sprintf("it has about %d values; at most %d are taken", n, maxValues)}
 	}

@@ -50,7 +50,8 @@ func unreadable(src []byte) error {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			reason = "it is not UTF-8"
-		case r < ' ' && r != '\t' && r != '\n' && r != '\r', 0x7f <= r && r < 0xa0 && r != 0x85, r == 0xfffe, r == 0xffff:
+		case r < ' ' && r != '\t' && r != '\n' && r != '\r', 0x7f <= r && r < 0xa0 && r != 0x85, r == 0xfffe, r == 0xffff,
+			i == 0 && r == 0xfeff: // whoever reads the file leaves one out
 			reason = fmt.Sprintf("the character %U is not taken in YAML: escape it in double quotes", r)
 		}
 		if reason != "" {

@@ -388,7 +388,7 @@ func TestStatusOfOldBackup(t *testing.T) {
 
 // TestReadErasures: a file of erasures has a line for each document, and everything else is refused.
 func TestReadErasures(t *testing.T) {
-	list, err := node.ReadErasures(strings.NewReader(`{"erasure":7,"collection":"a","id":"1"}` + "\n\n" + `{"erasure":9,"collection":"a","id":"2","members":["/email"]}` + "\n"))
+	list, err := node.ReadErasures(strings.NewReader("\ufeff" + `{"erasure":7,"collection":"a","id":"1"}` + "\n\n" + `{"erasure":9,"collection":"a","id":"2","members":["/email"]}` + "\n"))
 	if err != nil || len(list) != 2 || list[0].ID != "1" || list[1].Members[0] != "/email" {
 		t.Errorf("%+v, %v", list, err)
 	}
