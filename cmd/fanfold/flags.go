@@ -63,6 +63,9 @@ func flagError(_ *cobra.Command, err error) error {
 func valueError(name, value string, f *pflag.Flag, cause error) error {
 	const shown = 80
 	var number *strconv.NumError
+	if kind := f.Value.Type(); kind == "int" || kind == "int64" { // whose Set does not say why
+		_, cause = strconv.ParseInt(value, 0, 64)
+	}
 	want, known := map[string]string{"int": "a whole number", "int64": "a whole number", "float64": "a number, such as 0.5",
 		"duration": "a time with its unit, such as 30s, 5m or 500ms", "bool": "true or false"}[f.Value.Type()]
 	if len(value) > shown {
