@@ -273,7 +273,7 @@ func receiveBackup(ctx context.Context, source backupSource, w *backup.Writer, f
 	}
 	defer in.Close()
 	end, _ := fanfold.ParsePosition(in.Position)
-	paced := &pacedReader{ctx: ctx, r: in, pace: pace{rate: f.rate}}
+	paced := &pacedReader{ctx: ctx, r: in, pace: newPace(f.rate)}
 	m, err = w.Receive(ctx, paced, func(last uint64) { showBackup("events", int64(last), int64(end.Seq()), began) })
 	return m, paced.n, err
 }
@@ -290,7 +290,7 @@ func streamBackup(cmd *cobra.Command, source backupSource, f backupFlags) error 
 		return err
 	}
 	defer in.Close()
-	n, err := io.Copy(out, &pacedReader{ctx: cmd.Context(), r: in, pace: pace{rate: f.rate}})
+	n, err := io.Copy(out, &pacedReader{ctx: cmd.Context(), r: in, pace: newPace(f.rate)})
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the backup was cut short, and cannot be used: %v", err)
 	}
