@@ -34,7 +34,7 @@ phases = @rm -f bin/times; began=$${CI_BEGAN:-$$(date +%s)}; code=0; for phase i
 
 CHECK = lint test deploy race
 
-.PHONY: check ci full build test lint versions race soak fuzz bench clients console vendor deploy stack short short-versions short-clients short-stack
+.PHONY: check ci full build test lint vuln versions race soak fuzz bench clients console vendor deploy stack short short-versions short-clients short-stack
 check: bin/retest
 	$(call phases,$(CHECK))
 
@@ -48,7 +48,15 @@ ci: bin/retest
 full: lint
 	@! grep -v '^#' flaky.txt || { echo "these tests are flaky: mend them, then remove their lines from flaky.txt"; exit 1; }
 	fuller="$(FULLER)"; go test -timeout=30m $$(go list ./... | grep -vxF "$$(go list $$fuller)") && go test -timeout=60m $$fuller -full
-	$(MAKE) deploy versions race clients console stack
+	$(MAKE) deploy versions race clients console stack vuln
+
+# Known vulnerabilities that the code reaches, of the modules and of the Go that builds it. Where the database cannot be reached
+# nothing is checked, and the last line says so. VULNDB may be a copy: file:///path.
+VULNDB = https://vuln.go.dev
+VULNERABLE = ./...
+vuln:
+	@if curl -sSfLo /dev/null -m 30 $(VULNDB)/index/db.json; then go tool -modfile=tools/go.mod govulncheck -db $(VULNDB) $(VULNERABLE); \
+	else echo "vuln: SKIPPED, and nothing was checked: the database $(VULNDB) cannot be reached (VULNDB=URL names a copy)"; fi
 
 .PHONY: bin/retest
 bin/retest:
