@@ -9,7 +9,7 @@ import (
 )
 
 // checkedVersion is the version of nats-server with whose files this package was checked.
-const checkedVersion = "2.15.2"
+const checkedVersion = "2.15.3"
 
 // TestServerVersion fails where the server is another one than the one that this package was checked with.
 func TestServerVersion(t *testing.T) {
