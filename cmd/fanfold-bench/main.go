@@ -50,7 +50,7 @@ that are asked for by indexes and without, and what these cost writes; history, 
 beside plain writes, guarded writes beside plain ones, and plain ones beside a guarded import; bystanders, what reads
 and writes of other documents see while one event rewrites 10,000 copies, ten times as many, and so on up
 to --documents, beside the same requests before; sizing, what --documents documents take of disk, memory
-and processor; nodes, how reads and writes go with one node, two, up to --nodes. These start servers
+and processor; kills, how long a node with --documents documents takes from a kill until it is ready; nodes, how reads and writes go with one node, two, up to --nodes. These start servers
 of their own, on the NATS server of --nats where it is given; what they write stays there.`,
 		Example: "  fanfold-bench\n  fanfold-bench --only get --quick\n  fanfold-bench --only rich --documents 1000000",
 		Args:    cobra.NoArgs,
@@ -62,7 +62,7 @@ of their own, on the NATS server of --nats where it is given; what they write st
 	cmd.AddCommand(serveCommand(), replayCommand())
 	f := cmd.Flags()
 	f.StringVar(&only, "only", "", "one of "+benchNames)
-	f.IntVar(&documents, "documents", richDocuments, "how many documents rich, query, retention and sizing have, and copies the largest rename of feed and bystanders has")
+	f.IntVar(&documents, "documents", richDocuments, "how many documents rich, query, retention, sizing and kills have, and copies the largest rename of feed and bystanders has")
 	f.IntVar(&nodes.count, "nodes", 1, "how many nodes bystanders and nodes have")
 	f.IntVar(&nodes.steps, "steps", 1, "in how many renames, one after the other, bystanders changes its copies")
 	f.StringVar(&nodes.nats, "nats", "", "URL of a NATS server for bystanders and nodes to keep the log on; it must have none yet")
@@ -141,7 +141,7 @@ var benchmarks = []benchmark{
 const feedCopies = 100_000
 
 // benchNames lists what can be measured by itself.
-const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, backup, retention, access, transactions, bystanders, nodes, sizing"
+const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, backup, retention, access, transactions, bystanders, nodes, sizing, kills"
 
 // benchRequest says what is to be measured.
 type benchRequest struct {
@@ -203,6 +203,8 @@ func runBench(ctx context.Context, q benchRequest) (results []bench.Result, err 
 			return nil, fanfold.Errorf(fanfold.Invalid, "sizing takes %d to %d documents, not %d", minSized, maxRichDocuments, n)
 		}
 		return benchSizing(ctx, dir, q.documents/scale)
+	case "kills":
+		return benchKills(ctx, dir, q.documents, scale)
 	}
 	return runList(ctx, dir, q, scale)
 }

@@ -1,0 +1,32 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
+)
+
+// killRounds is how often kills kills a node.
+const killRounds = 100
+
+// benchKills measures how long a node with documents takes from a kill until it is ready again.
+func benchKills(ctx context.Context, dir string, documents, scale int) ([]bench.Result, error) {
+	if n := documents / scale; n < minRichDocuments || n > maxRichDocuments {
+		return nil, fanfold.Errorf(fanfold.Invalid, "kills takes %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	s := benchStore{model: benchModel, authors: benchAuthors, books: max(0, documents/scale-benchAuthors)}
+	r, err := bench.Kills{Program: self, Dir: filepath.Join(dir, "killed"), Documents: documents / scale, Rounds: killRounds / scale, Load: func(ctx context.Context, url string) error {
+		return loadInto(ctx, url, 0, s.model, func(w io.Writer) error {
+			return s.putEach(func(collection string, _ int, body string) error { return writeLine(w, collection, body) }, inOrder)
+		})
+	}}.Run(ctx)
+	return []bench.Result{r}, err
+}
