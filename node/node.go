@@ -403,6 +403,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.certificate.run(ctx) })
 	g.Go(func() error { return n.runReaders(ctx) })
 	g.Go(func() error { return n.check.run(ctx) })
+	g.Go(func() error { return settleDoubt(ctx, n) })
 	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
 	g.Go(func() error { return n.runCompactions(ctx) })

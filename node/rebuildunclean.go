@@ -15,10 +15,13 @@ const (
 	rebuildTime    = time.Minute // a log that cannot be read to its end by then is damaged
 )
 
-// rebuildUnclean rebuilds a read model from the log if its process was killed: its file may have been damaged since. One that takes more than
-// some seconds stays: its structure was checked, and fanfold replay rebuilds it. So does one of a log that lacks events, as it has what
+// rebuildUnclean rebuilds a read model from the log before it is served if it is in doubt: see sqlite.Store.Unclean. One that takes more than
+// some seconds is served as it is, and settleDoubt rebuilds it. One of a log that lacks events stays, as it has what
 // the log lacks. The error is ctx's.
 func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
+	if n.Store.Killed() {
+		n.cfg.Logger.Info("the node was killed, and the operating system has all that it wrote: the read model goes on from its checkpoint", "events", last)
+	}
 	if n.cfg.AsIs || !n.Store.Unclean() || n.Log.Damage() != nil {
 		return nil
 	}
@@ -27,10 +30,10 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 		return err
 	}
 	if rebuild.isLong() {
-		n.cfg.Logger.Warn("the node was killed: its read model's structure is sound; fanfold replay rebuilds it, should its disk have been damaged", "events", last)
+		n.cfg.Logger.Warn("the node did not end by itself, and the read model is in doubt: its structure is sound, so it is served, and rebuilt from the log meanwhile", "events", last)
 		return nil
 	}
-	n.cfg.Logger.Info("the node was killed, and its read model is rebuilt from the log", "events", last)
+	n.cfg.Logger.Info("the node did not end by itself, and the read model is in doubt: it is rebuilt from the log", "events", last)
 	limited, cancel := context.WithTimeout(ctx, rebuildTime)
 	defer cancel()
 	if err := n.Projector.ReplayTo(limited, last); err != nil {
@@ -38,6 +41,49 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 	}
 	return ctx.Err()
 }
+
+// settleDoubt rebuilds a read model that is in doubt while it is served. If the node was killed, it looks at the structure first. It
+// waits until the log was read through and is whole, and blocks until it is over, or ctx ends. It returns nil.
+func settleDoubt(ctx context.Context, n *Node) error {
+	if err := n.Store.Applied.Wait(ctx, n.startLast); err != nil { // the start comes first
+		return nil //nolint:nilerr // ctx has ended
+	}
+	if err := n.Store.CheckStructure(ctx); err != nil && ctx.Err() == nil {
+		n.cfg.Logger.Error("the read model's file is damaged, and is rebuilt from the log", "err", err)
+	}
+	again := time.NewTicker(checkEvery)
+	defer again.Stop()
+	for n.Store.Unclean() {
+		if n.check.scanned.Load() && n.Log.Damage() == nil {
+			run, err := n.Projector.BeginReplay()
+			if err == nil {
+				err = run(ctx)
+			}
+			if ctx.Err() == nil && fanfold.CodeOf(err) != fanfold.Conflict {
+				return rebuilt(n, err)
+			}
+		}
+		select {
+		case <-again.C:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	return nil
+}
+
+// rebuilt logs how the rebuilding of a read model ended. It returns nil.
+func rebuilt(n *Node, err error) error {
+	if err != nil {
+		n.cfg.Logger.Error("the read model is in doubt and could not be rebuilt: it stays as it is, and fanfold replay rebuilds it", "err", err)
+		return nil
+	}
+	n.cfg.Logger.Info("the read model was rebuilt from the log, and is not in doubt any more")
+	return nil
+}
+
+// vouched tells whether nothing can have happened to the files of a node with an embedded log since it was killed.
+func vouched(n *Node) bool { return n.embedded != nil && n.Store.Killed() }
 
 // rebuildWork is what the rebuilding of a read model has to do.
 type rebuildWork struct {

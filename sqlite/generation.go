@@ -40,7 +40,7 @@ type Store struct {
 	mu      sync.RWMutex // held for reading while a generation is in use
 	current *DB          // the generation that is served
 	number  int          // of current
-	unclean bool         // see Unclean
+	left    ending       // how current was left: see Unclean and Killed
 
 	readOnly bool // OpenReadOnly opened it
 	sealing  bool // see CloseSealed
@@ -98,10 +98,11 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		if err != nil {
 			return nil, err
 		}
-		db.noteMoves(s.noteMoved(db.number))
+		db.noteMoves(notes{s, db.number}.noteMoved)
 		if err := errors.Join(db.file.SyncToDisk(), db.openReaders(), s.writeMarker(db.number)); err != nil {
 			return nil, errors.Join(err, db.Close())
 		}
+		notes{s, db.number}.noteTrace()
 		s.current, s.number = db, db.number
 		s.releaseNumber(db.number)
 	}
@@ -142,7 +143,6 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read the read model in %s: %v", s.dir, err)
 	}
 	if end == endedDamaged && s.opt.AsIs {
-		s.unclean = true
 		s.opt.Logger.Warn("the read model's file is not as it was left, and the next start of a server rebuilds it from the log", "file", s.filePath(n))
 	} else if end == endedDamaged {
 		s.rebuilt(n, errors.New("it is not as it was left"))
@@ -160,17 +160,13 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		return nil, err
 	}
 	db.number = n
-	db.noteMoves(s.noteMoved(n))
-	var cp Checkpoint
-	if err = db.Read(func(snap *Snapshot) error { cp = snap.Checkpoint; return nil }); err == nil && end == endedUnknown {
-		s.unclean = cp.Seq > 0
-		if damage := s.checkUnknown(db, cp); damage != nil {
-			s.rebuilt(n, damage)
-			return nil, db.Close()
-		}
-	}
+	db.noteMoves(notes{s, n}.noteMoved)
+	cp, damage, err := examine(db, end, notes{s, n})
 	if driver.IsCorrupt(err) {
-		s.rebuilt(n, err)
+		damage = err
+	}
+	if damage != nil {
+		s.rebuilt(n, damage)
 		return nil, db.Close()
 	}
 	if err != nil {
@@ -180,18 +176,32 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		s.opt.Logger.Info("the read model was made by another version and is rebuilt from the log", "have", cp.Fold, "want", s.opt.Fingerprint)
 		return nil, db.Close()
 	}
+	if cp.Seq > 0 {
+		s.left = end
+	}
 	return db, nil
 }
 
 // rebuilt logs why generation n is not used.
 func (s *Store) rebuilt(n int, err error) {
-	s.unclean = false
 	s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "err", err)
 }
 
-// Unclean returns whether nothing says that the current generation's file is as it was left, because the process that
-// wrote it was killed, or because the file is so large that hashing it would hold up the end. Its structure was checked.
-func (s *Store) Unclean() bool { return s.unclean }
+// Unclean returns whether nothing says that the current generation's file is as it was left: the operating system may have ended, the
+// files were copied, or CheckStructure found damage. Its structure was checked at the start.
+func (s *Store) Unclean() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.left == endedUnknown || s.left == endedDamaged
+}
+
+// Killed returns whether the current generation was not closed, or not hashed, and the operating system has all that was written. Its structure was
+// not checked.
+func (s *Store) Killed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.left == endedKilled
+}
 
 // filePath returns the path of generation n.
 func (s *Store) filePath(n int) string {
@@ -224,7 +234,7 @@ func (s *Store) highestMarker() (int, error) {
 // writeMarker makes generation n the one that OpenStore opens. It returns when that is durable. The
 // marker is an empty, synced file whose name has the number.
 func (s *Store) writeMarker(n int) error {
-	f, err := os.OpenFile(filepath.Join(s.dir, fmt.Sprintf("%s%06d", markerPrefix, n)), os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(s.notePath(markerPrefix, n), os.O_CREATE|os.O_WRONLY, 0o644)
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write into %s: %v", s.dir, err)
 	}
@@ -369,7 +379,7 @@ func (s *Store) Empty() error {
 // fileGeneration returns the number of the generation that a file belongs to, 0 for none.
 func fileGeneration(name string) int {
 	base, _, _ := strings.Cut(name, ".db")
-	return max(generationOf(name, markerPrefix), generationOf(base, filePrefix), generationOf(name, sumPrefix), generationOf(name, movedPrefix))
+	return max(generationOf(name, markerPrefix), generationOf(base, filePrefix), generationOf(name, sumPrefix), generationOf(name, movedPrefix), generationOf(name, tracePrefix))
 }
 
 // Discard closes and removes a generation that Build or Copy made.
@@ -390,10 +400,11 @@ func (s *Store) Swap(db *DB) error {
 	if err := s.writeMarker(db.number); err != nil {
 		return errors.Join(err, db.Close()) // the marker may be there after all: the file stays
 	}
-	db.noteMoves(s.noteMoved(db.number))
+	notes{s, db.number}.noteTrace()
+	db.noteMoves(notes{s, db.number}.noteMoved)
 	s.mu.Lock()
 	old := s.current
-	s.current, s.number, s.unclean = db, db.number, false
+	s.current, s.number, s.left = db, db.number, endedClean
 	s.mu.Unlock()
 	s.closing.Go(func() {
 		if err := old.Close(); err != nil {
@@ -419,7 +430,7 @@ func (db *DB) makeReadable() error {
 }
 
 // Close waits for generations that were replaced to be removed, closes the current one, and writes
-// down a hash of its file, by which OpenStore knows it again. Hashing takes four seconds at most.
+// down a hash of its file, by which OpenStore knows it again. Hashing takes four seconds at most. An Unclean one gets no hash.
 func (s *Store) Close() error {
 	s.closing.Wait()
 	s.mu.Lock()
@@ -433,7 +444,7 @@ func (s *Store) Close() error {
 			return err
 		}
 	}
-	if noted == nil && !s.opt.AsIs {
+	if noted == nil && !s.opt.AsIs && s.left != endedUnknown {
 		noted = s.noteSum()
 	}
 	if noted != nil {

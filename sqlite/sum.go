@@ -10,9 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // The files beside a generation that say how it was left. Each has a hash of its own text, so that one that is damaged
@@ -20,6 +17,7 @@ import (
 const (
 	sumPrefix   = "sum-"   // the generation's file as it was when it was closed: its size and hash
 	movedPrefix = "moved-" // the last event that was folded when the WAL was last moved into the file
+	tracePrefix = "trace-" // of the generation's files while they are sound: see trace
 )
 
 // sumTime is how long hashing a file at a clean end may take. A file that takes longer has no sum.
@@ -104,6 +102,18 @@ func sumFile(path string, limit time.Duration) (string, error) {
 	}
 }
 
+// unhashed begins a note that has a file's size and time in place of its hash.
+const unhashed = "unhashed:"
+
+// statFile returns such a note. SQLite has brought the file to the disk as it was closed.
+func statFile(path string) (string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprint(unhashed, info.Size(), ":", info.ModTime().UnixNano()), nil
+}
+
 // noteSum writes down what the file of the current generation is, once every connection to it is closed. It leaves no
 // note where SQLite has left something beside the file, as it does while another process reads it.
 func (s *Store) noteSum() error {
@@ -117,7 +127,7 @@ func (s *Store) noteSum() error {
 	}
 	sum, err := sumFile(path, limit)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil
+		sum, err = statFile(path)
 	}
 	if err != nil {
 		return err
@@ -130,7 +140,8 @@ type ending int
 
 const (
 	endedClean   ending = iota // its file is as it was left
-	endedUnknown               // nothing says that it is: the process was killed, or the file is very large
+	endedKilled                // the process ended in another way, or did not hash the file, and the system has all that it wrote
+	endedUnknown               // nothing says that it is: the system itself may have ended
 	endedDamaged               // it is not
 )
 
@@ -140,53 +151,30 @@ func (s *Store) checkSum(n int) (ending, error) {
 	note := s.notePath(sumPrefix, n)
 	want, err := readNote(note)
 	if errors.Is(err, errNoNote) {
-		return endedUnknown, nil
+		return notes{s, n}.checkTrace()
 	}
 	if err != nil {
 		return endedUnknown, err
 	}
-	have, err := sumFile(s.filePath(n), 0)
+	have, differs, same := "", endedDamaged, endedClean
+	if strings.HasPrefix(want, unhashed) {
+		differs, same = endedUnknown, endedKilled
+		have, err = statFile(s.filePath(n))
+	} else {
+		have, err = sumFile(s.filePath(n), 0)
+	}
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return endedUnknown, err
 	}
 	if have != want {
-		return endedDamaged, nil
+		return differs, nil
 	}
 	if info, err := os.Stat(s.filePath(n) + "-wal"); err == nil && info.Size() > 0 {
 		return endedDamaged, nil // it belongs to another time
 	}
 	if s.opt.AsIs {
-		return endedClean, nil
+		return same, nil
 	}
-	return endedClean, errors.Join(os.Remove(note), syncDir(s.dir))
-}
-
-// noteMoved writes down, before SQLite's WAL is moved into the file, up to which event it is. If less than that is there
-// after a crash, the WAL was damaged while some of it was in the file already, and the file is of no use.
-func (s *Store) noteMoved(n int) func(seq uint64) error {
-	path := s.notePath(movedPrefix, n)
-	return func(seq uint64) error { return writeNote(path, fmt.Sprint(seq)) }
-}
-
-// checkUnknown returns why a generation cannot be used that was not closed, nil where it can. It reads all of the file.
-func (s *Store) checkUnknown(db *DB, cp Checkpoint) error {
-	moved := uint64(0)
-	if text, err := readNote(s.notePath(movedPrefix, db.number)); err == nil {
-		if _, err := fmt.Sscan(text, &moved); err != nil {
-			return err
-		}
-	}
-	if cp.Seq < moved {
-		return fanfold.Errorf(fanfold.Internal, "the file ends at event %d and had event %d", cp.Seq, moved)
-	}
-	return db.file.WithReader(func(c *driver.Conn) error {
-		found := ""
-		if _, err := c.QueryRow("PRAGMA quick_check(1)", func(r driver.Row) { found = r.Text(0) }); err != nil {
-			return err
-		}
-		if found != "ok" {
-			return fanfold.Errorf(fanfold.Internal, "%s", found)
-		}
-		return nil
-	})
+	notes{s, n}.noteTrace()
+	return same, errors.Join(os.Remove(note), syncDir(s.dir))
 }

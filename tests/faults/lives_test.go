@@ -73,6 +73,7 @@ var (
 			must(l.T, os.RemoveAll(filepath.Join(l.dir, "readmodel")))
 			copyTree(l.T, l.oldModel, filepath.Join(l.dir, "readmodel"))
 		}
+		harness.OtherBoot(l.T, l.dir)
 		l.forget(of)
 	}}
 )

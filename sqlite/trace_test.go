@@ -1,0 +1,173 @@
+package sqlite
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// leftBehind makes a store with events, and leaves its files without what a clean end writes down.
+func leftBehind(t *testing.T, dir string, opt Options) {
+	t.Helper()
+	store, err := OpenStore(dir, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for seq := uint64(1); seq <= 100; seq++ {
+		if err := fold(store.current, seq); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(store.Close(), os.Remove(store.notePath(sumPrefix, 1))); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// otherBoot makes a trace one of another run of the operating system.
+func otherBoot(t *testing.T, store *Store) {
+	t.Helper()
+	path := store.notePath(tracePrefix, 1)
+	text, err := readNote(path)
+	if err == nil {
+		_, files, _ := strings.Cut(text, ":")
+		err = writeNote(path, "another-boot:"+files)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestKilledOrInDoubt: a file that was not closed goes on where the operating system still runs, and nobody touched what says so. Otherwise it is in
+// doubt, and gets no hash until it was built anew.
+func TestKilledOrInDoubt(t *testing.T) {
+	opt := Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)}
+	const none = ending(-1) // a new file
+	for name, c := range map[string]struct {
+		change func(t *testing.T, s *Store)
+		want   ending
+	}{
+		"killed":              {func(*testing.T, *Store) {}, endedKilled},
+		"another boot":        {otherBoot, endedUnknown},
+		"no trace":            {func(t *testing.T, s *Store) { must(t, os.Remove(s.notePath(tracePrefix, 1))) }, endedUnknown},
+		"a damaged trace":     {func(t *testing.T, s *Store) { must(t, os.Truncate(s.notePath(tracePrefix, 1), 50)) }, endedUnknown},
+		"a copied directory":  {copyBack, endedUnknown},
+		"another file":        {func(t *testing.T, s *Store) { replace(t, s.filePath(1)) }, endedUnknown},
+		"less than was moved": {func(t *testing.T, s *Store) { must(t, notes{s, 1}.noteMoved(101)) }, none},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			leftBehind(t, dir, opt)
+			c.change(t, &Store{dir: dir})
+			store, err := OpenStore(dir, opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			cp, err := store.Checkpoint()
+			if err != nil || (cp.Seq == 100) != (c.want != none) {
+				t.Fatalf("event %d, %v", cp.Seq, err)
+			}
+			if store.Killed() != (c.want == endedKilled) || store.Unclean() != (c.want == endedUnknown) {
+				t.Errorf("killed %t, in doubt %t; want %d", store.Killed(), store.Unclean(), c.want)
+			}
+			if err := store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := readNote(store.notePath(sumPrefix, store.number)); (err == nil) != (c.want != endedUnknown) {
+				t.Errorf("the hash after a clean end: %v", err)
+			}
+		})
+	}
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// copyBack puts a copy of a store's directory in its place.
+func copyBack(t *testing.T, s *Store) {
+	t.Helper()
+	dir, err := copyOf(s.dir, t.TempDir())
+	must(t, err)
+	must(t, os.RemoveAll(s.dir))
+	must(t, os.CopyFS(s.dir, os.DirFS(dir)))
+}
+
+// replace puts a copy of a file in its place.
+func replace(t *testing.T, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path+".copy", text, 0o600))
+	must(t, os.Rename(path+".copy", path))
+}
+
+// TestDamagedSinceTheKill: damage of the structure that came without the operating system's end is found once the file is looked at. It stays in doubt.
+func TestDamagedSinceTheKill(t *testing.T) {
+	dir, opt := t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)}
+	leftBehind(t, dir, opt)
+	path := (&Store{dir: dir}).filePath(1)
+	text, err := os.ReadFile(path)
+	must(t, err)
+	table := bytes.LastIndexByte(text[:len(text)/4096*4096], 0x0d) / 4096 * 4096 // a page of rows
+	clear(text[table : table+4096])
+	must(t, os.WriteFile(path, text, 0o600))
+	store, err := OpenStore(dir, opt)
+	must(t, err)
+	if !store.Killed() {
+		t.Fatal("the file is not taken as that of a killed process")
+	}
+	if err := store.CheckStructure(t.Context()); err == nil || !store.Unclean() || store.Killed() {
+		t.Errorf("the damage is told as %v, in doubt %t", err, store.Unclean())
+	}
+	must(t, store.Close())
+	if store, err = OpenStore(dir, opt); err != nil {
+		t.Fatal(err)
+	}
+	if cp, err := store.Checkpoint(); err != nil || cp.Seq != 0 {
+		t.Errorf("the next start has the file of event %d, %v", cp.Seq, err)
+	}
+	must(t, store.Close())
+}
+
+// TestTooLargeToHash: a file whose hashing would hold up the end is known by its size and time.
+func TestTooLargeToHash(t *testing.T) {
+	opt := Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)}
+	for _, changed := range []bool{false, true} {
+		dir := t.TempDir()
+		leftBehind(t, dir, opt)
+		store, err := OpenStore(dir, opt)
+		must(t, err)
+		large := strings.Repeat("x", 20<<20) // more than is read between two looks at the clock
+		must(t, store.current.Update(func(tx *Tx) error {
+			tx.SetCheckpoint(101, time.Unix(0, 0), "example")
+			return tx.c.Exec("INSERT INTO form (rules, patch) VALUES ('', ?)", large)
+		}))
+		store.CloseBy(time.Now())
+		must(t, store.Close())
+		if note, err := readNote(store.notePath(sumPrefix, 1)); err != nil || !strings.HasPrefix(note, unhashed) {
+			t.Fatalf("the note is %q, %v", note, err)
+		}
+		otherBoot(t, store)
+		if changed {
+			must(t, os.Chtimes(store.filePath(1), time.Time{}, time.Unix(1, 0)))
+		}
+		if store, err = OpenStore(dir, opt); err != nil {
+			t.Fatal(err)
+		}
+		if store.Killed() == changed || store.Unclean() != changed {
+			t.Errorf("changed %t: killed %t, in doubt %t", changed, store.Killed(), store.Unclean())
+		}
+		if left, _ := filepath.Glob(filepath.Join(dir, sumPrefix+"*")); changed != (len(left) > 0) {
+			t.Errorf("changed %t: the note stays: %v", changed, left)
+		}
+		must(t, store.Close())
+	}
+}
