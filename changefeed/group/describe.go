@@ -160,7 +160,7 @@ func (g *Groups) lags(s *group, states []*partition, oldest fanfold.Position) ([
 	if err != nil || !found || s.Settings.Filter != "" {
 		return make([]Lag, len(states)), err
 	}
-	lags, count := g.counted(states, from)
+	lags, count := counted(states, from, g.opt.Now())
 	return lags, g.model.EachChange(s.Settings.query(from), func(ch *fanfold.Change) bool {
 		count(ch)
 		return true
@@ -178,7 +178,7 @@ func (g *Groups) lagsOf(ctx context.Context, s *group, states []*partition, olde
 	if err != nil || !found {
 		return unknown, err
 	}
-	lags, count := g.counted(states, from)
+	lags, count := counted(states, from, g.opt.Now())
 	all, err := g.feed.EachSelected(ctx, g.rights.As(s.Settings.Role), &changefeed.Scope{Since: from, Selection: s.Settings.selection()}, count)
 	if err != nil || !all {
 		return unknown, err
@@ -188,8 +188,7 @@ func (g *Groups) lagsOf(ctx context.Context, s *group, states []*partition, olde
 
 // counted returns the lags of partitions, nothing yet for those whose checkpoints are not before a position, and a function that counts a
 // change after it.
-func (g *Groups) counted(states []*partition, from fanfold.Position) (lags []Lag, count func(ch *fanfold.Change)) {
-	now := g.opt.Now()
+func counted(states []*partition, from fanfold.Position, now time.Time) (lags []Lag, count func(ch *fanfold.Change)) {
 	lags = make([]Lag, len(states))
 	for n, p := range states {
 		if p.Checkpoint >= from {

@@ -127,7 +127,7 @@ func (g *Groups) Check(ctx context.Context, name string) error {
 func (g *Groups) CheckPut(ctx context.Context, name string) error {
 	switch {
 	case g.rights == nil:
-		return g.forbidden(name)
+		return forbidden(name)
 	case g.rights.Admin():
 		return nil
 	}
@@ -136,7 +136,7 @@ func (g *Groups) CheckPut(ctx context.Context, name string) error {
 	}
 	e, err := g.kv.Get(ctx, groupsPrefix+"."+name)
 	if err == nil && e.Value != nil {
-		err = g.forbidden(name)
+		err = forbidden(name)
 	}
 	return err
 }
@@ -149,7 +149,7 @@ func CheckDelete(ctx context.Context, g *Groups, name string) error {
 	}
 	s, err := g.entry(ctx, name)
 	if err == nil && (s.Maker == "" || s.Maker != g.rights.Actor()) {
-		err = g.forbidden(name)
+		err = forbidden(name)
 	}
 	return err
 }
@@ -204,7 +204,7 @@ func (g *Groups) get(ctx context.Context, name string) (*group, error) {
 // entry returns the group of a name, also one of another store. Errors are Invalid, Forbidden, NotFound and Unavailable.
 func (g *Groups) entry(ctx context.Context, name string) (*group, error) {
 	if g.rights == nil {
-		return nil, g.forbidden(name)
+		return nil, forbidden(name)
 	}
 	if err := checkName(name); err != nil {
 		return nil, cmp.Or(g.checkAdmin(name), err)
@@ -214,13 +214,13 @@ func (g *Groups) entry(ctx context.Context, name string) (*group, error) {
 	case err != nil:
 		return nil, err
 	case e.Value == nil && !g.rights.Admin(): // who may not enter is not told which groups there are
-		return nil, g.forbidden(name)
+		return nil, forbidden(name)
 	case e.Value == nil:
 		return nil, fanfold.Errorf(fanfold.NotFound, "there is no group %q: make it with PUT, or see the list of groups", name)
 	}
 	s, err := g.readGroup(e)
 	if err == nil && !g.rights.Has(s.Settings.Role) {
-		err = g.forbidden(name)
+		err = forbidden(name)
 	}
 	return s, err
 }
@@ -230,11 +230,11 @@ func (g *Groups) checkAdmin(name string) error {
 	if g.rights.Admin() {
 		return nil
 	}
-	return g.forbidden(name)
+	return forbidden(name)
 }
 
 // forbidden returns the error for a group that the rights do not include, whether or not it is there.
-func (g *Groups) forbidden(name string) error {
+func forbidden(name string) error {
 	return fanfold.Errorf(fanfold.Forbidden, "the right to the group %s is missing: ask for a key with the group's role", fanfold.Clip(name))
 }
 

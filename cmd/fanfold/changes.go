@@ -41,9 +41,7 @@ unless NO_COLOR is set.`,
 		}
 		opt := client.ChangesOptions{Params: values, Since: since, Mode: mode, Filter: filter, IncludeDocs: docs || !asJSON, Once: once, MustConnect: true}
 		opt.OnUnknown = unknownNote(cmd.ErrOrStderr())
-		opt.OnNoValue = func(n int64) {
-			fmt.Fprintf(cmd.ErrOrStderr(), "the filter has no value for %s: look for a misspelt member\n", counted(n, "change"))
-		}
+		opt.OnNoValue = noValueNote(cmd.ErrOrStderr())
 		if collections != "" {
 			opt.Collections = []string{collections}
 		}
@@ -72,6 +70,13 @@ unless NO_COLOR is set.`,
 		return nil
 	}
 	return cmd
+}
+
+// noValueNote returns what says for how many changes a filter had no value.
+func noValueNote(out io.Writer) func(n int64) {
+	return func(n int64) {
+		fmt.Fprintf(out, "the filter has no value for %s: look for a misspelt member\n", counted(n, "change"))
+	}
 }
 
 // unknownNote returns what says once which collections are not there, however often the feed connects.

@@ -18,7 +18,7 @@ type pacedReader struct {
 	n    int64         // bytes read
 }
 
-// newPace returns what lets so many bytes pass in a second, those of an eighth of a second at once. It is nil for 0, any number.
+// newPace returns what lets so many bytes pass in a second. At once it lets pass what an eighth of a second may have. It is nil for 0, any number.
 func newPace(bytes int64) *rate.Limiter {
 	if bytes == 0 {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// TestPace: whatever pieces pass, no more than the rate passes in any time from the first byte on, but for the piece of an eighth of a second that
-// may pass at once.
+// TestPace: whatever pieces pass, no more than the rate passes in any time from the first byte on. The piece of an eighth of a second may pass at
+// once.
 func TestPace(t *testing.T) {
 	for _, bytes := range []int64{minRate, 1_000_000, 1 << 40} {
 		pace := newPace(bytes)
