@@ -27,6 +27,7 @@ type logCheck struct {
 	silent  int           // checks in a row that the log's leader did not answer, or the log was damaged, although there is a connection
 	left    int           // servers that were left since the log was found damaged
 	created time.Time     // when the stream was made
+	vouched bool          // nothing can have happened to the files since the node was killed
 	again   chan struct{} // has an element where the log is to be read through again
 
 	ctx   context.Context // of the first reading, which begins before the node runs
@@ -92,12 +93,13 @@ func (c *logCheck) begin(ctx context.Context) error {
 		return err
 	}
 	c.created, c.first = c.node.Log.Created(), make(chan error, 1)
+	c.vouched = c.node.embedded != nil && c.node.Store.Killed()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		c.first <- c.scanOnce(c.ctx)
 	}()
-	if vouched(c.node) {
+	if c.vouched {
 		return nil
 	}
 	select {

@@ -198,7 +198,7 @@ const (
 
 // scanProgress returns why the node waits for the log to be read through, nil where it does not.
 func (c *logCheck) scanProgress() error {
-	if c.scanned.Load() || time.Since(c.began) > scanFirst || vouched(c.node) {
+	if c.scanned.Load() || time.Since(c.began) > scanFirst || c.vouched {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Unavailable, "the log is being read through: event %d of %d", c.at.Load(), c.node.startLast)
@@ -268,7 +268,7 @@ func (c *logCheck) pace(ctx context.Context) func(seq uint64, size int) error {
 			bytes += size + scanEventSize
 			return nil
 		}
-		if time.Since(c.began) < scanFirst && !vouched(c.node) {
+		if time.Since(c.began) < scanFirst && !c.vouched {
 			begun, bytes = time.Now(), 0
 			return nil
 		}

@@ -45,9 +45,9 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 // settleDoubt rebuilds a read model that is in doubt while it is served. If the node was killed, it looks at the structure first. It
 // waits until the log was read through and is whole, and blocks until it is over, or ctx ends. It returns nil.
 func settleDoubt(ctx context.Context, n *Node) error {
-	if err := n.Store.Applied.Wait(ctx, n.startLast); err != nil { // the start comes first
-		return nil //nolint:nilerr // ctx has ended
-	}
+	starting, cancel := context.WithTimeout(ctx, scanFirst)
+	_ = n.Store.Applied.Wait(starting, n.startLast) // the start comes first, unless it is the file that holds it up
+	cancel()
 	if err := n.Store.CheckStructure(ctx); err != nil && ctx.Err() == nil {
 		n.cfg.Logger.Error("the read model's file is damaged, and is rebuilt from the log", "err", err)
 	}
@@ -81,9 +81,6 @@ func rebuilt(n *Node, err error) error {
 	n.cfg.Logger.Info("the read model was rebuilt from the log, and is not in doubt any more")
 	return nil
 }
-
-// vouched tells whether nothing can have happened to the files of a node with an embedded log since it was killed.
-func vouched(n *Node) bool { return n.embedded != nil && n.Store.Killed() }
 
 // rebuildWork is what the rebuilding of a read model has to do.
 type rebuildWork struct {

@@ -37,8 +37,9 @@ func (c Checkpoint) At() fanfold.Position {
 type DB struct {
 	file   *driver.File
 	opt    Options
-	number int // of the generation
-	tx     *Tx // used again by every Update
+	number int    // of the generation
+	left   ending // how the one was left of which this is a copy; see Store
+	tx     *Tx    // used again by every Update
 
 	indexes indexCache
 }

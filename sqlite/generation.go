@@ -192,7 +192,7 @@ func (s *Store) rebuilt(n int, err error) {
 func (s *Store) Unclean() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.left == endedUnknown || s.left == endedDamaged
+	return inDoubt(s.left)
 }
 
 // Killed returns whether the current generation was not closed, or not hashed, and the operating system has all that was written. Its structure was
@@ -400,11 +400,13 @@ func (s *Store) Swap(db *DB) error {
 	if err := s.writeMarker(db.number); err != nil {
 		return errors.Join(err, db.Close()) // the marker may be there after all: the file stays
 	}
-	notes{s, db.number}.noteTrace()
+	if !inDoubt(db.left) {
+		notes{s, db.number}.noteTrace()
+	}
 	db.noteMoves(notes{s, db.number}.noteMoved)
 	s.mu.Lock()
 	old := s.current
-	s.current, s.number, s.left = db, db.number, endedClean
+	s.current, s.number, s.left = db, db.number, db.left
 	s.mu.Unlock()
 	s.closing.Go(func() {
 		if err := old.Close(); err != nil {
@@ -444,7 +446,7 @@ func (s *Store) Close() error {
 			return err
 		}
 	}
-	if noted == nil && !s.opt.AsIs && s.left != endedUnknown {
+	if noted == nil && !s.opt.AsIs && !inDoubt(s.left) {
 		noted = s.noteSum()
 	}
 	if noted != nil {

@@ -9,7 +9,7 @@ import (
 
 // Copy returns a copy of the current generation, made beside it while reads and writes go on. It
 // calls progress with the number of pages copied and of all pages. It blocks until the copy is
-// complete or ctx has ended. The caller passes the copy to Swap or Discard.
+// complete or ctx has ended. A copy of one in doubt is in doubt. The caller passes the copy to Swap or Discard.
 func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db *DB, err error) {
 	n, err := s.reserveNumber()
 	if err != nil {
@@ -23,7 +23,8 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 		}
 	}()
 	var src *driver.Conn
-	if err := s.Use(func(current *DB) error { src, _, err = openSnapshot(current.Path()); return err }); err != nil {
+	var left ending
+	if err := s.Use(func(current *DB) error { left = s.left; src, _, err = openSnapshot(current.Path()); return err }); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(src.CopyTo(ctx, path, progress), src.Close()); err != nil {
@@ -32,7 +33,7 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 	if db, err = openUnprotected(path, s.opt); err != nil {
 		return nil, err
 	}
-	db.number = n
+	db.number, db.left = n, left
 	for _, q := range []string{
 		"CREATE TEMP TABLE touched (number INTEGER PRIMARY KEY)",
 		"CREATE TEMP TABLE prepared (number INTEGER PRIMARY KEY, prior INTEGER NOT NULL, revision INTEGER NOT NULL, rules TEXT NOT NULL, patch TEXT NOT NULL, delta BLOB NOT NULL, omitted TEXT, previous TEXT, previous_source ANY)",

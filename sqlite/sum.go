@@ -145,6 +145,9 @@ const (
 	endedDamaged               // it is not
 )
 
+// inDoubt tells whether nothing says that a file is as it was left.
+func inDoubt(left ending) bool { return left >= endedUnknown }
+
 // checkSum compares the file of generation n with its note, and removes the note, for the file is about to change. No
 // connection to the file may be open. The error is that of reading or removing.
 func (s *Store) checkSum(n int) (ending, error) {

@@ -121,10 +121,8 @@ func (s *Store) CheckStructure(ctx context.Context) error {
 	if !s.Killed() {
 		return nil
 	}
-	number := 0
 	var c *driver.Conn
 	err := s.Use(func(db *DB) (err error) {
-		number = db.number
 		c, _, err = openSnapshot(db.Path())
 		return err
 	})
@@ -137,9 +135,9 @@ func (s *Store) CheckStructure(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.number == number && s.left == endedKilled {
+	if s.left == endedKilled { // it, or a copy of it
 		s.left = endedUnknown
-		return errors.Join(err, os.Remove(s.notePath(tracePrefix, number)))
+		return errors.Join(err, os.Remove(s.notePath(tracePrefix, s.number)))
 	}
 	return err
 }

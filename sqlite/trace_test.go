@@ -74,9 +74,13 @@ func TestKilledOrInDoubt(t *testing.T) {
 			if store.Killed() != (c.want == endedKilled) || store.Unclean() != (c.want == endedUnknown) {
 				t.Errorf("killed %t, in doubt %t; want %d", store.Killed(), store.Unclean(), c.want)
 			}
-			if err := store.Close(); err != nil {
-				t.Fatal(err)
+			next, err := store.Copy(t.Context(), func(int64, int64) {})
+			must(t, err)
+			must(t, store.Swap(next))
+			if store.Unclean() != (c.want == endedUnknown) {
+				t.Errorf("a copy is in doubt: %t", store.Unclean())
 			}
+			must(t, store.Close())
 			if _, err := readNote(store.notePath(sumPrefix, store.number)); (err == nil) != (c.want != endedUnknown) {
 				t.Errorf("the hash after a clean end: %v", err)
 			}
