@@ -25,6 +25,7 @@ type admin struct {
 	verifies, replicaChanges *slots
 	version                  string      // of the program
 	links                    []hyperlink // of the first page
+	prefix                   prefix
 }
 
 // openAPI holds the description of the API, as GET /openapi.json answers it.

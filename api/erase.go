@@ -22,7 +22,8 @@ import (
 // Eraser erases what documents were. Its requests are valid.
 type Eraser interface {
 	// PlanErasure tells what an erasure would take away. Errors are NotFound for a document that never was, Conflict where the log's
-	// server cannot erase, other work is under way or a member is at a relation, Restricted and others of the deletes, and Unavailable.
+	// server cannot erase, other work is under way or a member is at a relation, and Unavailable. Others
+	// are of the deletes, such as Restricted.
 	PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*reports.ErasurePlan, error)
 	// Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where
 	// nobody knows. Errors are those of PlanErasure, and Busy where too many wait.

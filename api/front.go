@@ -61,6 +61,10 @@ func (a *admin) front(c echo.Context) error {
 	h["Cache-Control"] = mustRevalidate
 	accept := c.Request().Header["Accept"]
 	if quality(accept, "text/html") <= quality(accept, "application/json") {
+		page.Links = slices.Clone(a.links)
+		for i := range page.Links {
+			page.Links[i].Href = a.prefix.of(page.Links[i].Href)
+		}
 		return c.JSON(http.StatusOK, page)
 	}
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'")

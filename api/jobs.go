@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"log/slog"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -46,10 +47,11 @@ type jobs struct {
 	end     context.CancelCauseFunc
 	logger  *slog.Logger
 	views   *view.Views
+	prefix  prefix
 }
 
-func newJobs(logger *slog.Logger, views *view.Views) *jobs {
-	j := &jobs{logger: logger, views: views}
+func newJobs(logger *slog.Logger, views *view.Views, prefix prefix) *jobs {
+	j := &jobs{logger: logger, views: views, prefix: prefix}
 	j.ctx, j.end = context.WithCancelCause(context.Background())
 	return j
 }
@@ -113,7 +115,10 @@ func (js *jobs) describe(j *job, r *reply, err error) {
 		p := js.problemOf(j.seen, err)
 		w.Phase, w.Status, body, w.Summary = "failed", p.Status, p, p.Detail
 	} else {
-		w.Status, w.Headers, body, w.Summary = r.status, r.header, r.body, r.summary
+		w.Status, w.Headers, body, w.Summary = r.status, maps.Clone(r.header), r.body, r.summary
+		if at, led := w.Headers["Location"]; led {
+			w.Headers["Location"] = js.prefix.of(at)
+		}
 	}
 	if w.Result, err = json.Marshal(body); err != nil {
 		w.Phase, w.Status, w.Summary = "failed", http.StatusInternalServerError, err.Error()

@@ -213,6 +213,7 @@ func (s *Server) register() {
 	s.admin.links = slices.DeleteFunc(slices.Clone(hyperlinks), func(l hyperlink) bool {
 		return l.Href == consolePath && s.opt.Console == nil || slices.ContainsFunc(s.routes.rows, func(r route) bool { return r.path == l.Href && r.method == http.MethodGet && s.refuses(&r) })
 	})
+	s.admin.prefix = prefix(s.opt.Prefix)
 }
 
 // refuses tells whether the server has no log, and a route needs one.

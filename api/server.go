@@ -136,6 +136,8 @@ type Options struct {
 	// lets pages of every origin read. CheckOrigins checks them.
 	Hosts, Origins []string
 	AnyHost        bool
+	// Prefix is a path that a proxy puts before the API's paths, such as /store; "" for none. CheckPrefix checks it.
+	Prefix string
 	// ReadOnly is what a server answers that has a read model and no log, to what needs one; nil for a server with a log.
 	ReadOnly error
 	// Withheld returns why nothing is answered yet but how the node stands, Unavailable, nil once everything is. nil for never.
@@ -234,10 +236,11 @@ func New(parts Dependencies, opt Options) *Server {
 	if err != nil {
 		panic(err) // the options are constants
 	}
-	s.running = &running{handler: handler, none: make(chan struct{}, 1)}
+	before := prefix(opt.Prefix)
+	s.running = &running{handler: before.strip(handler), none: make(chan struct{}, 1)}
 	s.judge = parts.Judge
 	s.views, s.bodies = view.New(parts.ViewDependencies), &bodies{opt: &s.opt, room: newRoom(opt.MaxInFlight)}
-	s.jobs = newJobs(opt.Logger, s.views)
+	s.jobs = newJobs(opt.Logger, s.views, prefix(opt.Prefix))
 	s.handlers(parts)
 	s.echo.HideBanner, s.echo.HidePort = true, true
 	s.echo.HTTPErrorHandler, s.echo.JSONSerializer = s.fail, jsonSerializer{}
@@ -248,7 +251,7 @@ func New(parts Dependencies, opt Options) *Server {
 	s.routes = newRoutes(s.table())
 	s.register()
 	s.observer = newObserver(&s.opt, s.routes)
-	s.echo.Use(composed(s.observed, recovered, s.bodies.limitSilence, s.checkHost, s.shared(), s.checkOrigin(), s.checkRight, s.routes.checkPath, s.bodies.limitTime))
+	s.echo.Use(composed(s.observed, before.place, recovered, s.bodies.limitSilence, s.checkHost, s.shared(), s.checkOrigin(), s.checkRight, s.routes.checkPath, s.bodies.limitTime))
 	return s
 }
 

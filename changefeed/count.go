@@ -12,7 +12,7 @@ import (
 const maxCounting = time.Second
 
 // EachSelected calls fn with each change after a position that a scope's reader with these rights is given, up to the newest, without its
-// values. all is false where it has ended before, after maxCounting. It waits for room and for its turn as other feeds do. Errors are as for newRequest, and ctx's.
+// values. all is false where it has ended before, after maxCounting. It waits for room and for its turn as other feeds do. Errors are as of newRequest, and ctx's.
 func (f *Feed) EachSelected(ctx context.Context, rights *access.Rights, scope *Scope, fn func(ch *fanfold.Change)) (all bool, err error) {
 	o := f.over(f.store)
 	req, err := o.newRequest(Query{Selection: scope.Selection, Since: scope.Since.String(), Rights: rights})

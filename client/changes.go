@@ -85,10 +85,10 @@ type ChangesOptions struct {
 	// OnPosition is called, by the loop's goroutine, with a position up to which the loop has had everything. A consumer
 	// can save it, although its changes are rare.
 	OnPosition func(position string)
-	// OnUnknown is called by the loop's goroutine with the Collections that are not there, once a connection. Most likely their names
-	// are mistyped.
+	// OnUnknown is called, by the loop's goroutine, with the names in Collections that are not there, once for each connection.
+	// Most likely their names are mistyped.
 	OnUnknown func(collections []string)
-	// OnNoValue is called by the loop's goroutine where Once gives no change: with how many changes the filter had no value for.
+	// OnNoValue is called, by the loop's goroutine, with how many changes the filter had no value for, where Once gives no change.
 	OnNoValue func(changes int64)
 	// Heartbeat is how often the server says so where nothing changes, from 100 ms to an hour; default 15 s. A connection on
 	// which nothing comes for three times as long, and for five seconds at least, counts as lost.

@@ -31,8 +31,7 @@ type Query struct {
 	// Referring names a document of another collection to which those that are wanted refer; nil for all of the collection. The
 	// option Relation says by which relation, where there are several.
 	Referring *Target
-	// OnNoValue is called where nothing matches and the filter had a value for none of the documents that a page looked at: a member may be
-	// misspelt. It gets their number.
+	// OnNoValue is called where nothing matches, with how many documents the filter has no value for: a member may be misspelt.
 	OnNoValue func(documents int64)
 }
 

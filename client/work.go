@@ -44,11 +44,10 @@ func (c *Client) sendWork(ctx context.Context, r *request, goesOn bool, progress
 	if err != nil {
 		return nil, err
 	}
-	location := a.header.Get("Location")
-	if a.status != http.StatusAccepted || !strings.HasPrefix(location, workPath) {
+	_, id, isWork := strings.Cut(a.header.Get("Location"), workPath) // a proxy may have a prefix
+	if a.status != http.StatusAccepted || !isWork {
 		return a, nil
 	}
-	id := strings.TrimPrefix(location, workPath)
 	w := new(Work)
 	if err := decode(a.body, w); err != nil {
 		return nil, err

@@ -50,7 +50,8 @@ type erasing struct {
 }
 
 // PlanErasure tells what an erasure would take away. Errors are NotFound for a document that never was, Conflict where the log's
-// server cannot erase, other work is under way or a member is at a relation, Restricted and others of the deletes, and Unavailable.
+// server cannot erase, other work is under way or a member is at a relation, and Unavailable. Others
+// are of the deletes, such as Restricted.
 func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*reports.ErasurePlan, error) {
 	e, err := n.newErasing(ctx, asked, "")
 	if err != nil {

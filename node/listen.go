@@ -32,7 +32,7 @@ func checkListen(cfg Config) error {
 // maxHosts bounds the names by which the API may be called.
 const maxHosts = 100
 
-// checkHosts returns Invalid for names and origins that no request can have.
+// checkHosts returns Invalid for names and origins that no request can have, and for a prefix that is none.
 func checkHosts(cfg Config) error {
 	if len(cfg.Hosts) > maxHosts {
 		return fanfold.Errorf(fanfold.Invalid, "--host: %d names are given, %d is the most", len(cfg.Hosts), maxHosts)
@@ -42,7 +42,10 @@ func checkHosts(cfg Config) error {
 			return fanfold.Errorf(fanfold.Invalid, "--host %.300q is not a name such as fanfold.example: leave out the scheme and the port", h)
 		}
 	}
-	return api.CheckOrigins(cfg.Origins)
+	if err := api.CheckOrigins(cfg.Origins); err != nil {
+		return err
+	}
+	return api.CheckPrefix(cfg.API.Prefix)
 }
 
 // advertisedHosts returns the name in the URL at which the node says that it is reached, none where there is none.

@@ -58,7 +58,7 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 	if err != nil {
 		return nil, err
 	}
-	lags, err := g.lagsOf(ctx, s, states, oldest)
+	lags, err := g.lags(ctx, s, states, oldest)
 	if err != nil {
 		return nil, err
 	}
@@ -118,11 +118,15 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 	if err != nil {
 		return b, err
 	}
-	lags, err := g.lags(s, states, oldest)
-	if err != nil {
-		return b, err
+	var known Lag
+	if s.Settings.Filter == "" { // metrics are asked for too often to evaluate one
+		lags, err := g.lags(ctx, s, states, oldest)
+		if err != nil {
+			return b, err
+		}
+		known = total(lags)
 	}
-	if known := total(lags); known.Changes != nil {
+	if known.Changes != nil {
 		b.Changes, b.Seconds = *known.Changes, *known.Seconds
 		return b, nil
 	}
@@ -153,42 +157,34 @@ func total(lags []Lag) (all Lag) {
 }
 
 // lags returns the lag of each partition. It counts at most Options.LagBound changes, of all kinds, from the oldest checkpoint
-// on that is no further from the end; partitions whose checkpoints are further have no lag that is known. Nor have checkpoints before
-// the oldest position, and groups with a filter, which would have to be evaluated.
-func (g *Groups) lags(s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
-	from, found, err := g.countable(states, oldest, g.opt.LagBound)
-	if err != nil || !found || s.Settings.Filter != "" {
+// on that is no further from the end, and evaluates a filter for at most Options.FilterBound. Partitions whose checkpoints are further have no lag
+// that is known. Nor have checkpoints before the oldest position, and groups whose filter takes too long.
+func (g *Groups) lags(ctx context.Context, s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
+	bound := g.opt.LagBound
+	if s.Settings.Filter != "" {
+		bound = g.opt.FilterBound
+	}
+	from, found, err := g.countable(states, oldest, bound)
+	if err != nil || !found {
 		return make([]Lag, len(states)), err
 	}
-	lags, count := counted(states, from, g.opt.Now())
-	return lags, g.model.EachChange(s.Settings.query(from), func(ch *fanfold.Change) bool {
-		count(ch)
-		return true
-	})
-}
-
-// lagsOf does what lags does, also for a group with a filter. The filter is evaluated for at most Options.FilterBound changes: no lag is
-// known where there are more, or where that takes too long.
-func (g *Groups) lagsOf(ctx context.Context, s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
+	lags, count := countFrom(from, states, g.opt.Now())
 	if s.Settings.Filter == "" {
-		return g.lags(s, states, oldest)
+		return lags, g.model.EachChange(s.Settings.query(from), func(ch *fanfold.Change) bool {
+			count(ch)
+			return true
+		})
 	}
-	unknown := make([]Lag, len(states))
-	from, found, err := g.countable(states, oldest, g.opt.FilterBound)
-	if err != nil || !found {
-		return unknown, err
-	}
-	lags, count := counted(states, from, g.opt.Now())
 	all, err := g.feed.EachSelected(ctx, g.rights.As(s.Settings.Role), &changefeed.Scope{Since: from, Selection: s.Settings.selection()}, count)
 	if err != nil || !all {
-		return unknown, err
+		return make([]Lag, len(states)), err
 	}
 	return lags, nil
 }
 
-// counted returns the lags of partitions, nothing yet for those whose checkpoints are not before a position, and a function that counts a
+// countFrom returns the lags of partitions, nothing yet for those whose checkpoints are not before a position, and a function that counts a
 // change after it.
-func counted(states []*partition, from fanfold.Position, now time.Time) (lags []Lag, count func(ch *fanfold.Change)) {
+func countFrom(from fanfold.Position, states []*partition, now time.Time) (lags []Lag, count func(ch *fanfold.Change)) {
 	lags = make([]Lag, len(states))
 	for n, p := range states {
 		if p.Checkpoint >= from {

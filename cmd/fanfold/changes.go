@@ -40,8 +40,7 @@ unless NO_COLOR is set.`,
 			return err
 		}
 		opt := client.ChangesOptions{Params: values, Since: since, Mode: mode, Filter: filter, IncludeDocs: docs || !asJSON, Once: once, MustConnect: true}
-		opt.OnUnknown = unknownNote(cmd.ErrOrStderr())
-		opt.OnNoValue = noValueNote(cmd.ErrOrStderr())
+		noteOn(cmd.ErrOrStderr(), &opt)
 		if collections != "" {
 			opt.Collections = []string{collections}
 		}
@@ -72,20 +71,16 @@ unless NO_COLOR is set.`,
 	return cmd
 }
 
-// noValueNote returns what says for how many changes a filter had no value.
-func noValueNote(out io.Writer) func(n int64) {
-	return func(n int64) {
-		fmt.Fprintf(out, "the filter has no value for %s: look for a misspelt member\n", counted(n, "change"))
-	}
-}
-
-// unknownNote returns what says once which collections are not there, however often the feed connects.
-func unknownNote(out io.Writer) func(collections []string) {
+// noteOn has a feed say what its filter had no value for, and once, however often it connects, which collections are not there.
+func noteOn(out io.Writer, opt *client.ChangesOptions) {
 	said := false
-	return func(collections []string) {
+	opt.OnUnknown = func(collections []string) {
 		if !said {
 			fmt.Fprintf(out, "not there: %s (misspelt, or without a document so far)\n", shortList(collections))
 		}
 		said = true
+	}
+	opt.OnNoValue = func(n int64) {
+		fmt.Fprintf(out, "the filter has no value for %s: look for a misspelt member\n", counted(n, "change"))
 	}
 }

@@ -81,6 +81,7 @@ func accessFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.BoolVar(&cfg.Insecure, "insecure", false, "let others reach --listen, --nats-listen and --debug-listen without a key and without TLS")
 	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file with the certificate that the node shows, and those between it and its authority, in PEM; read again when it changes")
 	f.StringVar(&cfg.TLSKey, "tls-key", "", "file with the certificate's private key, in PEM")
+	f.StringVar(&cfg.API.Prefix, "base-path", "", "path such as /store that a proxy puts before those of the API, whether it takes it away or not")
 	f.BoolVar(&cfg.Plaintext, "plaintext", false, "let others reach the node without TLS, for it ends before the node: in a proxy, or in a balancer")
 	f.StringVar(&cfg.AdminKeyFile, "admin-key-file", "", "file with a key, as fanfold keys new prints it, that has the role admin; read again when it changes")
 	f.BoolVar(&cfg.Anonymous, "anonymous", false, "let in requests without a key, with the role everyone")

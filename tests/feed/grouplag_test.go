@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestLagOfFilteredGroup: the lag of a group with a filter counts the rows that it can still give, also for documents that leave.
+// TestLagOfFilteredGroup: the lag of a group with a filter counts the rows that it can still give, also where a document leaves.
 func TestLagOfFilteredGroup(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	lag := func() (changes string) {

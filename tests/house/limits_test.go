@@ -15,6 +15,7 @@ var limitTests = map[string]string{
 	`requests on a connection after a chunked body`:       "TestLengthAndChunks",
 	"names of a loopback node (`--host`)":                 "TestForeignPagesDoNotWrite TestAdvertisedHost TestBadOrigins",
 	"origins of pages that write (`--cors-origin`)":       "TestForeignPagesDoNotWrite TestCrossSiteRequests TestCORS TestBadOrigins",
+	"path before the API (`--base-path`)":                 "TestBasePath TestBadBasePaths",
 	"spans (`--trace-endpoint`)":                          "TestSpansAreBounded",
 	"requests on a connection of HTTP/2":                  "TestStreamsAreBounded",
 	"certificate and its key (`--tls-cert`, `--tls-key`)": "TestTLS TestWrongCertificates TestCertificateIsReadAgain",
