@@ -102,7 +102,7 @@ type Evaluation struct {
 	Evaluated int64  `json:"evaluated"` // the number of documents in which it looked for one
 	NoValue   int64  `json:"noValue"`   // the number of those in which there was none
 	Document  string `json:"document,omitempty"`
-	Reason    string `json:"reason,omitempty"` // why there is none in Document, the first of those
+	Reason    string `json:"reason,omitempty"` // why there is none in Document, the first of those, or the first where a member may be meant
 }
 
 // FindsNothing tells whether there was no value in any document, of one at least.

@@ -16,10 +16,15 @@ func (t *Tree) Missing(object Node, name string) string {
 		text += " in " + shown(pointer)
 	}
 	if near := t.nearest(object, name); near != "" {
-		text += "; did you mean " + strconv.Quote(near) + "?"
+		text += didYouMean + strconv.Quote(near) + "?"
 	}
 	return text
 }
+
+const didYouMean = "; did you mean "
+
+// Suggests tells whether a sentence of Missing names a member that may be meant.
+func Suggests(text string) bool { return strings.Contains(text, didYouMean) }
 
 // shown returns a text, cut off where it is too long for a message.
 func shown(s string) string {

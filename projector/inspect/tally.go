@@ -49,7 +49,7 @@ func newTally(p *fold.Plan, rules func(r *fold.Rule) bool, unique func(collectio
 	return t
 }
 
-// add counts one look of a rule's part at a document, unless the rule is not counted. Of the first without a value it notes why.
+// add counts one look of a rule's part at a document, unless the rule is not counted. Of one without a value it notes why.
 func (t *tally) add(r *fold.Rule, part int, found bool, d *examined) {
 	if len(t.rules[r.Index].parts) == 0 {
 		return
@@ -59,8 +59,21 @@ func (t *tally) add(r *fold.Rule, part int, found bool, d *examined) {
 	if found {
 		return
 	}
-	if e.NoValue++; e.NoValue == 1 {
-		e.Document, e.Reason = d.key.String(), r.Explain(e.Part, d.view(r))
+	noteMissing(e, d.key, func() string { return r.Explain(e.Part, d.view(r)) })
+}
+
+// maxReasons is how many documents without a value are looked at for a member that may be meant.
+const maxReasons = 100
+
+// noteMissing counts a document without a value, and notes why there is none in the first of them. While none has a value, it prefers the first
+// whose reason names a member that may be meant: the first documents may lack that one, too.
+func noteMissing(e *model.Evaluation, key fanfold.Key, why func() string) {
+	e.NoValue++
+	if e.NoValue > 1 && (e.NoValue > maxReasons || !e.FindsNothing() || jsondoc.Suggests(e.Reason)) {
+		return
+	}
+	if reason := why(); e.NoValue == 1 || jsondoc.Suggests(reason) {
+		e.Document, e.Reason = key.String(), reason
 	}
 }
 

@@ -47,9 +47,7 @@ func (u *talliedUnique) examine(key fanfold.Key, t *jsondoc.Tree) {
 		if p.HasValue(t) {
 			continue
 		}
-		if e.NoValue++; e.NoValue == 1 {
-			e.Document, e.Reason = key.String(), p.WhyNot(t)
-		}
+		noteMissing(e, key, func() string { return p.WhyNot(t) })
 	}
 }
 

@@ -283,20 +283,19 @@ func TestGroupSelects(t *testing.T) {
 	for name, want := range map[string]struct {
 		settings string
 		ids      []string
-		lag      bool // is counted
 	}{
-		"all":     {`{}`, []string{"a", "b", "a", "a", "b", "c"}, true},
-		"direct":  {`{"derived":"exclude"}`, []string{"a", "b", "a", "c"}, true},
-		"latest":  {`{"mode":"latest"}`, []string{"a", "b", "c"}, true},
-		"filter":  {`{"filter":"doc.n > 1"}`, []string{"a", "c"}, false},
-		"authors": {`{"collections":["authors"],"derived":"exclude"}`, []string{"a", "a", "c"}, true},
+		"all":     {`{}`, []string{"a", "b", "a", "a", "b", "c"}},
+		"direct":  {`{"derived":"exclude"}`, []string{"a", "b", "a", "c"}},
+		"latest":  {`{"mode":"latest"}`, []string{"a", "b", "c"}},
+		"filter":  {`{"filter":"doc.n > 1"}`, []string{"a", "c"}},
+		"authors": {`{"collections":["authors"],"derived":"exclude"}`, []string{"a", "a", "c"}},
 	} {
 		s.Want(http.StatusCreated, "PUT", "/v1/_groups/"+name, strings.Replace(strings.Replace(want.settings, "{", `{"partitions":1,`, 1), ",}", "}", 1))
 		d := harness.DescribeGroup(t, s.Client, name)
 		ids, _ := harness.GroupChanges(t, s.Client, name, harness.Lease(t, s.Client, name, "m")[0], "")
 		slices.Sort(ids)
 		slices.Sort(want.ids)
-		if !slices.Equal(ids, want.ids) || want.lag != (d.Lag.Changes != nil) || want.lag && *d.Lag.Changes != int64(len(ids)) {
+		if !slices.Equal(ids, want.ids) || d.Lag.Changes == nil || *d.Lag.Changes != int64(len(ids)) {
 			t.Errorf("group %s gives %v, and its lag is %+v; want %v", name, ids, d.Lag, want.ids)
 		}
 	}
