@@ -139,8 +139,8 @@ func (s *scan) held(row fanfold.ChangeRow) bool {
 	switch {
 	case row.Op == fanfold.OpErase:
 		return true // to be forgotten, whatever it was
-	case row.ByErasure(): // the view before is not known any more
-		return row.Position > s.req.fresh && s.req.filter.Reads("doc")
+	case row.ByErasure(): // the view before is not known any more: only what is false of any document did not match
+		return row.Position > s.req.fresh && s.req.filter.Reads("doc") && s.verdict(row, nil) != expr.False
 	}
 	if row.Held == nil || bytes.Equal(row.Held, row.After) { // it is no more true of the same
 		return false
