@@ -9,8 +9,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestErasureOfWhatNeverMatched: after an erasure a filter that is false of any document of a collection tells of none that leaves. Where
-// only the erased values could tell, the document leaves.
+// TestErasureOfWhatNeverMatched: after an erasure a filter that is false of any document of a collection tells of none that leaves. A
+// document leaves if only the erased values could tell.
 func TestErasureOfWhatNeverMatched(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("people", "p", `{"name":"Marker","n":1}`)
