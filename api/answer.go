@@ -90,7 +90,7 @@ func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 	setDerived(h, o.derived)
 	locate(c, o.key)
 	if w.prefer.representation {
-		if sent, err := d.represent(c, w, o, seq); sent || err != nil {
+		if sent, err := d.represent(c, w, o, seq, fanfold.At(seq, 0)); sent || err != nil {
 			return err
 		}
 	}
@@ -99,6 +99,30 @@ func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 		h[keyETag] = []string{d.positions.tag(seq)}
 	}
 	return c.NoContent(o.status())
+}
+
+// finishUnchanged answers a write that would have changed nothing, with the ETag and the revision that the document has and the position
+// at which it had them.
+func (d *documents) finishUnchanged(c echo.Context, w *write, same *writer.Unchanged) error {
+	if len(w.op.Dropped) > 0 {
+		c.Response().Header().Set(headerDropped, strings.Join(droppedMembers(w.op.Dropped), ", "))
+	}
+	setDerived(c.Response().Header(), 0)
+	w.prefer.async = false
+	rev := uint64(same.Document.Revision)
+	if w.prefer.representation {
+		if sent, err := d.represent(c, w, outcome{key: w.op.Key, op: fanfold.OpReplace}, rev, same.At); sent || err != nil {
+			return err
+		}
+	}
+	w.preferenceApplied(c, false)
+	h := c.Response().Header()
+	h[keyRevision] = []string{strconv.FormatUint(rev, 10)}
+	h[keyPosition] = []string{d.positions.mark(same.At).String()}
+	if len(w.op.Dropped) == 0 {
+		h[keyETag] = []string{d.positions.etag(same.Document).String()}
+	}
+	return c.NoContent(http.StatusNoContent)
 }
 
 // forgotten returns what is known of a write whose change is no longer kept: a repeat of a request that was stored before the store begins.
@@ -150,9 +174,9 @@ func (w *write) preferenceApplied(c echo.Context, body bool) {
 	}
 }
 
-// represent answers a write with the document that it made. sent is false where that was overwritten meanwhile, and where
+// represent answers a write with the document that it made, or left, and the position at which it was so. sent is false where that was overwritten meanwhile, and where
 // there is no room for it: the write is stored, whatever its answer says.
-func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64) (sent bool, err error) {
+func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64, at fanfold.Position) (sent bool, err error) {
 	doc, _, err := d.open(c).Get(o.key, fanfold.Embedded)
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {
 		return false, err
@@ -168,7 +192,7 @@ func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64) (
 	}
 	w.preferenceApplied(c, true)
 	c.Request().Header.Del("If-None-Match") // a write's condition, not a read's
-	return true, d.sendDocument(c, status, doc, fanfold.At(seq, 0), d.positions.etag(doc))
+	return true, d.sendDocument(c, status, doc, at, d.positions.etag(doc))
 }
 
 // outcomeAt returns what the folded event seq did. key is that of its document, where it is known, which may save reading.

@@ -154,6 +154,8 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 		return err
 	case result.DryRun != nil:
 		return d.answerDryRun(c, result.DryRun)
+	case result.Unchanged != nil:
+		return d.finishUnchanged(c, w, result.Unchanged)
 	}
 	return d.finish(c, w, result.First)
 }

@@ -36,8 +36,9 @@ type Request struct {
 
 // Result says what came of a request.
 type Result struct {
-	First  uint64  // sequence of the first operation's event; those of the others follow it
-	DryRun *DryRun // of a dry run, which stores nothing
+	First     uint64     // sequence of the first operation's event; those of the others follow it
+	DryRun    *DryRun    // of a dry run, which stores nothing
+	Unchanged *Unchanged // of a write that would change nothing, and so stores nothing
 }
 
 // DryRun reports what writes would store and cause.
@@ -64,11 +65,12 @@ func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result,
 // which try reports as an error, becomes its result.
 func (w *Writer) run(ctx context.Context, req Request, name string, try func(ctx context.Context) (first uint64, err error)) (Result, error) {
 	first, err := w.idempotency.once(ctx, req.Key, req.DryRun, try)
+	same, err := unchanged(err)
 	dry, err := w.dryRun(ctx, err)
-	if dry == nil {
+	if dry == nil && same == nil {
 		w.counts.add(name, err)
 	}
-	return Result{First: first, DryRun: dry}, err
+	return Result{First: first, DryRun: dry, Unchanged: same}, err
 }
 
 // write appends the event of one operation in the way that its kind and its conditions ask for.
@@ -82,7 +84,7 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 	case len(op.Not) > 0:
 		return w.appendUnless(ctx, op, in)
 	case !op.Any() && op.Kind == Put: // nothing can be faster
-		return w.append(ctx, op.event, fanfold.Expect{}, in)
+		return w.appendChange(ctx, op, op.event.Body, fanfold.Expect{}, in)
 	}
 	return w.appendOnCurrent(ctx, op, in)
 }
@@ -125,7 +127,7 @@ func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (ui
 		if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
 			return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 		}
-		seq, err := w.append(ctx, op.event, exactly(ctx, rev), in)
+		seq, err := w.appendChange(ctx, op, op.event.Body, exactly(ctx, rev), in)
 		return seq, again(err)
 	}})
 }
@@ -147,11 +149,12 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 		if err != nil {
 			return 0, err
 		}
+		document := op.event.Body
 		if op.Kind == Patch {
-			_, err = w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork})
+			document, err = w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork})
 		}
 		if err == nil {
-			seq, err = w.append(ctx, op.event, exactly(ctx, rev), in)
+			seq, err = w.appendChange(ctx, op, document, exactly(ctx, rev), in)
 		}
 		if op.goesByCurrent() {
 			err = again(err)

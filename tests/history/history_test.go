@@ -579,12 +579,20 @@ func (h *history) put(op operation) {
 		what, want = "replace", http.StatusNoContent
 	}
 	path := harness.Path(op.key.collection, op.key.id) + op.query()
+	was := h.asWritten(op.key)
+	if was.text != "" && chance(h.t, 15) {
+		op.body = was.text
+	}
 	if h.o.tooLong(op.key, op.body) {
 		h.s.Want(http.StatusUnprocessableEntity, http.MethodPut, path, op.body)
 		return
 	}
+	before := h.o.clone()
 	r := h.write(want, http.MethodPut, path, op.body)
 	h.o.put(op.key, op.body, op.refresh...)
+	if h.leftAsItWas(r, op, was, before) {
+		return
+	}
 	h.refreshed = op.refresh
 	h.accepted(r, what, op.key)
 	h.refreshed = nil
@@ -654,9 +662,13 @@ func (h *history) patch(op operation, fits func(doc *jsonvalue.Value) bool) {
 	} else if h.o.longBody(body) {
 		want = http.StatusUnprocessableEntity
 	}
+	was, before := h.asWritten(op.key), h.o.clone()
 	r := h.write(want, http.MethodPatch, harness.Path(op.key.collection, op.key.id)+op.query(), op.body, "Content-Type", "application/"+op.kind+"+json")
 	if want == http.StatusNoContent {
 		h.o.write(op.key, body, "", op.refresh...)
+		if h.leftAsItWas(r, op, was, before) {
+			return
+		}
 		h.refreshed = op.refresh
 		h.accepted(r, "patch", op.key)
 		h.refreshed = nil

@@ -1,0 +1,85 @@
+package writer
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Unchanged says that a write would have stored a document as it is stored already, so that nothing was stored.
+type Unchanged struct {
+	Document *fanfold.Document // as it was then, without its body
+	At       fanfold.Position  // the position at which that was so: no write acknowledged before the request comes after it
+}
+
+// unchangedWrite is the error with which a write ends that would change nothing.
+type unchangedWrite struct{ Unchanged }
+
+// Error returns a text that nobody is shown: unchanged replaces the error.
+func (u *unchangedWrite) Error() string { return "the write changes nothing" }
+
+// unchanged returns what an unchangedWrite says. It returns nil and err where err is none.
+func unchanged(err error) (*Unchanged, error) {
+	var u *unchangedWrite
+	if errors.As(err, &u) {
+		return &u.Unchanged, nil
+	}
+	return nil, err
+}
+
+// appendChange appends the event of a put or a patch that makes document of what is stored, as append does. It ends with an
+// unchangedWrite, or a rehearsal without writes, where the same bytes are stored already and the event would have no other effect.
+func (w *Writer) appendChange(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (uint64, error) {
+	if op.Kind != Delete && op.event.IdempotencyKey.Hash == "" {
+		same, err := w.isStored(ctx, op, document, expect, in)
+		if err == nil && same != nil {
+			err = same
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+	return w.append(ctx, op.event, expect, in)
+}
+
+// isStored returns an unchangedWrite or a rehearsal where a document is stored already at the revision that is expected. It returns nil where
+// it is not, and where that cannot be known: then the write is stored. It answers as a strong read does, and only an equal
+// document costs a fence.
+func (w *Writer) isStored(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (same, err error) {
+	if len(op.Refresh) > 0 || w.hasOtherEffects(op.Key.Collection) {
+		return nil, nil
+	}
+	doc, at, err := w.ReadModel.Get(op.Key, fanfold.Referenced)
+	equal := func() bool {
+		return doc != nil && bytes.Equal(doc.Body, document) && (!expect.Set || doc.Revision == expect.Rev)
+	}
+	if err != nil || !equal() {
+		return nil, err
+	}
+	if in.DryRun {
+		return &rehearsal{sample: model.Sample{Most: in.Examples, Reads: in.By.Reads}}, nil
+	}
+	if w.catchUp(ctx) != nil {
+		return nil, nil
+	}
+	if doc, at, err = w.ReadModel.Get(op.Key, fanfold.Referenced); err != nil || !equal() {
+		return nil, err
+	}
+	doc.Body = nil
+	return &unchangedWrite{Unchanged{doc, at}}, nil
+}
+
+// hasOtherEffects tells whether a write of an equal document may change other values than its revision and time: it takes
+// frozen values that were missing, and moves the document in a list that has the latest writes.
+func (w *Writer) hasOtherEffects(collection string) bool {
+	m, _, _ := w.Models.Model()
+	for _, r := range m.Rules {
+		if r.Frozen && r.Collection == collection || r.ByUpdate && r.Relation.Collection == collection {
+			return true
+		}
+	}
+	return false
+}
