@@ -52,7 +52,8 @@ func (g holders) removeLateHolders(ctx context.Context, writes []fanfold.Write, 
 	}
 }
 
-// lateHolders returns the writes that take away what documents of before an event refer to, among the deleted documents.
+// lateHolders returns the writes that take away what documents of before an event refer to, among the deleted documents. It logs those that should
+// have restricted the delete.
 func (g holders) lateHolders(gone []fanfold.Key, before fanfold.Revision) (writes []fanfold.Write, err error) {
 	m, _, _ := g.w.Models.Model()
 	err = g.w.ReadModel.Read(func(snap Snapshot) error {
@@ -60,11 +61,16 @@ func (g holders) lateHolders(gone []fanfold.Key, before fanfold.Revision) (write
 		for _, target := range gone {
 			r.root = target
 			for _, rel := range m.RelationsTo(target.Collection) {
-				if rel.OnDelete != model.Cascade && rel.OnDelete != model.Unlink {
+				if !rel.OnDelete.AffectsHolders() || rel.OnDelete == model.Restrict && rel.Strict {
 					continue
 				}
 				if err := r.visitHolders(rel, target, func(holder *fanfold.Document) error {
-					if holder.Revision >= before {
+					switch {
+					case holder.Revision >= before:
+						return nil
+					case rel.OnDelete == model.Restrict: // which nothing can mend any more
+						g.w.opt.Logger.Warn("a document that another node stored right before a delete refers to what it deleted: restrict holds between nodes with strict alone",
+							"document", holder.Key, "relation", rel.FullName(), "deleted", target, "event", before)
 						return nil
 					}
 					_, err := r.visitHolder(rel, target, holder)
