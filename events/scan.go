@@ -46,7 +46,7 @@ func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests 
 				return failed
 			})
 			if interrupted = true; failed != nil || errors.Is(err, errStalled) {
-				return nil
+				return nil //nolint:nilerr // which is told below
 			}
 			return err
 		})

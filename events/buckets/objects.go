@@ -267,7 +267,7 @@ func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
 		return fanfold.Errorf(fanfold.Unavailable, "the %s is damaged: of its %d pieces %d are there", s.noun, o.chunks, there)
 	}
 	p := pieces{s: s, o: o, w: w, sum: sha256.New()}
-	if err := s.log.Outlast(ctx, func(ctx context.Context) error { return p.receive(ctx) }); err != nil || p.failed != nil {
+	if err := s.log.Outlast(ctx, p.receive); err != nil || p.failed != nil {
 		return cmp.Or(p.failed, err)
 	}
 	if got := hex.EncodeToString(p.sum.Sum(nil)); p.size != o.Bytes || got != o.Sum {
