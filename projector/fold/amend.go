@@ -21,6 +21,7 @@ type amendment struct {
 	holders map[int64]bool         // documents, by number, that lost a value
 	leads   map[*Rule]bool         // whether values of a rule can come to stay on documents
 	members map[*Rule]map[string]bool
+	erased  bool // whether all documents are: before that, one could take a value of another that goes
 }
 
 // droppedValues are the values of one target that stay on documents by a rule.
@@ -48,6 +49,7 @@ func (f *Fold) Amend(tx *sqlite.Tx, erasures []*fanfold.Erasure) error {
 			}
 		}
 	}
+	a.erased = true
 	for _, number := range slices.Sorted(maps.Keys(a.holders)) {
 		row, err := tx.ByNumber(number)
 		if err != nil {
@@ -223,7 +225,8 @@ func (a *amendment) leadsOn(r *Rule) bool {
 	return leads
 }
 
-// freezes returns whether a document may take a frozen value of a target: while a base is amended only in place of one that was dropped.
+// freezes returns whether a document may take a frozen value of a target: while a base is amended only in place of one that was dropped,
+// and once nothing is there that goes.
 func (a *amendment) freezes(r *Rule, target string) bool {
-	return a == nil || a.dropped[droppedValues{r.FullName, target}]
+	return a == nil || a.erased && a.dropped[droppedValues{r.FullName, target}]
 }
