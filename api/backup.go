@@ -41,7 +41,7 @@ func (b *backups) backup(c echo.Context) error {
 	}
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
-	out := &tarAnswer{ctx: c.Request().Context(), response: c.Response(), control: http.NewResponseController(c.Response())}
+	out := &tarAnswer{ctx: c.Request().Context(), judge: func() error { return judgeAgain(c) }, response: c.Response(), control: http.NewResponseController(c.Response())}
 	err = b.source.Backup(ctx, after, base, func(at fanfold.Position) io.Writer {
 		out.position = b.positions.mark(at).String()
 		if c.Request().Method == http.MethodHead {
@@ -99,6 +99,7 @@ func (b *backups) readAfter(c echo.Context) (after uint64, err error) {
 // tarAnswer is an answer that begins with the first byte that is written. The client has some time for each piece.
 type tarAnswer struct {
 	ctx      context.Context // ends what is sent
+	judge    func() error    // judges the reader again before each piece
 	response *echo.Response
 	control  *http.ResponseController
 	position string
@@ -121,7 +122,7 @@ func (a *tarAnswer) Write(b []byte) (n int, err error) {
 		a.begin()
 	}
 	for n < len(b) {
-		if err := cmp.Or(supported(a.control.SetWriteDeadline(time.Now().Add(sendPause))), a.ctx.Err()); err != nil {
+		if err := cmp.Or(a.judge(), supported(a.control.SetWriteDeadline(time.Now().Add(sendPause))), a.ctx.Err()); err != nil {
 			return n, err
 		}
 		written, err := a.response.Write(b[n:min(n+largePiece, len(b))])

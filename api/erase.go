@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 	"unicode/utf8"
 
 	"github.com/labstack/echo/v4"
@@ -243,10 +242,7 @@ func (s *erasures) export(c echo.Context) (err error) {
 	}
 	out.finish(nil)
 	c.Response().Header().Set("Content-Type", ndjsonType)
-	control := http.NewResponseController(c.Response())
-	if err := out.sendTo(ctx, c.Response(), func() error {
-		return supported(control.SetWriteDeadline(time.Now().Add(sendPause)))
-	}); err != nil {
+	if err := sendSpooled(ctx, c, out); err != nil {
 		s.logger.Error("an export of erasures ended early", "err", err)
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}

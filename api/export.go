@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -56,10 +55,7 @@ func (d *documents) export(c echo.Context) (err error) {
 		defer close(written)
 		out.finish(writeAndClose(ctx, scan, out, collections))
 	}()
-	control := http.NewResponseController(c.Response())
-	if err := out.sendTo(ctx, c.Response(), func() error {
-		return supported(control.SetWriteDeadline(time.Now().Add(importPause)))
-	}); err != nil {
+	if err := sendSpooled(ctx, c, out); err != nil {
 		d.logger.Error("an export ended early", "err", err)
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}

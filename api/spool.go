@@ -5,8 +5,12 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"os"
 	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 )
@@ -101,6 +105,15 @@ func (s *spool) sendTo(ctx context.Context, w io.Writer, before func() error) er
 			return ctx.Err()
 		}
 	}
+}
+
+// sendSpooled answers with a spool. The client has sendPause for each piece, before which its sender is judged again. Errors are sendTo's, and
+// judgeAgain's.
+func sendSpooled(ctx context.Context, c echo.Context, out *spool) error {
+	control := http.NewResponseController(c.Response())
+	return out.sendTo(ctx, c.Response(), func() error {
+		return cmp.Or(judgeAgain(c), supported(control.SetWriteDeadline(time.Now().Add(sendPause))))
+	})
 }
 
 // Close gives the file's space back.
