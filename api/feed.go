@@ -178,6 +178,9 @@ func readPartition(s *changefeed.Selection, text string) error {
 // headerUnknown names the collections that a request for changes asks for and that are not there.
 const headerUnknown = "Fanfold-Unknown-Collections"
 
+// maxUnknown bounds that header, in bytes: clients take few KiB of headers.
+const maxUnknown = 1024
+
 // unknownCollections finds collections that are not there. A list of one is refused. Changes of one may be asked for before its first
 // document, so an answer says that it is not there: most likely its name is mistyped.
 type unknownCollections struct {
@@ -206,8 +209,11 @@ func (u *unknownCollections) of(c echo.Context, names []string) (unknown []strin
 		}
 		return nil
 	})
-	if len(unknown) > 0 {
-		c.Response().Header().Set(headerUnknown, strings.Join(unknown, ","))
+	if text := strings.Join(unknown, ","); text != "" {
+		if len(text) > maxUnknown {
+			text = text[:strings.LastIndex(text[:maxUnknown-3], ",")+1] + "..."
+		}
+		c.Response().Header().Set(headerUnknown, text)
 	}
 	return unknown, err
 }

@@ -30,6 +30,7 @@ var limitTests = map[string]string{
 	"places of one key while others wait: imports, exports and backups, models, long queries": "TestSharesOfSlots TestWaitersAreServedByShares TestImportsShareTheirPlaces",
 	"`Fanfold-Timeout`, `Fanfold-Min-Position`":                                               "TestMinPositionWaits TestBadHeaders",
 	"`If-Match`, `If-None-Match`":                                                             "TestForeignTags TestBadHeaders",
+	"text of a problem, or of a refused line; `Fanfold-Unknown-Collections`":                  "TestProblemsAreShort",
 	"`Fanfold-Dropped-Members`; `dropped` of an operation":                                    "TestDroppedMembersAreTold",
 	"`Idempotency-Key`":                                    "TestBadHeaders TestKeysAreKeptADay",
 	"`maxLag`, `--max-lag`":                                "TestLagBounds TestConsistencyParameters TestBeyondMaxLag",

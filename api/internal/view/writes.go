@@ -17,8 +17,34 @@ const (
 	countedElsewhere = "documents of collections that you may not read are concerned"
 )
 
-// Refusal returns an error with the documents that it may name.
-func (v View) Refusal(e *fanfold.Error) *fanfold.Error {
+// maxTold bounds each text of an error, in bytes. It may repeat what a body has.
+const maxTold = 16 << 10
+
+// Refusal returns an error with the documents that it may name, and with texts of at most maxTold bytes.
+func (v View) Refusal(e *fanfold.Error) *fanfold.Error { return bounded(v.refusal(e)) }
+
+// bounded returns an error whose longer texts lack their middle.
+func bounded(e *fanfold.Error) *fanfold.Error {
+	long := func(text string) bool { return len(text) > maxTold }
+	if !long(e.Message) && !slices.ContainsFunc(e.Problems, func(p fanfold.Problem) bool { return long(p.Path) || long(p.Detail) }) {
+		return e
+	}
+	cut := func(text string) string {
+		if !long(text) {
+			return text
+		}
+		return strings.ToValidUTF8(text[:maxTold*3/4], "") + "…" + strings.ToValidUTF8(text[len(text)-maxTold/8:], "")
+	}
+	told := *e
+	told.Message, told.Problems = cut(e.Message), slices.Clone(e.Problems)
+	for i, p := range told.Problems {
+		told.Problems[i].Path, told.Problems[i].Detail = cut(p.Path), cut(p.Detail)
+	}
+	return &told
+}
+
+// refusal returns an error with the documents that it may name.
+func (v View) refusal(e *fanfold.Error) *fanfold.Error {
 	if len(e.Problems) == 0 && len(e.About) == 0 || v.rights.ReadsAll() {
 		return e
 	}
