@@ -184,7 +184,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 
 // rebuilt logs why generation n is not used.
 func (s *Store) rebuilt(n int, err error) {
-	s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "err", err)
+	s.opt.Logger.Error("the read model's file is damaged and is rebuilt from the log", "file", s.filePath(n), "err", err)
 }
 
 // Unclean returns whether nothing says that the current generation's file is as it was left: the operating system may have ended, the

@@ -159,13 +159,11 @@ func (s *Store) checkSum(n int) (ending, error) {
 	if err != nil {
 		return endedUnknown, err
 	}
-	have, differs, same := "", endedDamaged, endedClean
+	differs, same, read := endedDamaged, endedClean, func(path string) (string, error) { return sumFile(path, 0) }
 	if strings.HasPrefix(want, unhashed) {
-		differs, same = endedUnknown, endedKilled
-		have, err = statFile(s.filePath(n))
-	} else {
-		have, err = sumFile(s.filePath(n), 0)
+		differs, same, read = endedUnknown, endedKilled, statFile
 	}
+	have, err := read(s.filePath(n))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return endedUnknown, err
 	}
