@@ -103,7 +103,7 @@ func (d *documents) finish(c echo.Context, w *write, seq uint64) error {
 
 // finishUnchanged answers a write that would have changed nothing, with the ETag and the revision that the document has and the position
 // at which it had them.
-func (d *documents) finishUnchanged(c echo.Context, w *write, same *writer.Unchanged) error {
+func finishUnchanged(d *documents, c echo.Context, w *write, same *writer.Unchanged) error {
 	if len(w.op.Dropped) > 0 {
 		c.Response().Header().Set(headerDropped, strings.Join(droppedMembers(w.op.Dropped), ", "))
 	}
@@ -174,8 +174,8 @@ func (w *write) preferenceApplied(c echo.Context, body bool) {
 	}
 }
 
-// represent answers a write with the document that it made, or left, and the position at which it was so. sent is false where that was overwritten meanwhile, and where
-// there is no room for it: the write is stored, whatever its answer says.
+// represent answers a write with the document that it made or left, and the position at which it was so. sent is false where that was
+// overwritten meanwhile, and where there is no room for it: the write is stored, whatever its answer says.
 func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64, at fanfold.Position) (sent bool, err error) {
 	doc, _, err := d.open(c).Get(o.key, fanfold.Embedded)
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {

@@ -155,7 +155,7 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 	case result.DryRun != nil:
 		return d.answerDryRun(c, result.DryRun)
 	case result.Unchanged != nil:
-		return d.finishUnchanged(c, w, result.Unchanged)
+		return finishUnchanged(d, c, w, result.Unchanged)
 	}
 	return d.finish(c, w, result.First)
 }

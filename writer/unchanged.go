@@ -30,9 +30,12 @@ func unchanged(err error) (*Unchanged, error) {
 	return nil, err
 }
 
-// appendChange appends the event of a put or a patch that makes document of what is stored, as append does. It ends with an
+// changes appends the events of puts and patches.
+type changes struct{ *Writer }
+
+// append appends the event of a put or a patch that makes document of what is stored, as Writer.append does. It ends with an
 // unchangedWrite, or a rehearsal without writes, where the same bytes are stored already and the event would have no other effect.
-func (w *Writer) appendChange(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (uint64, error) {
+func (w changes) append(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (uint64, error) {
 	if op.Kind != Delete && op.event.IdempotencyKey.Hash == "" {
 		same, err := w.isStored(ctx, op, document, expect, in)
 		if err == nil && same != nil {
@@ -42,13 +45,13 @@ func (w *Writer) appendChange(ctx context.Context, op *Operation, document []byt
 			return 0, err
 		}
 	}
-	return w.append(ctx, op.event, expect, in)
+	return w.Writer.append(ctx, op.event, expect, in)
 }
 
 // isStored returns an unchangedWrite or a rehearsal where a document is stored already at the revision that is expected. It returns nil where
 // it is not, and where that cannot be known: then the write is stored. It answers as a strong read does, and only an equal
 // document costs a fence.
-func (w *Writer) isStored(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (same, err error) {
+func (w changes) isStored(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (same, err error) {
 	if len(op.Refresh) > 0 || w.hasOtherEffects(op.Key.Collection) {
 		return nil, nil
 	}
@@ -74,7 +77,7 @@ func (w *Writer) isStored(ctx context.Context, op *Operation, document []byte, e
 
 // hasOtherEffects tells whether a write of an equal document may change other values than its revision and time: it takes
 // frozen values that were missing, and moves the document in a list that has the latest writes.
-func (w *Writer) hasOtherEffects(collection string) bool {
+func (w changes) hasOtherEffects(collection string) bool {
 	m, _, _ := w.Models.Model()
 	for _, r := range m.Rules {
 		if r.Frozen && r.Collection == collection || r.ByUpdate && r.Relation.Collection == collection {

@@ -84,7 +84,7 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 	case len(op.Not) > 0:
 		return w.appendUnless(ctx, op, in)
 	case !op.Any() && op.Kind == Put: // nothing can be faster
-		return w.appendChange(ctx, op, op.event.Body, fanfold.Expect{}, in)
+		return changes{w}.append(ctx, op, op.event.Body, fanfold.Expect{}, in)
 	}
 	return w.appendOnCurrent(ctx, op, in)
 }
@@ -127,7 +127,7 @@ func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (ui
 		if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
 			return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 		}
-		seq, err := w.appendChange(ctx, op, op.event.Body, exactly(ctx, rev), in)
+		seq, err := changes{w}.append(ctx, op, op.event.Body, exactly(ctx, rev), in)
 		return seq, again(err)
 	}})
 }
@@ -154,7 +154,7 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 			document, err = w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork})
 		}
 		if err == nil {
-			seq, err = w.appendChange(ctx, op, document, exactly(ctx, rev), in)
+			seq, err = changes{w}.append(ctx, op, document, exactly(ctx, rev), in)
 		}
 		if op.goesByCurrent() {
 			err = again(err)

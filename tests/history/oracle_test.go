@@ -263,8 +263,8 @@ func (o *oracle) views() map[okey]string {
 	return out
 }
 
-// embed is a document with the derived members of rules below a depth; with the steps of a path, only those at it,
-// below it or around it may be there.
+// embed is a document with the derived members of rules below a depth. With the steps of a path, members at it, below it or around it may be
+// there.
 func (o *oracle) embed(d *odoc, at []string, depth int) *jsonvalue.Value {
 	if o.model.limit > 0 {
 		return o.fit(d, depth).view
