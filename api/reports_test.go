@@ -30,6 +30,9 @@ var listed = map[string]any{"GET /v1/_groups": groupList{}, "GET /v1/_keys": key
 // alsoTaken are types whose schemas are those of bodies too, in which members may be left out.
 var alsoTaken = []reflect.Type{reflect.TypeFor[group.Settings]()}
 
+// mayBeNil are types with an embedded pointer that may be nil.
+var mayBeNil = map[reflect.Type]bool{reflect.TypeFor[group.Parked](): true}
+
 // schemaOfType is a schema as far as it says which members there are.
 type schemaOfType struct {
 	Ref                  string `json:"$ref"`
@@ -104,11 +107,13 @@ func collectMembers(of reflect.Type, always, sometimes map[string]reflect.Type) 
 		switch {
 		case name == "-" || !f.IsExported() && !f.Anonymous:
 		case f.Anonymous && name == "":
-			inner := f.Type
-			if inner.Kind() == reflect.Pointer {
-				inner = inner.Elem()
+			if inner := f.Type; inner.Kind() == reflect.Pointer && mayBeNil[of] {
+				collectMembers(inner.Elem(), sometimes, sometimes)
+			} else if inner.Kind() == reflect.Pointer {
+				collectMembers(inner.Elem(), always, sometimes)
+			} else {
+				collectMembers(inner, always, sometimes)
 			}
-			collectMembers(inner, always, sometimes)
 		case option == "":
 			always[name] = f.Type
 		default:

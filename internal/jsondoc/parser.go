@@ -3,6 +3,7 @@ package jsondoc
 import (
 	"bytes"
 	"fmt"
+	"slices"
 )
 
 // Parse makes the tree that of src, which Check has accepted, and reuses the tree's memory. It validates no
@@ -79,6 +80,9 @@ func (p *parser) peek() byte {
 func (p *parser) value(keyStart, keyEnd int) error {
 	self := Node(len(p.t.nodes))
 	start := p.i
+	if len(p.t.nodes) == cap(p.t.nodes) { // a tree may be many times its text: append would make more garbage of it
+		p.t.nodes = slices.Grow(p.t.nodes, len(p.t.nodes))
+	}
 	p.t.nodes = append(p.t.nodes, node{start: int32(start), keyStart: int32(keyStart), keyEnd: int32(keyEnd)})
 	kind, err := p.scan(self)
 	n := &p.t.nodes[self]

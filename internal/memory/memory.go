@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // Limit is how much memory a process may have, in bytes. The zero value stands for no limit.
@@ -17,8 +18,8 @@ type Limit struct {
 	From  string // what says so: GOMEMLIMIT or cgroup
 }
 
-// Find returns the lower one of the limits of GOMEMLIMIT and of the process's control group.
-func Find() Limit { return find(os.DirFS("/"), debug.SetMemoryLimit(-1)) }
+// Find returns the lower one of the limits of GOMEMLIMIT and of the process's control group, as they were at its first call.
+var Find = sync.OnceValue(func() Limit { return find(os.DirFS("/"), debug.SetMemoryLimit(-1)) })
 
 // find does what Find does with the files of a system, and with the limit that Go has.
 func find(root fs.FS, ofGo int64) (l Limit) {
@@ -84,10 +85,15 @@ func (l Limit) Part(of, least, most int64) int64 {
 	return min(max(l.Bytes/of, least), most)
 }
 
-// Apply has the garbage collector keep to nine tenths of the limit, where GOMEMLIMIT does not say what it is to keep to. The rest is for what is not
-// Go's: SQLite and the stacks of C.
+// Apply has the garbage collector keep to the limit without a rest, where GOMEMLIMIT does not say what it is to keep to.
 func (l Limit) Apply() {
 	if l.From == "cgroup" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(l.Bytes / 10 * 9)
+		debug.SetMemoryLimit(l.forGo())
 	}
 }
+
+// foreign is how many bytes may be used that are not Go's: SQLite's pages, and the stacks of C.
+const foreign = 96 << 20
+
+// forGo returns how many bytes are Go's: the limit without a tenth or foreign bytes, and half of it at least.
+func (l Limit) forGo() int64 { return max(l.Bytes/2, l.Bytes-max(l.Bytes/10, foreign)) }

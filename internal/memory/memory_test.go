@@ -38,3 +38,12 @@ func TestParts(t *testing.T) {
 		}
 	}
 }
+
+// TestForGo: what is not Go's has room in a small control group, too.
+func TestForGo(t *testing.T) {
+	for limit, want := range map[int64]int64{100 << 20: 50 << 20, 300 << 20: 204 << 20, 1 << 30: 1<<30 - 1<<30/10, 10 << 30: 9 << 30} {
+		if got := (Limit{Bytes: limit}).forGo(); got != want {
+			t.Errorf("of %d bytes %d are Go's, want %d", limit, got, want)
+		}
+	}
+}
