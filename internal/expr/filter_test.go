@@ -42,3 +42,18 @@ func TestFilter(t *testing.T) {
 		}
 	}
 }
+
+// TestFiltersAreRefusedAsQueriesAre: a filter that has no value for any document is refused, as in a query.
+func TestFiltersAreRefusedAsQueriesAre(t *testing.T) {
+	for _, source := range []string{`doc.t[0] > null`, `-doc.x > duration("1h")`, `params.p < "zzz" && doc.a < params.list`, `doc.a > params.list`} {
+		params := jsondoc.MustParse([]byte(`{"p":1,"list":[1]}`))
+		c, asQuery := CompileCondition(source)
+		if asQuery == nil {
+			_, asQuery = c.Bind(params)
+		}
+		_, asFilter := CompileFilter(source, params)
+		if asQuery == nil || asFilter == nil || asQuery.Error() != asFilter.Error() {
+			t.Errorf("%s: a query says %v, a feed %v", source, asQuery, asFilter)
+		}
+	}
+}
