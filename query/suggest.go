@@ -228,7 +228,7 @@ func (r *run) fewWouldMatch(x *plan) bool {
 	if err != nil {
 		return false
 	}
-	return 2*(hits+1)*int(total) <= n*int(r.q.request.MaxScan) // twice the share: the documents looked at may be luckier than others
+	return 2*(hits+1)*int(total) <= n*r.q.request.MaxScan // twice the share: the documents looked at may be luckier than others
 }
 
 // halfWouldMatch tells whether the part of the filter that a plan uses leaves at most half of the documents that were looked at. It asks a

@@ -36,43 +36,28 @@ type changes struct{ *Writer }
 // append appends the event of a put or a patch that makes document of what is stored, as Writer.append does. It ends with an
 // unchangedWrite, or a rehearsal without writes, where the same bytes are stored already and the event would have no other effect.
 func (w changes) append(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (uint64, error) {
-	if op.Kind != Delete && op.event.IdempotencyKey.Hash == "" {
-		same, err := w.isStored(ctx, op, document, expect, in)
-		if err == nil && same != nil {
-			err = same
+	if op.Kind != Delete && op.event.IdempotencyKey.Hash == "" && len(op.Refresh) == 0 && !w.hasOtherEffects(op.Key.Collection) {
+		_, equal := w.stored(op.Key, document, expect)
+		if equal && in.DryRun {
+			return 0, &rehearsal{sample: model.Sample{Most: in.Examples, Reads: in.By.Reads}}
 		}
-		if err != nil {
-			return 0, err
+		if equal && w.catchUp(ctx) == nil { // as a strong read does: only an equal document costs a fence
+			if same, equal := w.stored(op.Key, document, expect); equal {
+				return 0, &unchangedWrite{same}
+			}
 		}
 	}
 	return w.Writer.append(ctx, op.event, expect, in)
 }
 
-// isStored returns an unchangedWrite or a rehearsal where a document is stored already at the revision that is expected. It returns nil where
-// it is not, and where that cannot be known: then the write is stored. It answers as a strong read does, and only an equal
-// document costs a fence.
-func (w changes) isStored(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (same, err error) {
-	if len(op.Refresh) > 0 || w.hasOtherEffects(op.Key.Collection) {
-		return nil, nil
-	}
-	doc, at, err := w.ReadModel.Get(op.Key, fanfold.Referenced)
-	equal := func() bool {
-		return doc != nil && bytes.Equal(doc.Body, document) && (!expect.Set || doc.Revision == expect.Rev)
-	}
-	if err != nil || !equal() {
-		return nil, err
-	}
-	if in.DryRun {
-		return &rehearsal{sample: model.Sample{Most: in.Examples, Reads: in.By.Reads}}, nil
-	}
-	if w.catchUp(ctx) != nil {
-		return nil, nil
-	}
-	if doc, at, err = w.ReadModel.Get(op.Key, fanfold.Referenced); err != nil || !equal() {
-		return nil, err
+// stored tells whether the read model has a document at the revision that is expected. It is false where it cannot say.
+func (w changes) stored(key fanfold.Key, document []byte, expect fanfold.Expect) (same Unchanged, equal bool) {
+	doc, at, err := w.ReadModel.Get(key, fanfold.Referenced)
+	if err != nil || doc == nil || !bytes.Equal(doc.Body, document) || expect.Set && doc.Revision != expect.Rev {
+		return same, false
 	}
 	doc.Body = nil
-	return &unchangedWrite{Unchanged{doc, at}}, nil
+	return Unchanged{doc, at}, true
 }
 
 // hasOtherEffects tells whether a write of an equal document may change other values than its revision and time: it takes

@@ -2,9 +2,6 @@ package inspect
 
 import (
 	"context"
-	"maps"
-	"slices"
-
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
@@ -95,31 +92,8 @@ func (t *tally) examineGathering(ctx context.Context, d *examined) error {
 	return nil
 }
 
-// collections returns the names of the collections at whose documents rules look, or in which something is unique, in order.
-func (t *tally) collections() []string {
-	names := slices.Concat(slices.Collect(maps.Keys(t.copies)), slices.Collect(maps.Keys(t.gathers)))
-	for _, u := range t.uniques {
-		names = append(names, u.collection)
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
-
 // evaluations returns what was counted for a rule, nil for one without parts.
 func (t *tally) evaluations(r *fold.Rule) []model.Evaluation { return t.rules[r.Index].parts }
-
-// each calls fn for each rule, and each declaration of what is unique, that looks for values, with its name and what was
-// counted.
-func (t *tally) each(fn func(name string, parts []model.Evaluation)) {
-	for _, c := range t.rules {
-		if len(c.parts) > 0 {
-			fn(c.rule.FullName, c.parts)
-		}
-	}
-	for _, u := range t.uniques {
-		fn(u.name(), u.parts)
-	}
-}
 
 // findsNothing calls fn for each part of a rule that found a value in no document, and looked at one at least.
 func (t *tally) findsNothing(fn func(r *fold.Rule, e *model.Evaluation)) {

@@ -36,9 +36,6 @@ func newUniques(m *model.Model, counts func(collection string, u *model.Unique) 
 	return all
 }
 
-// name returns what no rule of a model is called: a rule's name has a dot behind the collection.
-func (u *talliedUnique) name() string { return u.collection + " unique " + u.unique.Name() }
-
 // examine looks for a value by each part in the referenced view of a document.
 func (u *talliedUnique) examine(key fanfold.Key, t *jsondoc.Tree) {
 	for i, p := range u.unique.Parts {
