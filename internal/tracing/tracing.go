@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -53,7 +54,14 @@ func New(ctx context.Context, opt Options) (*Tracer, error) {
 	var to []otlptracehttp.Option
 	switch {
 	case opt.Endpoint != "":
-		to = append(to, otlptracehttp.WithEndpointURL(opt.Endpoint))
+		at, err := url.Parse(opt.Endpoint)
+		if err != nil {
+			return nil, err
+		}
+		if at.Path == "" || at.Path == "/" { // where OTLP over HTTP takes spans (https://opentelemetry.io/docs/specs/otlp/)
+			at.Path = "/v1/traces"
+		}
+		to = append(to, otlptracehttp.WithEndpointURL(at.String()))
 	case os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "":
 		return nil, nil
 	}
