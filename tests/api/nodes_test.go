@@ -166,9 +166,9 @@ func TestAnonymousRequests(t *testing.T) {
 	s.CloseHouse()
 	s.Put("books", "b1", `{}`)
 	anybody := s.With("")
-	if me := string(anybody.Want(http.StatusOK, "GET", "/v1/_me", "").Body); me != `{"roles":["everyone"],"open":false}`+"\n" {
+	if me := string(anybody.Want(http.StatusOK, "GET", "/v1/_me", "").Body); me != `{"roles":["everyone"],"open":false,"collections":{},"otherCollections":{"read":false,"write":false}}`+"\n" {
 		t.Errorf("whoever has no key is %s", me)
 	}
-	anybody.Want(http.StatusForbidden, "GET", "/v1/books/b1", "")
+	anybody.Want(http.StatusUnauthorized, "GET", "/v1/books/b1", "")
 	s.With("x").Want(http.StatusUnauthorized, "GET", "/v1/_me", "")
 }

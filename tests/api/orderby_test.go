@@ -129,7 +129,7 @@ collections:
 	for _, id := range []string{"a", "b", "c"} {
 		s.Put("comments", id, `{"post":"p","by":"k"}`)
 	}
-	s.Merge("comments", "a", `{}`)
+	s.Merge("comments", "a", `{"x":0}`)
 	s.Want(200, "PATCH", "/v1/_model?background=true", `{"collections":{"posts":{"derive":{"active":{"recent":"comments.post","max":2,"fields":["id"],"orderBy":"_meta.updatedAt"},
 		"came":{"recent":"comments.post","max":2,"fields":["id"],"orderBy":"_meta.createdAt"}}}}}`, "Content-Type", harness.MergeType, "Fanfold-Timeout", "60")
 	want := func(active, came string) {

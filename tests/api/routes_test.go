@@ -148,7 +148,7 @@ func TestDroppedMembersAreTold(t *testing.T) {
 	}
 	r := s.Want(http.StatusCreated, "POST", "/v1/books", `{"id":"b2","_meta":1}`)
 	harness.WantHeader(t, r, "Fanfold-Dropped-Members", "/_meta")
-	r = s.Want(http.StatusAccepted, "PUT", "/v1/books/b2", `{"_meta":1}`, "Prefer", "respond-async")
+	r = s.Want(http.StatusAccepted, "PUT", "/v1/books/b2", `{"_meta":1,"n":1}`, "Prefer", "respond-async")
 	harness.WantHeader(t, r, "Fanfold-Dropped-Members", "/_meta")
 	var tx struct {
 		Operations []struct {
