@@ -39,6 +39,8 @@ type Preview struct {
 	// Warnings lists what is most likely a mistake, and does not stand in its way: rules that find no value in any document, and
 	// unique members that no document has. It also lists members that show again without a rule, and that the next write loses.
 	Warnings []fanfold.Problem `json:"warnings,omitempty"`
+	// Merged is the whole model as YAML, of a dry run of a part: as GET /v1/_model would show it. It is "" otherwise.
+	Merged string `json:"merged,omitempty"`
 	// Work counts the documents that applying it looks at, each as often as it is looked at.
 	Work int64 `json:"-"`
 }

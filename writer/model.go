@@ -120,8 +120,11 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 		return ModelResult{}, err
 	}
 	preview, err := w.preview(ctx, m, req)
-	if err != nil || req.DryRun {
-		return ModelResult{Preview: preview}, err
+	if err != nil {
+		return ModelResult{}, err
+	}
+	if req.DryRun {
+		return ModelResult{Preview: preview}, req.showMerged(preview, m)
 	}
 	if err := checkAdmin(req.By); err != nil {
 		return ModelResult{}, err

@@ -42,3 +42,13 @@ func (r *ModelRequest) whole(have *model.Model) ([]byte, error) {
 	}
 	return jsondoc.Apply(base, patch)
 }
+
+// showMerged adds the text of the whole model to the preview of a part.
+func (r *ModelRequest) showMerged(p *model.Preview, whole *model.Model) error {
+	if r.Part == nil {
+		return nil
+	}
+	text, err := modelfile.ToYAML(whole.Source)
+	p.Merged = string(text)
+	return err
+}

@@ -1,6 +1,7 @@
 package model_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -166,6 +167,34 @@ func TestModelParts(t *testing.T) {
 	harness.Refuse(t, s, harness.Refusal{"", 415, "unsupported-media", "PATCH", "/v1/_model", `{}`, []string{"Content-Type", "application/json"}, []string{harness.MergeType}})
 	harness.Refuse(t, s, harness.Refusal{"", 405, "invalid", "PUT", "/v1/_model/_pending", `{}`, nil, []string{"method"}})
 	harness.Refuse(t, s, harness.Refusal{"", 405, "invalid", "GET", "/v1/_model/books", ``, nil, []string{"method"}})
+}
+
+// TestDryRunsShowTheMergedModel: the dry run of a part has the text that the model would have. A whole model has none, and neither
+// has a part that is applied.
+func TestDryRunsShowTheMergedModel(t *testing.T) {
+	s := harness.OpenTemp(t, everyKindModel)
+	merged := func(method, path, body string, header ...string) string {
+		var preview struct{ Merged string }
+		if r := s.Want(http.StatusOK, method, path, body, append(header, "Prefer", "return=representation")...); json.Unmarshal(r.Body, &preview) != nil {
+			t.Fatalf("%s %s answers %s", method, path, r.Body)
+		}
+		return preview.Merged
+	}
+	for _, part := range [][]string{
+		{"PATCH", "/v1/_model?allowRemoval=true", `{"collections":{"authors":{"indexes":{"by-name":["name","-year"]}},"publishers":null,"books":{"relations":{"pub":null},"derive":{"price":null},"pages":null}}}`, "Content-Type", harness.MergeType},
+		{"PATCH", "/v1/_model?allowRemoval=true", `{"collections":null,"fanout":null}`, "Content-Type", harness.MergeType},
+		{"PUT", "/v1/_model/presses?allowRemoval=true", "indexes:\n  byName: [name] # a comment\n", "Content-Type", harness.YAMLType},
+	} {
+		before := s.Want(http.StatusOK, "GET", "/v1/_model", "", "Accept", harness.YAMLType).Body
+		shown := merged(part[0], part[1]+"&dryRun=true", part[2], part[3:]...)
+		if shown == "" || shown == string(before) {
+			t.Errorf("%s: a dry run shows %q", part[2], shown)
+		}
+		harness.WantText(t, merged("PUT", "/v1/_model?dryRun=true", shown, "Content-Type", harness.YAMLType), "")
+		harness.WantText(t, string(s.Want(http.StatusOK, "GET", "/v1/_model", "", "Accept", harness.YAMLType).Body), string(before))
+		harness.WantText(t, merged(part[0], part[1], part[2], part[3:]...), "")
+		harness.WantText(t, string(s.Want(http.StatusOK, "GET", "/v1/_model", "", "Accept", harness.YAMLType).Body), shown)
+	}
 }
 
 // TestModelsAtOnce: models and parts without a condition that come at the same time are all taken. Who is overtaken by too many

@@ -5,14 +5,14 @@ import { runWork } from '../../lib/work.js';
 /** @typedef {import('../../lib/work.js').Work} Work */
 
 /**
- * What was previewed: a text against the model of an entity tag, and what it would do.
+ * What was previewed: the text of a model against the model of an entity tag, and what it would do.
  * @typedef {{ text: string, etag: string, preview: any }} Previewed
  */
 
 /**
  * How a change of the model stands.
  * @typedef {object} State
- * @property {'idle' | 'previewing' | 'applying'} phase
+ * @property {'idle' | 'merging' | 'previewing' | 'applying'} phase
  * @property {Work} [work] how far it is, where it takes long
  * @property {Previewed} [previewed]
  * @property {import('../../lib/http.js').Problem} [problem] of what was done last
@@ -21,7 +21,7 @@ import { runWork } from '../../lib/work.js';
  */
 
 /**
- * Previews texts, and applies the one that was previewed.
+ * Previews texts and parts of a model, and applies the text that was previewed.
  * @param {{ onApplied: (text: string) => void, onStale: () => void }} props onApplied is called where the text applies, or is being
  *   prepared; onStale where another model applies than was named
  */
@@ -31,8 +31,8 @@ export function useChange({ onApplied, onStale }) {
   useEffect(() => () => ending.current.abort(), []);
 
   /**
-   * @param {'previewing' | 'applying'} phase
-   * @param {Previewed} of
+   * @param {'merging' | 'previewing' | 'applying'} phase
+   * @param {Previewed} of its text is a patch where it is to be merged
    * @param {(done: import('../../lib/work.js').Done) => void} take
    */
   const run = async (phase, { text, etag, preview }, take) => {
@@ -42,9 +42,10 @@ export function useChange({ onApplied, onStale }) {
     const kept = phase === 'applying' ? { text, etag, preview } : undefined;
     setState({ phase, previewed: kept });
     try {
-      const asked = { method: 'PUT', path: ['_model'], query: phase === 'previewing' ? { dryRun: true } : {}, headers: { 'Content-Type': 'application/yaml', 'If-Match': etag }, body: text };
+      const [method, type] = phase === 'merging' ? ['PATCH', 'application/merge-patch+json'] : ['PUT', 'application/yaml'];
+      const asked = { method, path: ['_model'], query: kept ? {} : { dryRun: true }, headers: { 'Content-Type': type, 'If-Match': etag }, body: text };
       const onWork = (/** @type {Work} */ work) => { if (!mine.signal.aborted) setState((now) => ({ ...now, work })); };
-      const done = await runWork(asked, { signal: mine.signal, onWork, ends: phase === 'previewing' });
+      const done = await runWork(asked, { signal: mine.signal, onWork, ends: !kept });
       if (!mine.signal.aborted) take(done);
     } catch (error) {
       if (mine.signal.aborted) return;
@@ -57,6 +58,11 @@ export function useChange({ onApplied, onStale }) {
   return {
     state,
     preview: (/** @type {string} */ text, /** @type {string} */ etag) => run('previewing', { text, etag, preview: null }, ({ body }) => setState({ phase: 'idle', previewed: { text, etag, preview: body } })),
+    /** Has the API put a patch into the model, and previews the text that comes of it. */
+    merge: (/** @type {string} */ patch, /** @type {string} */ etag, /** @type {(text: string) => void} */ take) => run('merging', { text: patch, etag, preview: null }, ({ body }) => {
+      setState({ phase: 'idle', previewed: { text: body.merged, etag, preview: body } });
+      take(body.merged);
+    }),
     apply: () => state.previewed && run('applying', state.previewed, ({ body }) => {
       setState({ phase: 'idle', applied: body ?? {} });
       if (state.previewed) onApplied(state.previewed.text);

@@ -6,9 +6,11 @@ import { ProblemAlert } from '../../ui/problem.js';
 import { Visible } from '../../ui/text.js';
 import { useBase } from './base.js';
 import { useChange } from './change.js';
-import { LONGEST_SUGGESTION, merged, suggestionOf } from './merge.js';
 import { ModelProblem } from './mistakes.js';
 import { ModelPreview } from './preview.js';
+
+/** The longest suggestion that a place may have, in UTF-16 code units. */
+const LONGEST_SUGGESTION = 4096;
 
 /**
  * The editor of the model: its text, a preview, and what applies the text that was previewed.
@@ -19,18 +21,25 @@ export function Editor({ etag, suggest, pending, onChanged }) {
   const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const [typed, setTyped] = useState('');
   const { base, theirs, problem, again, takeTheirs, applied, against } = useBase(etag, box);
-  const { state, preview, apply, stop, forget } = useChange({
+  const { state, preview, merge, apply, stop, forget } = useChange({
     onApplied: (text) => { applied(text); if (suggest !== null) replacePlace(placeHref(['_model'])); onChanged(); },
     onStale: onChanged,
   });
-  const suggested = useSuggestion(suggest, base, box, setTyped);
+  const suggested = useSuggestion(suggest, base, state, (patch, etag, take) => merge(patch, etag, (text) => {
+    if (!box.current) return;
+    box.current.value = text;
+    setTyped(text);
+    take(text);
+    box.current.focus();
+    box.current.scrollIntoView({ block: 'center' });
+  }));
   const [sure, setSure] = useState(false);
   useEffect(() => setSure(false), [state.previewed]);
   useEffect(forget, [theirs]); // what was previewed is told of a model that applies no more
   useEffect(() => setTyped(box.current?.value ?? ''), [base]);
   const clean = useRef('');
   clean.current = base?.text ?? '';
-  useEffect(() => guard(() => box.current !== null && box.current.value !== clean.current && box.current.value !== suggested.text.current), []);
+  useEffect(() => guard(() => box.current !== null && box.current.value !== clean.current && box.current.value !== suggested.put.current.text), []);
   if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} asked />`;
 
   const busy = state.phase !== 'idle';
@@ -39,7 +48,7 @@ export function Editor({ etag, suggest, pending, onChanged }) {
   const text = () => box.current?.value ?? '';
   return html`<section aria-label="Editor" class="model-editor"><h2>Edit</h2>
     ${suggested.note}
-    <textarea class="document" aria-label="Model" ref=${box} defaultValue=${base.text} rows=${Math.min(30, Math.max(12, base.text.split('\n', 40).length + 1))} readOnly=${state.phase === 'applying'}
+    <textarea class="document" aria-label="Model" ref=${box} defaultValue=${base.text} rows=${Math.min(30, Math.max(12, base.text.split('\n', 40).length + 1))} readOnly=${state.phase === 'applying' || state.phase === 'merging'}
       onInput=${() => setTyped(text())} spellcheck=${false} autocomplete="off" autocapitalize="off" aria-invalid=${state.problem && state.text === typed ? 'true' : undefined}></textarea>
     ${theirs && html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
       <p>Another model applies than the one that this text was made from. A preview compares with the model of now: what only that one has is told as gone.</p>
@@ -48,7 +57,7 @@ export function Editor({ etag, suggest, pending, onChanged }) {
     <${ModelProblem} problem=${state.problem} text=${state.text ?? ''} box=${box} />
     <p class="actions"><button type="button" class=${isSame ? '' : 'main'} aria-disabled=${busy ? 'true' : undefined} onClick=${busy ? undefined : () => preview(text(), against())}>Preview</button>
       <button type="button" class=${isSame ? 'main' : ''} disabled=${!isSame || busy || !mayApply(previewed.preview, sure)} onClick=${apply}>Apply</button>
-      ${state.phase === 'previewing' && html`<button type="button" onClick=${stop}>Stop</button>`}
+      ${(state.phase === 'previewing' || state.phase === 'merging') && html`<button type="button" onClick=${stop}>Stop</button>`}
       <span role="status" class="quiet">${told(state, typed, pending)}</span></p>
     ${previewed && html`<${ModelPreview} preview=${previewed.preview} isSame=${isSame} sure=${sure} onSure=${setSure} />`}
   </section>`;
@@ -63,7 +72,7 @@ const mayApply = (preview, sure) => !preview.problems?.length && !preview.misfit
   && (sure || !preview.differences.some((/** @type {any} */ one) => one.removes));
 
 /** What the phases are called. @type {Record<string, string>} */
-const SAYS = { previewing: 'Looking at what it changes', applying: 'Applying it' };
+const SAYS = { merging: 'Looking at what the suggestion changes', previewing: 'Looking at what it changes', applying: 'Applying it' };
 
 /**
  * Says how the change stands.
@@ -80,30 +89,35 @@ function told({ phase, work, applied, previewed }, typed, pending) {
 }
 
 /**
- * Merges the suggestion of a place into the text, once that is there.
+ * Has the suggestion of a place, a JSON merge patch, put into the text, once that is there. Where another model came before that, it
+ * is tried again with the text of that one.
  * @param {string | null} suggest
  * @param {import('./base.js').Base | null} base
- * @param {{ current: HTMLTextAreaElement | null }} box
- * @param {(text: string) => void} setTyped
+ * @param {import('./change.js').State} state
+ * @param {(patch: string, etag: string, take: (text: string) => void) => void} merge
  */
-function useSuggestion(suggest, base, box, setTyped) {
-  const done = useRef(/** @type {string | null} */ (null));
-  const text = useRef('');
-  const [note, setNote] = useState(/** @type {any} */ (null));
+function useSuggestion(suggest, base, state, merge) {
+  const tried = useRef({ patch: /** @type {string | null} */ (null), etag: '' });
+  const put = useRef({ patch: /** @type {string | null} */ (null), text: '' });
+  const tooLong = suggest !== null && suggest.length > LONGEST_SUGGESTION;
+  const stale = state.problem?.status === 412 && state.text === suggest;
   useEffect(() => {
-    if (!base || suggest === null || done.current === suggest) return;
-    done.current = suggest;
-    const patch = suggestionOf(suggest);
-    const come = patch && merged(box.current?.value ?? '', patch);
-    if (come !== undefined && box.current) {
-      box.current.value = come;
-      text.current = come;
-      setTyped(come);
-      setNote(html`<p>The suggestion stands in the text: preview it.</p>`);
-    } else if (suggest.length > LONGEST_SUGGESTION) setNote(html`<p>The suggestion is longer than a place may be.</p>`);
-    else setNote(html`<p>The text has a form into which the suggestion cannot be put. This is the suggestion, as a merge patch:</p><pre aria-label="Suggestion"><${Visible} text=${suggest} /></pre>`);
-    box.current?.focus();
-    box.current?.scrollIntoView({ block: 'center' });
-  }, [base, suggest]);
-  return { note: suggest === null ? null : note, text };
+    if (!base || suggest === null || tooLong || tried.current.patch === suggest && !(stale && tried.current.etag !== base.etag)) return;
+    tried.current = { patch: suggest, etag: base.etag };
+    merge(suggest, base.etag, (text) => { put.current = { patch: suggest, text }; });
+  }, [base, suggest, stale]);
+  return { note: suggest === null ? null : noteOf(suggest, tooLong, put.current.patch === suggest, tried.current.patch === suggest && state.phase !== 'merging'), put };
+}
+
+/**
+ * Says what became of a suggestion.
+ * @param {string} suggest
+ * @param {boolean} tooLong
+ * @param {boolean} isPut it stands in the text
+ * @param {boolean} wasTried
+ */
+function noteOf(suggest, tooLong, isPut, wasTried) {
+  if (tooLong) return html`<p>The suggestion is longer than a place may be.</p>`;
+  if (isPut) return html`<p>The suggestion stands in the text.</p>`;
+  return wasTried && html`<p>The suggestion could not be put into the text. This is it, as a merge patch:</p><pre aria-label="Suggestion"><${Visible} text=${suggest} /></pre>`;
 }
