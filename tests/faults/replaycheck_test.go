@@ -95,7 +95,7 @@ var filler = map[string]string{
 func TestReplayCheckFindsEachTable(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	for i := range 300 { // a digest of the log is stored
-		s.Put("filler", fmt.Sprint(i%3), `{}`)
+		s.Put("filler", fmt.Sprint(i%3), fmt.Sprintf(`{"n":%d}`, i))
 	}
 	script := slices.DeleteFunc(slices.Clone(harness.CrashScript), func(st harness.CrashStep) bool {
 		return st.Method == http.MethodDelete && st.Path == "/v1/series/s" || st.Body == harness.SmallerModel // after which tables are empty
