@@ -37,7 +37,7 @@ func constantsOf(t *testing.T) constants {
 			switch n := n.(type) {
 			case *ast.ValueSpec:
 				for i := range min(len(n.Names), len(n.Values)) {
-					out[f.dir()+"."+n.Names[i].Name] = n.Values[i]
+					out.add(f.dir()+"."+n.Names[i].Name, n.Values[i])
 				}
 			case *ast.AssignStmt: // o.Timeout = time.Second
 				if of, ok := n.Lhs[0].(*ast.SelectorExpr); ok && len(n.Lhs) == len(n.Rhs) {
@@ -61,13 +61,26 @@ func constantsOf(t *testing.T) constants {
 	return out
 }
 
-// addDefault adds the default of an option as "dir.o.name" where it is a number.
+// add adds a constant or variable, and the numbers of a struct that it is, as "dir.name.field".
+func (c constants) add(name string, value ast.Expr) {
+	c[name] = value
+	literal, ok := value.(*ast.CompositeLit)
+	for i := 0; ok && i < len(literal.Elts); i++ {
+		if field, ok := literal.Elts[i].(*ast.KeyValueExpr); ok {
+			if key, ok := field.Key.(*ast.Ident); ok {
+				c[name+"."+key.Name] = field.Value
+			}
+		}
+	}
+}
+
+// addDefault adds the default of an option, or of a setting (s), as "dir.o.name" where it is a number.
 func (c constants) addDefault(dir string, of, value ast.Expr) {
 	field, ok := of.(*ast.SelectorExpr)
 	if !ok {
 		return
 	}
-	if owner, ok := field.X.(*ast.Ident); ok && strings.HasPrefix(owner.Name, "o") && c.eval(dir, value).Kind() != constant.Unknown {
+	if owner, ok := field.X.(*ast.Ident); ok && (owner.Name == "s" || strings.HasPrefix(owner.Name, "o")) && c.eval(dir, value).Kind() != constant.Unknown {
 		c[dir+".o."+field.Sel.Name] = value
 	}
 }
@@ -89,14 +102,22 @@ func (c constants) addScript(f *houseFile) {
 	}
 }
 
-// number returns the value of the constant with a name, and false if it is no number.
-func (c constants) number(name string) (value constant.Value, ok bool) {
-	e, ok := c[name]
-	if !ok {
-		return nil, false
+// number returns the value of the constant with a name, or of several with * between, and false if one is no number.
+func (c constants) number(names string) (constant.Value, bool) {
+	product := constant.MakeInt64(1)
+	for name := range strings.SplitSeq(names, "*") {
+		e, ok := c[name]
+		if !ok {
+			return constant.MakeUnknown(), false
+		}
+		dir := name[:strings.LastIndex(name, "/")+1]
+		dir += strings.SplitN(name[len(dir):], ".", 2)[0]
+		if strings.HasPrefix(name, ".") {
+			dir = "."
+		}
+		product = binary(product, token.MUL, c.eval(dir, e))
 	}
-	value = c.eval(name[:strings.LastIndex(name, ".")], e)
-	return value, value.Kind() == constant.Int || value.Kind() == constant.Float
+	return product, product.Kind() != constant.Unknown
 }
 
 // eval computes an expression of a package's directory. It is constant.Unknown if it is no number.
