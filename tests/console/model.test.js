@@ -156,7 +156,7 @@ scenario('Mistakes are told by line and column', { data: 'bookshop', shared: tru
   await accessible(page);
   await box(page).fill('collections:\n  a: [\n b');
   await press(page, 'Preview');
-  await mistakes.filter({ hasText: /^line 2, column 3:.*not YAML/ }).waitFor();
+  await mistakes.filter({ hasText: /^line 3, column 3:.*not YAML/ }).waitFor();
   assert.ok(await apply(page).isDisabled());
   await box(page).fill(await box(page).evaluate((element) => /** @type {HTMLTextAreaElement} */ (element).defaultValue));
 });
@@ -277,7 +277,6 @@ scenario('A suggestion is merged into the text, and applied', { data: 'bookshop'
     await tab.open('#/', 'Collections');
     await edit(tab, '#/_model?suggest=' + encodeURIComponent(patch));
     await page.getByText('The suggestion stands in the text').waitFor();
-    await press(page, 'Preview');
     const differences = page.getByRole('list', { name: 'Differences' }).getByRole('listitem');
     await differences.filter({ hasText: `New: index ${collection}.${name}` }).waitFor();
     assert.equal(await differences.count(), collection === 'elsewhere' ? 2 : 1);
@@ -288,9 +287,38 @@ scenario('A suggestion is merged into the text, and applied', { data: 'bookshop'
   }
 });
 
-scenario('A suggestion that cannot be merged stands beside', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
-  await edit(tab, '#/_model?suggest=' + encodeURIComponent('{"collections":{"books":null}}'));
-  assert.equal(await page.getByLabel('Suggestion').innerText(), '{"collections":{"books":null}}');
+scenario('A suggestion is merged into any text, and what it takes away has to be meant', { data: 'bookshop', shared: true }, async ({ store, tab, page }) => {
+  const before = await modelOf(store);
+  await edit(tab, '#/_model?suggest=' + encodeURIComponent('{"collections":{"stocks":null,"portfolios":null}}'));
+  await page.getByText('The suggestion stands in the text').waitFor();
+  assert.doesNotMatch(await box(page).inputValue(), /stocks|portfolios/);
+  assert.match(await box(page).inputValue(), /countOfGoodReviews/);
+  await page.getByRole('list', { name: 'Differences' }).getByRole('listitem').filter({ hasText: 'Gone: collection stocks' }).waitFor();
+  assert.ok(await apply(page).isDisabled());
+  assert.equal(await modelOf(store), before);
+});
+
+scenario('A suggestion that meets another model than the text is made from is merged into that one', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  let first = true;
+  await page.route('**/v1/_model?dryRun=true', async (route) => {
+    if (first) await store.want('PATCH', '/v1/_model', '{"collections":{"theirs":{}}}', { 'Content-Type': 'application/merge-patch+json' });
+    first = false;
+    await route.continue();
+  });
+  await edit(tab, '#/_model?suggest=' + encodeURIComponent('{"collections":{"mine":{}}}'));
+  await page.getByText('The suggestion stands in the text').waitFor();
+  assert.match(await box(page).inputValue(), /mine: \{\}[^]*theirs: \{\}|theirs: \{\}[^]*mine: \{\}/);
+});
+
+scenario('A suggestion that cannot be merged stands beside, with the reason', { data: 'bookshop', shared: true }, async ({ store, tab, page }) => {
+  const unknown = '{"collections":{"books":{"relations":{"a":{"path":"a","to":"authrs"}}}}}';
+  await edit(tab, '#/_model?suggest=' + encodeURIComponent(unknown));
+  await page.getByLabel('Suggestion').waitFor();
+  assert.equal(await page.getByLabel('Suggestion').innerText(), unknown);
+  await page.getByRole('alert').filter({ hasText: 'unknown collection "authrs"' }).waitFor();
+  assert.equal(await box(page).inputValue(), await modelOf(store));
+  await edit(tab, '#/_model?suggest=no-json');
+  await page.getByRole('alert').filter({ hasText: 'JSON' }).waitFor();
   await edit(tab, '#/_model?suggest=' + encodeURIComponent(JSON.stringify({ collections: { a: { indexes: { b: ['x'.repeat(5000)] } } } })));
   await page.getByText('longer than a place may be').waitFor();
 });

@@ -5,7 +5,7 @@ import { placeHref } from '../lib/place.js';
 import { Visible } from './text.js';
 
 /** How long a suggestion may be that stands in an address, in characters. */
-const MAX_PLACE = 4096;
+export const MAX_PLACE = 4096;
 
 /**
  * An index that would serve a query: as YAML of the model and, for who may write the model, a link to the editor that has it already. Of a long one

@@ -3,14 +3,12 @@ import { guard } from '../../lib/leave.js';
 import { placeHref, replacePlace } from '../../lib/place.js';
 import { number } from '../../ui/amounts.js';
 import { ProblemAlert } from '../../ui/problem.js';
+import { MAX_PLACE } from '../../ui/suggestion.js';
 import { Visible } from '../../ui/text.js';
 import { useBase } from './base.js';
 import { useChange } from './change.js';
 import { ModelProblem } from './mistakes.js';
 import { ModelPreview } from './preview.js';
-
-/** The longest suggestion that a place may have, in UTF-16 code units. */
-const LONGEST_SUGGESTION = 4096;
 
 /**
  * The editor of the model: its text, a preview, and what applies the text that was previewed.
@@ -99,7 +97,7 @@ function told({ phase, work, applied, previewed }, typed, pending) {
 function useSuggestion(suggest, base, state, merge) {
   const tried = useRef({ patch: /** @type {string | null} */ (null), etag: '' });
   const put = useRef({ patch: /** @type {string | null} */ (null), text: '' });
-  const tooLong = suggest !== null && suggest.length > LONGEST_SUGGESTION;
+  const tooLong = suggest !== null && suggest.length > MAX_PLACE;
   const stale = state.problem?.status === 412 && state.text === suggest;
   useEffect(() => {
     if (!base || suggest === null || tooLong || tried.current.patch === suggest && !(stale && tried.current.etag !== base.etag)) return;
