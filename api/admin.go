@@ -63,8 +63,13 @@ func (a *admin) status(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	report, _ := a.operator.Status()
-	return c.JSON(http.StatusOK, a.views.Open(rightsOf(c)).Status(report))
+	return a.showStatus(c, http.StatusOK)
+}
+
+// showStatus answers with how the node stands, as far as the sender may know it.
+func (a *admin) showStatus(c echo.Context, status int) error {
+	report, stopped := a.operator.Status()
+	return c.JSON(status, a.views.Open(rightsOf(c)).Status(report, stopped, a.operator.GroupNeeds()))
 }
 
 // maxReplayBody bounds the body of a request for a replay, in bytes.
@@ -84,8 +89,7 @@ func (a *admin) replay(c echo.Context) error {
 	if err := a.operator.Replay(body.Check); err != nil {
 		return err
 	}
-	report, _ := a.operator.Status()
-	return c.JSON(http.StatusAccepted, a.views.Open(rightsOf(c)).Status(report))
+	return a.showStatus(c, http.StatusAccepted)
 }
 
 // verify answers POST /v1/_verify: of the read model, or of the log.

@@ -81,6 +81,8 @@ type Operator interface {
 	VerifyLog(ctx context.Context, progress fanfold.Progress) (*reports.LogReport, error)
 	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise.
 	Status() (status reports.Status, stopped error)
+	// GroupNeeds returns what of the consumer groups needs attention, as it was a short while ago. It may block for a second.
+	GroupNeeds() []reports.Need
 }
 
 // Feed serves the change feed.

@@ -28,7 +28,15 @@ type Status struct {
 	Replay      *ReplayProgress // the last replay; nil for none
 	History     *History        // how far back the store can be read; nil for a server that does not say it
 	Work        []Work          // what is done, or was, for requests that take long, the newest first
+	Needs       []Need          // what needs somebody's attention, the most important first
 	Raw         json.RawMessage `json:"-"` // all of the server's answer
+}
+
+// Need tells of something that needs somebody's attention.
+type Need struct {
+	What   string
+	Detail string // why, or how far it is
+	Place  string // the path after /v1 where it shows; "" for none
 }
 
 // History tells how far back a store can be read.

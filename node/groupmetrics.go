@@ -2,6 +2,9 @@ package node
 
 import (
 	"context"
+	"maps"
+	"net/url"
+	"slices"
 	"sync"
 	"time"
 
@@ -10,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/changefeed/group"
+	"github.com/fanfold/fanfold/internal/reports"
 )
 
 // Bounds of asking for the state of consumer groups, whose lags are counted.
@@ -56,15 +60,26 @@ func (g *groupStates) Describe(out chan<- *prometheus.Desc) {
 func (g *groupStates) Collect(out chan<- prometheus.Metric) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.refreshed.IsZero() || time.Since(g.refreshed) >= groupsEvery {
-		g.refresh()
-		g.refreshed = time.Now()
-	}
+	g.refresh()
 	for name, b := range g.known {
 		out <- prometheus.MustNewConstMetric(g.lag, prometheus.GaugeValue, float64(b.Changes), name)
 		out <- prometheus.MustNewConstMetric(g.age, prometheus.GaugeValue, b.Seconds, name)
 		out <- prometheus.MustNewConstMetric(g.parked, prometheus.GaugeValue, float64(b.Parked), name)
 	}
+}
+
+// needs returns the groups with parked batches, by name. It blocks as Collect does.
+func (g *groupStates) needs() (list []reports.Need) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refresh()
+	for _, name := range slices.Sorted(maps.Keys(g.known)) {
+		if n := g.known[name].Parked; n > 0 {
+			list = append(list, reports.Need{What: reports.Counted(int64(n), "parked batch", "parked batches") + " of " + name, Detail: "They failed as often as the group allows.",
+				Place: "/_groups/" + url.PathEscape(name), Role: g.roles[name].Settings.Role})
+		}
+	}
+	return list
 }
 
 // shown returns how a group is called to whoever has rights: by its name, or by its id where its role is missing.
@@ -101,9 +116,13 @@ func (s groupsShown) Gather() ([]*dto.MetricFamily, error) {
 	return families, err
 }
 
-// refresh reads the states of the groups that are there, for groupsTime at most. Of those that it does not come to it keeps
-// what was known. It is called with the lock.
+// refresh reads the states of the groups that are there where they are old, for groupsTime at most. Of those that it does not come
+// to it keeps what was known. It is called with the lock.
 func (g *groupStates) refresh() {
+	if !g.refreshed.IsZero() && time.Since(g.refreshed) < groupsEvery {
+		return
+	}
+	defer func() { g.refreshed = time.Now() }()
 	ctx, cancel := context.WithTimeout(context.Background(), groupsTime)
 	defer cancel()
 	list, err := g.groups.List(ctx)

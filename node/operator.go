@@ -42,6 +42,9 @@ func (o operator) VerifyLog(ctx context.Context, progress fanfold.Progress) (*re
 	return &report.LogReport, nil
 }
 
+// GroupNeeds returns what of the consumer groups needs attention.
+func (o operator) GroupNeeds() []reports.Need { return o.node.groupStates.needs() }
+
 // Status is the answer of GET /v1/_status.
 type Status = reports.Status
 

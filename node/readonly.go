@@ -216,6 +216,9 @@ func (o readOnlyOperator) VerifyLog(context.Context, fanfold.Progress) (*reports
 	return nil, o.ended
 }
 
+// GroupNeeds returns nothing: there are no groups.
+func (o readOnlyOperator) GroupNeeds() []reports.Need { return nil }
+
 // Status reports the state, which is always ready.
 func (o readOnlyOperator) Status() (reports.Status, error) {
 	n := o.node

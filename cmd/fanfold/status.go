@@ -119,6 +119,9 @@ func showStatus(out io.Writer, s *node.Status) {
 		fmt.Fprintf(out, "replay      %s\n", replayLine(p))
 	}
 	showNodes(out, s.Nodes)
+	for _, n := range s.Needs {
+		fmt.Fprintf(out, "needs       %s: %s\n", shown(n.What), shown(n.Detail))
+	}
 }
 
 // showHistory prints where the store begins, and how far a compaction is.

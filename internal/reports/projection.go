@@ -1,6 +1,8 @@
 package reports
 
 import (
+	"fmt"
+	"math"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -95,4 +97,22 @@ type Activation struct {
 type Withdrawn struct {
 	Model  uint64 `json:"model"` // the event that announced it
 	Reason string `json:"reason"`
+}
+
+// text says how far a preparation is.
+func (p *Preparation) text() string {
+	out := p.Phase
+	if p.Model != 0 {
+		out = fmt.Sprintf("the model of event %d: %s", p.Model, p.Phase)
+	}
+	switch p.Phase {
+	case "copying", "computing":
+		out += fmt.Sprintf(", %.0f%%", math.Round(100*float64(p.Done)/float64(max(p.Total, 1))))
+	case "following":
+		out += fmt.Sprintf(", event %d of %d", p.Done, p.Total)
+	}
+	if p.Error != "" {
+		out += ": " + p.Error
+	}
+	return out
 }

@@ -1,6 +1,12 @@
 package reports
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
 
 // Index tells how large a declared index is, and how much it is used.
 type Index struct {
@@ -28,3 +34,22 @@ type QueryShape struct {
 
 // Wasted returns how many documents the queries looked at without giving them.
 func (s *QueryShape) Wasted() int64 { return s.Documents - s.Given }
+
+// text says what queries looked at, and which index would serve them.
+func (s *QueryShape) text() string {
+	var asked []string
+	for _, part := range [][2]string{{"filter", s.Filter}, {"sort", s.Sort}, {"group", s.Group}} {
+		if part[1] != "" {
+			asked = append(asked, part[0]+"="+part[1])
+		}
+	}
+	var patch struct {
+		Collections map[string]struct{ Indexes map[string][]string }
+	}
+	_ = json.Unmarshal(s.Suggest, &patch) // the node wrote it
+	var indexes []string
+	for _, name := range slices.Sorted(maps.Keys(patch.Collections[s.Collection].Indexes)) {
+		indexes = append(indexes, name+": ["+strings.Join(patch.Collections[s.Collection].Indexes[name], ", ")+"]")
+	}
+	return fmt.Sprintf("%s: %d looked at %s and gave %d. An index that serves them: %s", strings.Join(asked, " "), s.Queries, Counted(s.Documents, "document", "documents"), s.Given, strings.Join(indexes, ", "))
+}

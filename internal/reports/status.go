@@ -33,6 +33,7 @@ type Status struct {
 	LagSeconds float64           `json:"lagSeconds"`
 	Work       []Work            `json:"work,omitempty"`    // what is done, or was, for requests that take long
 	Queries    []QueryShape      `json:"queries,omitempty"` // the shapes of queries that looked at the most documents for what they gave
+	Needs      []Need            `json:"needs,omitempty"`   // what needs attention: see NeedsOf
 	Projection
 }
 

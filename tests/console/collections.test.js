@@ -71,7 +71,7 @@ scenario('What needs attention is listed, and leads to where it shows', {
 
   await tab.open('#/', 'Collections');
   await need(page, 'Rule books.ratio: failed 1 time: division by zero').getByRole('link', { name: 'authors/a1', exact: true }).waitFor();
-  const query = need(page, 'Queries of pages need an index: filter=doc.number == ?: 2 looked at 2,002 documents and gave 2. An index that serves them: byNumber: [number]');
+  const query = need(page, 'Queries of pages need an index: filter=doc.number == ?: 2 looked at 2002 documents and gave 2. An index that serves them: byNumber: [number]');
   assert.equal(await query.getByRole('link', { name: 'Operations', exact: true }).getAttribute('href'), '#/_status');
   assert.equal(await need(page, '1 parked batch of mail').getByRole('link', { name: 'Group mail', exact: true }).getAttribute('href'), '#/_groups/mail');
   await accessible(page);
@@ -80,20 +80,24 @@ scenario('What needs attention is listed, and leads to where it shows', {
 });
 
 // A projector stops only at an event that cannot be folded, and a model waits only for moments: the answer says so here in their stead.
-scenario('A stopped projector, a model in preparation and nodes that are not ready need attention', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+scenario('Whatever the status says needs attention', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
   await page.route('**/v1/_status', async (route) => {
     const status = await (await route.fetch()).json();
-    status.stopped = { seq: 12, reason: 'the event cannot be read' };
-    status.preparing = { model: 14, phase: 'computing', done: 1, total: 4, changes: 3, started: '2026-01-01T00:00:00Z' };
-    status.nodes.push({ ...status.nodes[0], id: 'n2', address: 'http://127.0.0.2:8080', self: false, ready: false });
+    status.needs = [
+      { what: 'This node is not ready', detail: 'the projector has stopped', place: '/_status' },
+      { what: 'The projector has stopped at event 12', detail: 'the event cannot be read', place: '/_status' },
+      { what: 'A model is being prepared', detail: 'the model of event 14: computing, 25%', place: '/_model' },
+      { what: 'Rule b.r', detail: 'failed 2 times' },
+      { what: 'Rule b.s', detail: 'failed 1 time: x', place: '/a%2Fb/%E2%80%AE' },
+    ];
     await route.fulfill({ json: status });
   });
-  await page.route('**/readyz', (route) => route.fulfill({ status: 503, json: { title: 'Not available', status: 503, detail: 'the projector has stopped' } }));
   await tab.open('#/', 'Collections');
   await need(page, 'This node is not ready: the projector has stopped').waitFor();
   await need(page, 'The projector has stopped at event 12: the event cannot be read').waitFor();
-  await need(page, 'A model is being prepared: that of event 14: computing, 25%').waitFor();
-  await need(page, 'Node n2 at http://127.0.0.2:8080: is not ready').waitFor();
+  await need(page, 'A model is being prepared: the model of event 14: computing, 25%').waitFor();
+  assert.equal(await need(page, 'Rule b.r: failed 2 times').getByRole('link').count(), 0);
+  assert.equal(await need(page, 'Rule b.s').getByRole('link').getAttribute('href'), '#/a%2Fb/%E2%80%AE');
   assert.equal(await need(page, 'A model is being prepared').getByRole('link').getAttribute('href'), '#/_model');
   assert.equal(await need(page, 'stopped at event 12').getByRole('link').getAttribute('href'), '#/_status');
 });

@@ -32,6 +32,9 @@ func TestGroupCommands(t *testing.T) {
 	l := harness.Lease(t, s.Client, "g", "m")[0]
 	harness.Settle(s.Client, http.StatusNoContent, "_nack", "g", l, "1-0")
 	run(`0-1    0-0`, "parked", "g")
+	if out, err := harness.RunProgram(t, "status", "--server", s.URL); err != nil || !strings.Contains(out, "\nneeds       1 parked batch of g: They failed") {
+		t.Errorf("%v, the status is %s", err, out)
+	}
 	run("to be given again: g 0-1", "retry", "g", "0-1")
 	run("dropped g 0-1", "drop", "g", "0-1")
 	if out, err := harness.RunProgram(t, "group", "reset", "g", "--to", "0", "--server", s.URL); err == nil || !strings.Contains(out, "member m holds the lease") {

@@ -98,6 +98,11 @@ func TestGroupsByRights(t *testing.T) {
 	s.Put("a", "1", `{}`)
 	l := harness.Lease(t, insider.Client, "g", "m")[0]
 	harness.Settle(insider.Client, http.StatusNoContent, "_nack", "g", l, "2-0") // which parks it
+	for client, knows := range map[*harness.Client]bool{s.as("ra", "monitor").Client: true, outsider.Client: false, s.Client: true} {
+		if text := string(client.Want(http.StatusOK, "GET", "/v1/_status", "").Body); strings.Contains(text, `{"what":"1 parked batch of g","detail":"They failed as often as the group allows.","place":"/_groups/g"}`) != knows || !knows && strings.Contains(text, "parked") {
+			t.Errorf("the status tells %s", text)
+		}
+	}
 	routes := []struct {
 		method, path, body string
 		status             int // for who has the role; 403 where it takes an administrator

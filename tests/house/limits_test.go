@@ -149,6 +149,7 @@ var limitTests = map[string]string{
 	"sort or grouping; groups":                         "TestQueryBounds TestWorkIsBounded",
 	"queries of over 1,000 documents or 50 ms":         "TestFewAtATime TestFifthLargeQueryWaits TestLargeQueriesAgree TestFewSlowDocuments",
 	"planning":                                         "TestPlanningIsBounded",
+	"`needs` in `_status`":                             "TestNeeds",
 	"shapes in `_status`":                              "TestShapesAreBounded",
 	"ids of `GetSeveral`":                              "TestGetSeveral",
 	"answer; change (`MaxAnswer`)":                     "TestBounds TestBrokenFeeds",

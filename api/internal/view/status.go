@@ -7,11 +7,20 @@ import (
 	"github.com/fanfold/fanfold/internal/reports"
 )
 
-// Status returns what a node tells of itself, without documents, indexes and queries of what may not be read. The results of work are for the role admin.
-func (v View) Status(s reports.Status) reports.Status {
+// Status returns what a node tells of itself, with what of it and of the consumer groups needs attention. It lacks documents,
+// indexes and queries of what may not be read. The results of work are for the role admin.
+func (v View) Status(s reports.Status, stopped error, groups []reports.Need) reports.Status {
 	if v.rights == nil {
 		return reports.Status{}
 	}
+	groups = slices.DeleteFunc(slices.Clone(groups), func(n reports.Need) bool { return !v.rights.Has(n.Role) })
+	s = v.readable(s)
+	s.Needs = reports.NeedsOf(&s, stopped, groups)
+	return s
+}
+
+// readable returns a status without what may not be read.
+func (v View) readable(s reports.Status) reports.Status {
 	if !v.rights.Admin() {
 		s.Work = slices.Clone(s.Work)
 		for i := range s.Work {

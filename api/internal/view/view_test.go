@@ -504,10 +504,16 @@ func TestViewOfStatus(t *testing.T) {
 		}
 		return string(out)
 	}
+	parked := []reports.Need{{What: "1 parked batch of vaults", Role: model.RoleAdmin}, {What: "1 parked batch of mail", Role: model.RoleEveryone}}
 	for _, r := range readers {
 		v, _ := viewOf(t, r.who)
 		whole := status()
-		got := text(v.Status(whole))
+		seen := v.Status(whole, fanfold.Errorf(fanfold.Unavailable, "stopped"), parked)
+		if needs := fmt.Sprint(seen.Needs); r.who != nil && (!strings.Contains(needs, "stopped") || !strings.Contains(needs, "parked batch of mail") || !strings.Contains(needs, "/notes/1")) || !slices.Contains(r.reads, "vault") && strings.Contains(needs, "vault") {
+			t.Errorf("%s is told that %s needs attention", r.name, needs)
+		}
+		seen.Needs = nil
+		got := text(seen)
 		switch {
 		case text(whole) != text(status()):
 			t.Fatal("the node's own report has changed")
