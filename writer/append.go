@@ -6,8 +6,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// append appends one event, with guards where the model asks for them, and returns its sequence. Errors are a rehearsal
-// for a dry run, FanoutLimit, and those of Log.Append and appendGuarded; none names an operation.
+// append appends one event, with guards where the model asks for them, and returns its sequence. It returns a rehearsal
+// for a dry run, FanoutLimit, and the errors of Log.Append and appendGuarded; none names an operation.
 func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
 	w.foreground.record()
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}

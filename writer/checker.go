@@ -37,8 +37,8 @@ func (ck *checker) MaxDepth() int { return ck.maxDepth }
 // maxParsers bounds how many large bodies are parsed at a time.
 const maxParsers = 4
 
-// Parsing waits while maxParsers large bodies are being parsed, each of which may need many times its size for a moment.
-// Call done when body is parsed. It returns at once for a body that is not large.
+// Parsing a large body may need many times its size for a moment. So it waits while maxParsers large bodies are being
+// parsed. Call done when body is parsed. It returns at once for a body that is not large.
 func (ck *checker) Parsing(body []byte) (done func()) {
 	if len(body) < largeBody {
 		return func() {}

@@ -40,6 +40,6 @@ func (w *Writer) Stored(operation string) uint64 {
 	return 0
 }
 
-// Conflicts returns how many writes were refused because a document was at another revision than the request asked for,
-// existed already or had a unique value, or because a patch did not fit it.
+// Conflicts returns how many writes were refused. The document was at another revision than the request asked for, it
+// existed already, it had a unique value, or a patch did not fit it.
 func (w *Writer) Conflicts() uint64 { return w.counts.conflicts.Load() }

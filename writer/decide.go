@@ -11,15 +11,15 @@ import (
 // plan says how a request comes to what it appends.
 type plan struct {
 	// try decides on what this node shows, appends what it has decided, and returns the first event's sequence. lost tells that
-	// another write was faster than the try before. Where try returns an error of again, decide calls it once more.
+	// another write was faster than the try before. If try returns an error of type again, decide calls it once more.
 	try func(ctx context.Context, lost bool) (first uint64, err error)
 	// await waits until the next try is certain to see the event that was faster. nil waits for its fold, for Options.Timeout.
 	await func(ctx context.Context, seq uint64) error
 	tries int // at most; 0 for as many as it takes
 }
 
-// decide calls the plan's try until no other write was faster. Between two tries it waits for the write that was. Errors are
-// try's; the Stale of the last try where there are no more; those of await; Unavailable, also where ctx has ended; and LogDamaged.
+// decide calls the plan's try until no other write was faster. Between two tries it waits for the write that was. It returns try's
+// errors, the last Stale if there are no more tries, the errors of await, LogDamaged, and Unavailable, also once ctx has ended.
 func (w *Writer) decide(ctx context.Context, p plan) (first uint64, err error) {
 	pace := retryPace{w: w, await: p.await}
 	for n := 1; ; n++ {
@@ -94,7 +94,7 @@ const (
 	mostPause  = 100 * time.Millisecond
 )
 
-// nextAt waits until this node has folded an event, whatever the plan says. The errors are those of next.
+// nextAt waits until this node has folded an event, whatever the plan says. It returns the errors of next.
 func (r *retryPace) nextAt(ctx context.Context, seq fanfold.Revision) error {
 	planned := r.await
 	defer func() { r.await = planned }()
@@ -102,8 +102,8 @@ func (r *retryPace) nextAt(ctx context.Context, seq fanfold.Revision) error {
 	return r.next(ctx, seq)
 }
 
-// next waits for the write that was faster, whose event the log has named. Errors are those of await, Unavailable, also where
-// ctx has ended, and LogDamaged.
+// next waits for the write that was faster, whose event the log has named. It returns the errors of await, LogDamaged, and
+// Unavailable, also once ctx has ended.
 func (r *retryPace) next(ctx context.Context, current fanfold.Revision) error {
 	if err := ended(ctx); err != nil {
 		return err

@@ -24,11 +24,11 @@ type DeleteStep struct {
 // ErrInSteps is the cause of the Unprocessable of a delete that one transaction does not take: DeleteNext does.
 var ErrInSteps = errors.New("the delete is to be made in steps")
 
-// DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
-// many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
-// until the step says Done. Before the first step it walks everything that the delete leads to. It blocks until the log
-// has decided. Errors are NotFound, UnknownCollection, Restricted, FanoutLimit, Unprocessable where the delete leads to more than it visits, and
-// those of Appender, and Forbidden. The model decides about the writes that the delete brings with it: they need no right.
+// DeleteNext makes one step of a delete that brings more with it than one transaction takes. A step deletes and changes as many holders as there
+// is room for, children before parents. The last one deletes the document itself. Repeat it until the step says Done. Before the first step it
+// walks everything that the delete leads to. It blocks until the log has decided. It returns NotFound, UnknownCollection, Restricted,
+// FanoutLimit, Forbidden, and the errors of Appender. Unprocessable says that the delete leads to more than it visits. The model decides about
+// the writes that the delete brings with it: they need no right.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
 	if err := in.By.CheckWrite(key.Collection); err != nil {
 		return DeleteStep{}, err
@@ -162,9 +162,9 @@ func (d *stepPlan) next() (writes []fanfold.Write, err error) {
 	return writes, err
 }
 
-// keepRingsWhole takes the deletes out of the step whose documents would still be referred to strictly, because the step has
-// no room for the whole ring in which they refer to each other. A ring that leaves nothing else is left as it is: the
-// guards of the writes refuse it.
+// keepRingsWhole takes deletes out of a step that has room for a part of a ring only. The documents of a ring refer to each
+// other strictly, so a delete of a part would leave references to deleted documents. A ring that leaves nothing else is left
+// as it is: the guards of the writes refuse it.
 func (r *removal) keepRingsWhole() {
 	goes := map[fanfold.Key]bool{}
 	for _, doc := range r.deletes {
@@ -283,8 +283,8 @@ func (r *removal) eachCascade(key fanfold.Key, fn func(rel *model.Relation, targ
 	return nil
 }
 
-// mend makes the edit of a document fit that does not after this step, where it does after all of them: the edit removes the
-// references to what later steps delete, too. A document that a later step deletes keeps its references until then,
+// mend changes the edit of a document that does not fit after this step but fits after all of them. It also removes the
+// references to documents that later steps delete. A document that a later step deletes keeps its references until then,
 // unless they are strict. It returns what does not fit even so.
 func (d *deleteClosure) mend(r *removal, key fanfold.Key) (*fanfold.Problem, error) {
 	e := r.edits[key]

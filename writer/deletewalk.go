@@ -158,7 +158,7 @@ func (l *checkedDeletes) has(key fanfold.Key, rev fanfold.Revision, m *model.Mod
 	return true
 }
 
-// add makes a document's delete known. Where too many are, those that were not continued are forgotten, or all.
+// add makes a document's delete known. If there are too many, it forgets the documents that were not continued, or all.
 func (l *checkedDeletes) add(key fanfold.Key, rev fanfold.Revision, m *model.Model) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// checkJSON checks that a body is JSON text that nests no deeper than a document may. Errors are those of CheckDepth.
+// checkJSON checks that a body is JSON text that nests no deeper than a document may. It returns the errors of CheckDepth.
 func (ck *checker) checkJSON(body []byte) error { return CheckDepth(body, ck.maxDepth) }
 
 // CheckDepth checks that a body is JSON text that nests at most maxDepth levels deep. Errors are Invalid, and
@@ -36,7 +36,7 @@ func CheckDepth(body []byte, maxDepth int) error {
 
 // stripDocument checks what any document must be, and returns it as it is stored: without the members that the store owns,
 // and with its id. An empty id in key is set from the body, or to a new one. t is the body as it came; dropped holds the
-// JSON pointers of the members that were dropped. Errors are those of parse, and TooLarge.
+// JSON pointers of the members that were dropped. It returns the errors of parse, and TooLarge.
 func (ck *checker) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree, source []byte, dropped []string, err error) {
 	t, hasID, err := ck.parse(body, key, "_meta", "_expanded")
 	if err != nil {
@@ -53,8 +53,8 @@ func (ck *checker) stripDocument(body []byte, key *fanfold.Key) (t *jsondoc.Tree
 	return t, source, dropped, nil
 }
 
-// checkExact checks a document that is stored as it is, and returns it: one that _export wrote, some of whose members may
-// be hidden by derived ones. Errors are those of parse and of CheckIndexes, and Unprocessable where it has no id.
+// checkExact checks a document that is stored as it is, and returns it: one that _export wrote, some of whose members may be
+// hidden by derived ones. It returns the errors of parse and of CheckIndexes, and Unprocessable if the document has no id.
 func (ck *checker) checkExact(body []byte, key *fanfold.Key) ([]byte, error) {
 	t, hasID, err := ck.parse(body, key)
 	if err == nil && !hasID {
@@ -121,7 +121,7 @@ func (ck *checker) parse(body []byte, key *fanfold.Key, dropped ...string) (t *j
 	return t, hasID, nil
 }
 
-// documentID checks that the body's id is the key's. Where the key has none, it sets it to the body's, or to a new one.
+// documentID checks that the body's id is the key's. If the key has none, it sets it to the body's, or to a new one.
 // hasID tells whether the body has an id. The error is Unprocessable.
 func documentID(t *jsondoc.Tree, key *fanfold.Key) (hasID bool, err error) {
 	n := t.Member(jsondoc.Root, "id")
@@ -211,8 +211,8 @@ func newID() (string, error) {
 }
 
 // checkDocument checks a document that is to be stored, and returns it as it is stored. dropped holds the JSON pointers of
-// members that the store owns, which were dropped; with strict they are refused. Errors are those of stripDocument, and
-// Unprocessable.
+// members that the store owns, which were dropped; with strict they are refused. It returns the errors of stripDocument,
+// and Unprocessable.
 func (ck *checker) checkDocument(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped []string, err error) {
 	defer ck.Parsing(body)()
 	t, source, dropped, err := ck.stripDocument(body, key)

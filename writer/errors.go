@@ -34,7 +34,7 @@ func staleAt(key fanfold.Key, rev fanfold.Revision) *fanfold.Error {
 	return &fanfold.Error{Code: fanfold.Stale, Current: rev, Message: fmt.Sprintf("document %s is at revision %d", key, rev), About: []fanfold.Key{key}}
 }
 
-// behind returns the Unavailable of a write that needs what this node has not folded in time.
+// behind returns the Unavailable of a write that needs an event which this node has not folded in time.
 func behind(err error) error {
 	return fanfold.Wrap(err, fanfold.Unavailable, "the document changes faster than this node follows: try again%s", reasonOf(err))
 }
@@ -86,8 +86,8 @@ func withoutOperation(err error) error {
 	return &out
 }
 
-// withinOperations returns err without the index of an operation where it is about a write that the operations brought
-// with them: those come behind the operations and have no index that the client knows.
+// withinOperations drops the index of an operation from err if it is about a write that the operations brought with
+// them. Such writes come after the operations, and the client does not know their index.
 func withinOperations(err error, operations int) error {
 	if operationOf(err) >= operations {
 		return withoutOperation(err)

@@ -9,8 +9,8 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// Strict relations and unique members hold under any concurrency, on any node, because the log checks them: guards are
-// events that go into the log with a write, and whose conditions fail if what the write was checked against has changed.
+// Strict relations and unique members hold under any concurrency, on any node, because the log checks them. A guard is an
+// event that is appended with a write. Its condition fails if the state that the write was checked against has changed.
 //
 //   - A document with strict relations or unique members is written on exactly the revision that was read, so that the
 //     guards are made of the right difference.
@@ -32,10 +32,9 @@ func (w *Writer) needGuards(writes []fanfold.Write) bool {
 	})
 }
 
-// guardsFor makes the guards of writes from what this node has folded. Errors are those of guardSet.build, and an
-// Unprocessable with errTooManyMessages as its cause where writes and guards are more than most. recent has
-// revisions of documents that this node may not have folded yet; it may be nil. together says that the writes are a transaction; of others
-// each is judged by what stands before it.
+// guardsFor makes the guards of writes from what this node has folded. It returns the errors of guardSet.build. If writes and guards are
+// more than most, it returns an Unprocessable with the cause errTooManyMessages. recent has revisions of documents that this node may not
+// have folded yet; it may be nil. together says that the writes are a transaction; of others each is judged by what stands before it.
 func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int, together bool) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
@@ -59,8 +58,8 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 	return set, nil
 }
 
-// outdatedBy tells whether the log refused only what the guards were made from, rather than a condition that one of the
-// writes came with: the guards are to be made again then.
+// outdatedBy tells whether the log refused only the state that the guards were made from, and no condition of the
+// writes themselves. The guards are made again then.
 func (g *guardSet) outdatedBy(err error, writes []fanfold.Write) bool {
 	stale := staleError(err)
 	if stale == nil || stale.Operation == nil {

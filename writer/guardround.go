@@ -17,7 +17,7 @@ const (
 	roundTime = 30 * time.Second // in which a round must be guarded and stored
 )
 
-// guardRounds collects guarded writes of single documents into rounds, one at a time, each of which is stored as one
+// guardRounds collects guarded writes of single documents into rounds. One round runs at a time and is stored as one
 // batch. One by one they would cost a batch each, and on three replicas writers whose guards are about one target would
 // refuse each other.
 type guardRounds struct {
@@ -36,8 +36,8 @@ func newGuardRounds() guardRounds {
 	return guardRounds{life: life, end: end}
 }
 
-// close makes the round that is under way give up waiting, and waits for its end. What the log was already asked to store
-// is settled.
+// close makes the round that is under way give up waiting, and waits for its end. Writes that the log was already asked
+// to store are settled.
 func (q *guardRounds) close() {
 	q.end()
 	q.mu.Lock()
@@ -69,9 +69,9 @@ func (g *guardedWrite) end(seq uint64, err error) {
 	}
 }
 
-// append appends one write as part of a round, and returns its sequence. It blocks until that round has ended. Errors are
-// those of appendGuarded, and Unavailable where ctx ends while the write still waits for a round; nothing is written
-// then.
+// append appends one write as part of a round, and returns its sequence. It blocks until that round has ended. It returns
+// the errors of appendGuarded. If ctx ends while the write still waits for a round, it returns Unavailable and nothing is
+// written.
 func (q *guardRounds) append(ctx context.Context, w *Writer, write fanfold.Write) (uint64, error) {
 	g := &guardedWrite{write: write, done: make(chan struct{})}
 	q.mu.Lock()
@@ -166,8 +166,8 @@ func (r *guardRound) fail(err error) {
 	r.members = nil
 }
 
-// refuse ends the round with an error. Where it is separable and the error is about some of its writes, it ends those
-// alone.
+// refuse ends the round with an error. If the round is separable and the error is about some of its writes, it ends
+// only these.
 func (r *guardRound) refuse(err error) {
 	refused := refusalsOf(err)
 	if !r.separable || len(refused.at) == 0 {
@@ -181,9 +181,9 @@ func (r *guardRound) refuse(err error) {
 }
 
 // appendGuarded appends writes with their guards, all or none, and returns the sequences of the first of the writes and
-// of the last. Errors are those of AppendAll and checkFanout; Unprocessable where a strict reference has no target;
-// Restricted where one leads to a document that is deleted; Conflict where another document has a unique value; and
-// Unavailable. The Operation of an error is the index of the write at fault.
+// of the last. It returns the errors of AppendAll and checkFanout, and Unavailable. A strict reference without a target
+// is Unprocessable, one to a document being deleted is Restricted, and a unique value that another document has is
+// Conflict. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendGuarded(ctx context.Context, tx string, writes []fanfold.Write, in Intent) (first, last uint64, err error) {
 	return (&guardRound{w: w, tx: tx, in: in}).storeAll(ctx, writes)
 }
@@ -206,8 +206,8 @@ func (r *guardRound) store(ctx context.Context) {
 	}
 }
 
-// try sets the outcome of each of the round's writes, except where it returns an error. That is one of again where the log refuses
-// only what the guards were made from.
+// try sets the outcome of each of the round's writes, except where it returns an error. If the log refuses only the state that the
+// guards were made from, it returns an error of type again.
 func (r *guardRound) try(ctx context.Context) error {
 	for len(r.members) > 0 {
 		set, err := r.w.guardsFor(ctx, r.writes(), r.recent, cmp.Or(r.most, MaxOperations), r.tx != "")

@@ -98,7 +98,7 @@ func (i *idempotency) prove(ctx context.Context) error {
 	return nil
 }
 
-// catchUp does what prove does, for as long as that takes. Errors are ctx's and those of the log and the read model.
+// catchUp does what prove does, for as long as that takes. It returns the errors of ctx, the log and the read model.
 func (i *idempotency) catchUp(ctx context.Context) error {
 	began := time.Now()
 	seq, err := i.leader.Fence(ctx)

@@ -71,7 +71,7 @@ type link struct {
 // lineMessages says how many messages a line is in the log with the guards of a document that was not there.
 type lineMessages struct {
 	count int
-	links []link // those of them that may be joined with others
+	links []link // the links that may be joined with others
 }
 
 // joinedIn returns how many of a line's links are joined with others of the batch.
@@ -165,7 +165,7 @@ type batcher struct {
 	skip  int // lines up to this one are stored already
 	out   chan<- *importBatch
 	batch *importBatch   // being made
-	by    *access.Rights // those of opt as they were at the beginning of the batch
+	by    *access.Rights // opt's, as they were at the beginning of the batch
 }
 
 // run reads lines until they end, and sends the batches that it makes of them. It returns early once ctx has ended.
@@ -212,7 +212,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 			return false
 		}
 		b.batch.model, b.batch.retired, b.batch.line = ev.Body, ev.Kept, number
-		if !b.send(ctx) || !b.waitUntilStored(ctx) { // the lines behind it are checked against it
+		if !b.send(ctx) || !b.waitUntilStored(ctx) { // later lines are checked against it
 			return false
 		}
 		b.by = b.opt.By.Renewed()
@@ -225,8 +225,8 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	return true
 }
 
-// mayGrow returns whether the batch may have so many messages, which are more than importWrites: lines come fast, nothing holds up
-// the batches before it, and nobody else writes documents or reads strongly on this node.
+// mayGrow returns whether the batch may have so many messages, more than importWrites. It may if lines come fast, no earlier batch
+// waits, and nobody else writes documents or reads strongly on this node.
 func (b *batcher) mayGrow(messages int) bool {
 	if !b.batch.asked {
 		b.batch.asked = true
@@ -271,8 +271,8 @@ func (b *batcher) send(ctx context.Context) bool {
 	}
 }
 
-// stage has the log's server read the writes of the batch while those before it are being stored. Where that fails, or where what
-// is stored decides about the guards, all of it is sent later. What failed is done again then.
+// stage has the log's server read the writes of the batch while those before it are being stored. If that fails, or if stored
+// documents decide about the guards, all of it is sent later. Failed writes are staged again then.
 func (b *batcher) stage(ctx context.Context) {
 	if err := b.w.refuseFanouts(ctx, b.batch, b.opt.intent()); err != nil {
 		return

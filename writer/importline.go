@@ -26,9 +26,9 @@ type importLine struct {
 	retired    bool   // of a model: it brings rules that were removed
 }
 
-// importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object
-// that names its own. by are the rights of who imports it: a model needs the role admin. shown is the number under which a refusal is
-// reported. Errors are those of a PUT of the document, Forbidden and Invalid.
+// importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object that names
+// its own. by are the rights of who imports it: a model needs the role admin. shown is the number under which a refusal is reported.
+// It returns the errors of a PUT of the document, Forbidden and Invalid.
 func (ck *checker) importEvent(by *access.Rights, collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
 	if collection != "" {
 		if err := by.CheckWrite(collection); err != nil {
@@ -121,7 +121,7 @@ func (ck *checker) longestMember(name string) (most int64, known bool) {
 	return 0, false
 }
 
-// read reads the members of a line of which t is the outline. Errors are Invalid.
+// read reads the members of the line that t outlines. Errors are Invalid.
 func (l *importLine) read(t *jsondoc.Tree) error {
 	if t.Kind(jsondoc.Root) != jsondoc.Object {
 		return errImportLine
@@ -195,8 +195,8 @@ func (l *importLine) readRetired(raw []byte) error {
 	return nil
 }
 
-// importDocument checks the document of a line and its kept values, and sets the event's body. Errors are those of a PUT
-// of the document, and Invalid.
+// importDocument checks the document of a line and its kept values, and sets the event's body. It returns the errors of
+// a PUT of the document, and Invalid.
 func (ck *checker) importDocument(l *importLine) (err error) {
 	ev := &l.event
 	if err := ck.checkSize(l.body); err != nil {

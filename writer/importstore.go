@@ -137,9 +137,9 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 	return im, nil
 }
 
-// Run stores every line, and calls report after each batch. It blocks until all lines are stored or refused, and then
-// returns nil; WaitFolded waits for their fold. Lines that are refused are reported and do not end it. Errors are ctx's,
-// those of lines and report, Conflict where another request began the import again, Unavailable and OutcomeUnknown. The error is
+// Run stores every line, and calls report after each batch. It blocks until all lines are stored or refused, and then returns
+// nil; WaitFolded waits for their fold. Lines that are refused are reported and do not end it. It returns the errors of ctx, the
+// lines and report, Unavailable and OutcomeUnknown, and Conflict if another request began the import again. The error is
 // Unauthenticated once the key of the request does not work any more.
 func (im *Import) Run(ctx context.Context, lines LineReader, report func(ImportReport) error) error {
 	im.report = report
@@ -241,7 +241,7 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	if !im.w.foreground.idleFor(importAlone) {
 		ahead = besideAhead
 	}
-	if im.last > ahead { // the fold must not be left far behind
+	if im.last > ahead { // the fold must not fall far back
 		if err := im.wait(ctx, im.last-ahead); err != nil {
 			return err
 		}

@@ -8,9 +8,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// keyLocks holds a lock for each document that a writer of this node is computing on. It is granted in order of arrival,
-// so that each of many writers of one document succeeds at its first try. Whoever has stored a write does not hold the lock
-// until it is folded, which may take long: it says which event it is, and the next one waits for that.
+// keyLocks holds a lock for each document that a writer of this node is computing on. It is granted in order of arrival, so
+// that each of many writers of one document succeeds at its first try. A writer releases the lock once its event is stored,
+// because the fold may take long. It says which event it is, and the next writer waits for the fold of that event.
 type keyLocks struct {
 	mu     sync.Mutex
 	queue  map[fanfold.Key][]chan struct{} // for each locked key, the writers that wait for it

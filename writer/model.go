@@ -44,13 +44,12 @@ type ModelResult struct {
 	Applied, Proposed uint64
 }
 
-// PutModel checks and previews a model. Unless the request is a dry run it then applies the model, or announces it where
-// it is to be prepared in the background; WaitForModel waits for it then. A model that applies already, or is being
-// prepared, is not stored again, whatever the conditions: the request was sent again after a lost answer. Without conditions
-// it is looked at again, modelTries times, where another model came meanwhile. It blocks for as long as looking at the
-// documents takes that it concerns. Errors are Invalid, with every mistake; Stale where a condition does not hold; Conflict while another model
-// is being prepared, or where others keep coming; ModelRemoves, with what would go; Unprocessable, with what stands in the
-// model's way; TakesLong past PreviewTime; and TooLarge. Forbidden comes without the role admin.
+// PutModel checks and previews a model. Unless the request is a dry run it then applies the model, or announces it where it is to be prepared
+// in the background; WaitForModel waits for it then. A model that applies already, or is being prepared, is not stored again, whatever the
+// conditions: the request was sent again after a lost answer. Without conditions it is looked at again, modelTries times, where another model
+// came meanwhile. It blocks for as long as looking at the documents takes that it concerns. Invalid lists every mistake, ModelRemoves lists the
+// rules that would go, and Unprocessable lists the obstacles. Stale says that a condition does not hold. Conflict says that another model is
+// being prepared, or that others keep coming. It returns TakesLong after PreviewTime, and TooLarge. Forbidden comes without the role admin.
 func (w *Writer) PutModel(ctx context.Context, req ModelRequest) (result ModelResult, err error) {
 	if err := checkAdmin(req.By); err != nil {
 		return ModelResult{}, err
@@ -297,10 +296,10 @@ func (w *Writer) applyModel(ctx context.Context, m modelWrite) (applied uint64, 
 	return applied, err
 }
 
-// withoutWrites calls fn. With guards it does so while no write is under way, on this node or another, and once everything
-// acknowledged is folded here, so that no write comes between the last look at the documents and a model with new guards.
-// fn calls stored once the log has decided about the model, after which the other nodes go on: they fold it first. Errors
-// are fn's, and Unavailable.
+// withoutWrites calls fn. If the model has new guards, it first waits until no write is under way on any node and every
+// acknowledged write is folded here. So no write comes between the last look at the documents and the model. fn calls
+// stored once the log has decided about the model, after which the other nodes go on: they fold it first. Errors are fn's,
+// and Unavailable.
 func (w *Writer) withoutWrites(ctx context.Context, guards bool, fn func(guards bool, stored func()) error) error {
 	if !guards {
 		return fn(false, func() {})
@@ -367,7 +366,7 @@ func (w *Writer) storeModel(ctx context.Context, m modelWrite, guards bool, stor
 const guardFoldTime = time.Minute
 
 // importModel applies a model that an import brings, and returns its event. It returns 0 where that model applies already,
-// and no removed rule comes with it whose path is not reserved yet. Errors are those of PutModel.
+// and no removed rule comes with it whose path is not reserved yet. It returns the errors of PutModel.
 func (w *Writer) importModel(ctx context.Context, b *importBatch, opt ImportOptions) (applied uint64, err error) {
 	if err := checkAdmin(opt.By); err != nil {
 		return 0, err

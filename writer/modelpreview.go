@@ -7,9 +7,9 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// preview previews a model that was read. Unless the request is a dry run, what stands in the way of applying it is an
-// error: ModelRemoves, or Unprocessable, which documents that do not fit a new schema are, too, without AllowMisfits. What can
-// be said without a look at the documents is said before one.
+// preview previews a model that was read. Unless the request is a dry run, an obstacle is an error: ModelRemoves or
+// Unprocessable. Without AllowMisfits, documents that do not fit a new schema are an obstacle, too. Obstacles that need no
+// look at the documents are reported before one.
 func (w *Writer) preview(ctx context.Context, m *model.Model, req ModelRequest) (*model.Preview, error) {
 	if req.DryRun {
 		return w.inspectModel(ctx, m, req, nil)

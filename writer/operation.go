@@ -30,7 +30,7 @@ type Conditions struct {
 	Not       []fanfold.Revision // the document is at none of these; not of an operation of a transaction
 }
 
-// NoRevision is a revision that no document and no model ever has: that of an entity tag which this store did not make.
+// NoRevision is a revision that no document and no model ever has. It stands for an entity tag that this store did not make.
 const NoRevision fanfold.Revision = math.MaxUint64
 
 // stale returns the Stale of a document that is at rev, which is none of the conditions' revisions.
@@ -145,7 +145,7 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	return nil
 }
 
-// checkRefresh returns an Unprocessable where a path to be refreshed is not that of a frozen field.
+// checkRefresh returns an Unprocessable if a path to be refreshed does not belong to a frozen field.
 func (ck *checker) checkRefresh(op *Operation) error {
 	m, _, _ := ck.models.Model()
 	c := m.Collection(op.Key.Collection)

@@ -58,8 +58,8 @@ func pointerTo(tokens []string) (pointer string) {
 // patchOwns begins the message about a patch that changes members which belong to the store.
 const patchOwns = "the patch changes members that the store derives, or that are reserved"
 
-// ownedError returns the Unprocessable of a write to the members at the JSON pointers, which belong to the store: each is
-// derived, or was until its rule was removed, and how it is released is said then. It names the first of them.
+// ownedError returns the Unprocessable of a write to members that belong to the store, given as JSON pointers. Each is
+// derived, or was until its rule was removed. The error says how it is released. It names the first of them.
 func (ck *checker) ownedError(collection, message string, pointers []string) error {
 	e := fanfold.Errorf(fanfold.Unprocessable, "%s", message)
 	if more := len(pointers) - maxNamedBlockers; more > 0 {
@@ -88,8 +88,8 @@ const (
 )
 
 // tryPatch applies a patch to the revision rev of its document, checks what it makes, and returns that. It sets the event's
-// Base, and takes the work from the budget. Errors are Stale where this node shows another revision; Conflict where the patch
-// does not fit; TooLarge; Unprocessable where it takes too much work; Unavailable once ctx has ended; and those of checkPatched.
+// Base, and takes the work from the budget. Stale says that this node shows another revision, Conflict that the patch does not
+// fit, Unprocessable that it takes too much work. It returns TooLarge, Unavailable once ctx has ended, and checkPatched's errors.
 func (w *Writer) tryPatch(ctx context.Context, ev *fanfold.Event, rev fanfold.Revision, budget *jsondoc.Budget) (patched []byte, err error) {
 	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Referenced)
 	if err != nil {
@@ -177,7 +177,7 @@ func (ck *checker) checkPatched(key fanfold.Key, before, patched []byte) error {
 	return nil
 }
 
-// addedOwned returns those of a document's members which the store owns that it did not have before.
+// addedOwned returns the members of a document that the store owns and that the document did not have before.
 func (ck *checker) addedOwned(collection string, owned []string, before *jsondoc.Tree) []string {
 	_, shape := ck.shape(collection)
 	_, was := shape.Strip(before)

@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// refusals holds why several writes of a batch are refused. As an error it is that of the first.
+// refusals holds why several writes of a batch are refused. As an error it is its first refusal.
 type refusals struct {
 	at     []int // the index of each write, in order
 	errors []error

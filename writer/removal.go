@@ -64,7 +64,7 @@ type removal struct {
 	room  int                                     // the largest number of writes
 
 	closure    *deleteClosure               // of a delete in steps, which takes as many writes as there is room for, holders before targets
-	operations map[fanfold.Key]*Operation   // those of the transaction
+	operations map[fanfold.Key]*Operation   // the transaction's
 	order      map[string][]*model.Relation // by collection: see relationsTo
 
 	state     map[fanfold.Key]int               // of the documents to be deleted
@@ -80,13 +80,12 @@ type removal struct {
 
 	used  int               // of room
 	full  bool              // there are more writes than there is room for
-	depth int               // how many deletes are being visited, each of which brings the next
+	depth int               // how many deletes are being visited; each brings the next
 	deep  *fanfold.Document // whose holders were not looked at, because so many deletes bring it
 }
 
-// removals returns the writes that the operations' deletes bring with them, read from one snapshot. Errors are Restricted,
-// also where a holder would not fit its schema without its reference; Stale where a document is not at the revision that its operation expects; and Unprocessable where there are too many
-// writes, or where they do not go together with the operations.
+// removals returns the writes that the operations' deletes bring with them, read from one snapshot. It returns Restricted, also if a holder would not fit its schema without its
+// reference, and Stale if a document is not at the expected revision. Unprocessable says that there are too many writes, or that they contradict the operations.
 func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) {
 	m, _, _ := w.Models.Model()
 	err = w.ReadModel.Read(func(snap Snapshot) error {
@@ -152,8 +151,8 @@ func (w *Writer) newRemoval(snap Snapshot, m *model.Model, room int) *removal {
 }
 
 // visit adds the delete of a document and, before it, the writes that it brings with it. gone tells whether the document
-// can be deleted with the writes so far. Where more deletes than a transaction has room for bring each other in a row, it
-// goes no further.
+// can be deleted with the writes so far. It stops if more deletes bring each other in a row than a transaction has room
+// for.
 func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 	if r.depth > MaxOperations {
 		r.full, r.deep = true, doc
@@ -196,9 +195,9 @@ func (r *removal) visit(doc *fanfold.Document) (gone bool, err error) {
 	return true, nil
 }
 
-// relationsTo returns the relations that lead to a collection, in the order in which their holders go: first those over derived
-// ids, last those of documents that the ids of a cascade come from. Holders that lose such an id with the document that it
-// comes from would be left over by a delete in steps.
+// relationsTo returns the relations that lead to a collection, in the order in which their holders are changed. Relations over
+// derived ids come first, relations of documents that give the ids of a cascade come last. Holders that lose such an id with
+// the document that it comes from would be left over by a delete in steps.
 func (r *removal) relationsTo(collection string) []*model.Relation {
 	if ordered, known := r.order[collection]; known {
 		return ordered

@@ -79,7 +79,7 @@ func joinLinks(guards []fanfold.Write) []fanfold.Write {
 	})
 }
 
-// revision returns the revision of a document in the snapshot, or behind it, 0 where there is none.
+// revision returns the revision of a document, as of the snapshot or later, and 0 if there is none.
 func (g *guardSet) revision(key fanfold.Key) (fanfold.Revision, error) {
 	if rev := g.recent[key]; uint64(rev) > g.applied {
 		return rev, nil

@@ -15,7 +15,7 @@ import (
 const MaxOperations = 1000
 
 // Transact makes prepared operations, all or none; there must be at least one, and each must be about another document.
-// It blocks until the log has decided. Errors are those of Write; their Operation is the index of the one at fault.
+// It blocks until the log has decided. It returns the errors of Write; their Operation is the index of the one at fault.
 func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (Result, error) {
 	for i, op := range ops {
 		if err := op.Judge(req.By); err != nil {
@@ -38,7 +38,7 @@ type transaction struct {
 	writes  []fanfold.Write // one for each operation, then those that their deletes bring with them
 }
 
-// commit appends the operations' events, all or none, and returns the sequence of the first. Where another node was
+// commit appends the operations' events, all or none, and returns the sequence of the first. If another node was
 // faster it tries again, unless an operation asks for a revision that is no longer the current one.
 func (w *Writer) commit(ctx context.Context, ops []*Operation, in Intent) (uint64, error) {
 	var keys []fanfold.Key
@@ -171,8 +171,8 @@ func (tx *transaction) mayRetry(err error) bool {
 	return stale != nil && stale.Operation != nil && (*stale.Operation >= len(tx.ops) || tx.ops[*stale.Operation].goesByCurrent())
 }
 
-// findRevision finds the revision that one operation is made on, and applies a patch to it within the budget. Errors are those of current
-// and tryPatch, one of again where a patched document changed meanwhile, and Exists or Stale for a document that should not exist.
+// findRevision finds the revision that one operation is made on, and applies a patch to it within the budget. It returns the errors of current
+// and tryPatch, and an error of type again if a patched document changed meanwhile. A document that should not exist is Exists or Stale.
 func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *jsondoc.Budget) error {
 	switch {
 	case op.Absent:

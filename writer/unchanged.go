@@ -60,8 +60,8 @@ func (w changes) stored(key fanfold.Key, document []byte, expect fanfold.Expect)
 	return Unchanged{doc, at}, true
 }
 
-// hasOtherEffects tells whether a write of an equal document may change other values than its revision and time: it takes
-// frozen values that were missing, and moves the document in a list that has the latest writes.
+// hasOtherEffects tells whether a write of an equal document may change more than its revision and time. Such a write
+// takes frozen values that were missing, and moves the document in a list of the latest writes.
 func (w changes) hasOtherEffects(collection string) bool {
 	m, _, _ := w.Models.Model()
 	for _, r := range m.Rules {

@@ -98,7 +98,7 @@ func (e *edit) pointers() (pointers []string) {
 	for n := range e.remove {
 		nodes = append(nodes, n)
 	}
-	slices.Sort(nodes) // nodes stand in document order, and what is inside one right behind it
+	slices.Sort(nodes) // nodes stand in document order, each directly followed by the nodes inside it
 	for _, n := range nodes {
 		if last := len(pointers) - 1; last < 0 || !strings.HasPrefix(e.remove[n], pointers[last]+"/") {
 			pointers = append(pointers, e.remove[n])
@@ -160,8 +160,8 @@ func (ck *checker) hasSchema(collection string) bool {
 	return ck.currentShapes().schemas[collection] != nil
 }
 
-// unfit returns what does not fit in the document that an edit leaves. It returns nil where the document fits its collection's
-// schema, and where it does not fit as it is: a delete takes a document's fit away from none, and mends none.
+// unfit returns what does not fit in the document that an edit leaves. It returns nil if the document fits its collection's
+// schema, and also if it did not fit before the edit: a delete neither breaks nor mends a document's fit.
 func (ck *checker) unfit(e *edit) (*fanfold.Problem, error) {
 	key := e.key
 	if !ck.hasSchema(key.Collection) {

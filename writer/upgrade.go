@@ -29,11 +29,11 @@ type UpgradeRequest struct {
 	By         *access.Rights // of who asks for it: see Intent
 }
 
-// Upgrade sets the version of the fold for all nodes, with the event of the model that applies: at once, or announced where
-// it is to be prepared in the background; WaitForModel waits for it then. Where the version is in force already it changes
-// nothing, and Preview is nil. It blocks for as long as looking at the documents takes that it concerns. Errors are Conflict where a live node
-// does not know the version, which Problems names, and while a model is being prepared or comes meanwhile; Unprocessable for a version before
-// the one in force; and those of PutModel. It needs the role admin.
+// Upgrade sets the version of the fold for all nodes, with the event of the model that applies. It does so at once, or announces it to be
+// prepared in the background; WaitForModel waits for it then. If the version is in force already, it changes nothing, and Preview is nil. It
+// blocks for as long as looking at the documents takes that it concerns. Conflict says that a live node does not know the version (Problems
+// names it), or that a model is being prepared or came meanwhile. It returns Unprocessable for a version before the one in force, and the
+// errors of PutModel. It needs the role admin.
 func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, error) {
 	if err := checkAdmin(req.By); err != nil {
 		return ModelResult{}, err

@@ -36,7 +36,7 @@ type Request struct {
 
 // Result says what came of a request.
 type Result struct {
-	First     uint64     // sequence of the first operation's event; those of the others follow it
+	First     uint64     // sequence of the first operation's event; the others' follow it
 	DryRun    *DryRun    // of a dry run, which stores nothing
 	Unchanged *Unchanged // of a write that would change nothing, and so stores nothing
 }
@@ -47,11 +47,11 @@ type DryRun struct {
 	Fanout *model.Fanout
 }
 
-// Write makes one prepared operation, which must not be a Check. It blocks until the log has decided. Errors are those of
-// Appender; Exists for a document that should not exist; Stale for other conditions that do not hold; NotFound;
-// Conflict for a patch that does not fit and for a unique value that another document has; Restricted where other
-// documents do not let it be deleted; Unprocessable; FanoutLimit; and KeyReused for a request with a key. Forbidden comes before a
-// request of earlier with the same key is looked for.
+// Write makes one prepared operation, which must not be a Check. It blocks until the log has decided. It returns the errors of
+// Appender, NotFound, Unprocessable, FanoutLimit, KeyReused for a request with a key, and Stale if another condition does not
+// hold. A document that should not exist is Exists. Conflict says that a patch does not fit or that another document has a unique
+// value. Restricted says that other documents forbid the delete. Forbidden comes before a request of earlier with the same key is
+// looked for.
 func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result, error) {
 	if err := op.Judge(req.By); err != nil {
 		return Result{}, err
@@ -132,9 +132,9 @@ func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (ui
 	}})
 }
 
-// appendOnCurrent appends the event of an operation on its document's current revision, which must meet the conditions. Where no
-// revisions are asked for it holds the document's key lock, so that only a writer on another node can be faster. Errors are
-// those of current, tryPatch, append and decide.
+// appendOnCurrent appends the event of an operation on its document's current revision, which must meet the conditions. If no
+// revisions are asked for, it holds the document's key lock, so that only a writer on another node can be faster. It returns the
+// errors of current, tryPatch, append and decide.
 func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) (stored uint64, err error) {
 	if op.goesByCurrent() {
 		after, unlock, err := w.keys.lock(ctx, op.Key)

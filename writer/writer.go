@@ -27,8 +27,8 @@ type Appender interface {
 	Stage(ctx context.Context, writes []fanfold.Write) (appendStaged AppendStaged, err error)
 }
 
-// AppendStaged stores writes that the log was given ahead with the rest of them, of which there is one at least: all or none, next
-// to each other. It returns the sequence of the first. It may be called once, or never.
+// AppendStaged stores writes that the log was given ahead together with rest, which has at least one write: all or none, next to
+// each other. It returns the sequence of the first. It may be called once, or never.
 type AppendStaged = func(ctx context.Context, rest []fanfold.Write) (first uint64, err error)
 
 // Leader answers from the log's leader, so that no acknowledged event is missing in the answer.
@@ -39,7 +39,7 @@ type Leader interface {
 	LastLink(ctx context.Context, target fanfold.Key) (uint64, error)
 	// Progress returns the body and revision of an import's last event; the revision is 0 for none.
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
-	// Fence returns a sequence that no event acknowledged before the call is behind.
+	// Fence returns a sequence that no event acknowledged before the call is after.
 	Fence(ctx context.Context) (uint64, error)
 	// Horizon returns an event up to which the log may have been purged, 0 for none. An event that Last or Progress
 	// did not find before the call does not come after it.
@@ -50,7 +50,7 @@ type Leader interface {
 type Snapshot interface {
 	// Get returns one document, nil where there is none.
 	Get(key fanfold.Key, view fanfold.View) (*fanfold.Document, error)
-	// Holders returns up to limit documents that refer to target, in order of creation, from behind the number after, and
+	// Holders returns up to limit documents that refer to target, in order of creation, after the number after, and
 	// whether there are more.
 	Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error)
 	// Tombstone returns the sequence of the delete of a document that does not exist, 0 where there was none.
@@ -102,7 +102,7 @@ type Models interface {
 
 // Inspector computes what models and writes would do, without doing it.
 type Inspector interface {
-	// Preview reports what applying a checked model would do. The error may be that of opt.Objection.
+	// Preview reports what applying a checked model would do. It also returns an error of opt.Objection.
 	Preview(ctx context.Context, m *model.Model, opt model.PreviewOptions) (*model.Preview, error)
 	// Guards returns which documents break a strict relation or unique member that is new in a checked model.
 	Guards(ctx context.Context, m *model.Model) ([]fanfold.Problem, error)
@@ -226,7 +226,7 @@ func (w *Writer) Close() { w.rounds.close() }
 // Retries counts how often a write was tried again inside because another was faster.
 func (w *Writer) Retries() uint64 { return w.retries.Load() }
 
-// wait waits until this node has folded seq, for limit at most. The error is that of ReadModel.Wait.
+// wait waits until this node has folded seq, for limit at most. It returns the error of ReadModel.Wait.
 func (w *Writer) wait(ctx context.Context, seq uint64, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -248,8 +248,8 @@ func (a *lastActivity) idleFor(d time.Duration) bool {
 	return last == nil || time.Since(*last) > d
 }
 
-// Fence returns a sequence that no event acknowledged before the call is behind, and has imports make room for those who wait for
-// it to be folded. It blocks for a write of the log; the error is Unavailable.
+// Fence returns a sequence that no event acknowledged before the call is after, and has imports make room for those who wait for
+// its fold. It blocks for a write of the log; the error is Unavailable.
 func (w *Writer) Fence(ctx context.Context) (uint64, error) {
 	w.foreground.record()
 	return w.Leader.Fence(ctx)
