@@ -14,13 +14,13 @@ import (
 // Base is the state at the horizon at which a log begins.
 type Base struct {
 	Horizon fanfold.Horizon // at least Seq and Digest
-	Erasure uint64          // as of which it is; 0 for none
+	Erasure uint64          // the list of erasures that it has; 0 for none
 	// Open returns the file, which is read to its end. The error is Unavailable.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }
 
-// load fills the read model with a base, nil for that of a log that begins with its first event, and makes the fold that goes on from there.
-// A base from before the rebuilding's erasure is amended.
+// load fills the read model with a base, and makes the fold that goes on from there. The base is nil for a log that begins with its first
+// event. A base from before the rebuilding's erasure is amended.
 func (r *rebuilding) load(ctx context.Context, base *Base) error {
 	if base == nil {
 		plan, err := fold.NewPlan(model.Empty(), 0, nil)
@@ -51,8 +51,8 @@ func (r *rebuilding) load(ctx context.Context, base *Base) error {
 	return r.setErasure()
 }
 
-// beginWithBase makes the base the current read model, where that lacks events that the log may not have any more. The error is that of the log
-// or the base.
+// beginWithBase makes the base the current read model, where that lacks events that the log may not have any more. It returns the errors of the
+// log and the base.
 func (p *Projector) beginWithBase(ctx context.Context) error {
 	base, err := p.log.Base(ctx)
 	if err != nil || base == nil || p.store.Applied.Seq() >= base.Horizon.Seq {

@@ -23,8 +23,8 @@ func (b *batch) add(ev *fanfold.Event) (more bool) {
 	return len(b.events) < b.opt.BatchEvents && b.bytes < b.opt.BatchBytes && ev.Seq < b.last
 }
 
-// atomicEnd finds the places in the log where a batch can end, because nothing is yet to come of what was stored at
-// once: the rest of a transaction, or the write of a document after the links and claims that guard it. Whoever saw
+// atomicEnd finds the places in the log where a batch can end, because everything that was stored at once is
+// complete. A transaction is not divided, nor a document's write from the links and claims that guard it. Whoever saw
 // a claim without its document would take the value for free.
 type atomicEnd struct {
 	inTransaction bool

@@ -43,7 +43,7 @@ const (
 type compaction struct {
 	Compacting
 	p       *Projector
-	erasure uint64         // as of which the base is
+	erasure uint64         // the erasure that the base has
 	sum     fanfold.Digest // of the base's file, once it is written
 }
 

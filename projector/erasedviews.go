@@ -13,9 +13,9 @@ import (
 // errNotPrepared is the error of who asks what an erasure changes before its read model is ready.
 var errNotPrepared = fanfold.Errorf(fanfold.Unavailable, "the read model is not prepared for the erasure")
 
-// ErasedViews returns the keys of the documents whose present views are others by an erasure, and the position of which that is so. A read
-// model is prepared as of that erasure. It blocks until a copy of the read model that is served was compared with the prepared one. Errors are Unavailable where none is
-// prepared, ctx's, and those of the read models.
+// ErasedViews returns the keys of the documents whose present views differ by an erasure, and the position for which that holds. A read model is prepared as of that
+// erasure. It blocks until a copy of the read model that is served was compared with the prepared one. It returns Unavailable if no such read model is prepared, and the
+// errors of ctx and the read models.
 func (p *Projector) ErasedViews(ctx context.Context, erasure uint64) (keys map[fanfold.Key]struct{}, at fanfold.Position, err error) {
 	w := p.erasing.take(erasure)
 	if w == nil || w.erasure != erasure || !w.isReady() {
@@ -158,7 +158,7 @@ func (p *Projector) ChangedBetween(after fanfold.Position, before uint64, fn fun
 }
 
 // WriteErasedBase writes the base at which the log begins as of an erasure, and returns its horizon; ok is false where the log begins with its first event. It
-// blocks until w has everything. Errors are those of reading the base, ctx's and w's.
+// blocks until w has everything. It returns the errors of reading the base, of ctx and of w.
 func (p *Projector) WriteErasedBase(ctx context.Context, erasure uint64, w io.Writer) (h fanfold.Horizon, ok bool, err error) {
 	base, err := p.log.Base(ctx)
 	if err != nil || base == nil {

@@ -63,7 +63,7 @@ func (e *erasing) take(erasure uint64) *erasedModel {
 
 // ErasurePreparation says how far a read model for an erasure is.
 type ErasurePreparation struct {
-	Erasure uint64 // as of which it is; 0 where none is built
+	Erasure uint64 // the erasure that it has; 0 if none is built
 	Ready   bool   // it follows the log, and may take over at any moment
 	Seq     uint64 // the last event that was replayed
 	Target  uint64
@@ -82,8 +82,8 @@ func (p *Projector) ErasurePreparation() ErasurePreparation {
 	return out
 }
 
-// ErasurePrepared returns the erasure as of which a read model is prepared, or the one that is served; 0 for none. A prepared
-// one may take over at any moment.
+// ErasurePrepared returns the erasure that the prepared read model has, or else the one that is served; 0 for none. A
+// prepared one may take over at any moment.
 func (p *Projector) ErasurePrepared() uint64 {
 	erasure := p.erasure.Load()
 	if s := p.ErasurePreparation(); s.Ready {

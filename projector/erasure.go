@@ -18,10 +18,10 @@ var errOtherErasure = errors.New("the read model is as of another erasure")
 // errErasedMeanwhile is the error of a replay during which an erasure came into force.
 var errErasedMeanwhile = fanfold.Errorf(fanfold.Conflict, "an erasure came into force meanwhile: run it again")
 
-// Erasure returns the erasure as of which the read model is that is served: the last erase event whose substitutes it has; 0 for none.
+// Erasure returns the last erase event whose substitutes the served read model has; 0 for none.
 func (p *Projector) Erasure() uint64 { return p.erasure.Load() }
 
-// asOf returns the erasure as of which a read model is built that is to take the place of the current one.
+// asOf returns the erasure for which a read model is built to replace the current one.
 func (p *Projector) asOf() uint64 {
 	_, inForce := p.log.Erasures()
 	return max(inForce, p.asked.Load(), p.erasure.Load())
@@ -46,7 +46,7 @@ func beforeErased(events []*fanfold.Event, erasure uint64) (before []*fanfold.Ev
 	return events[:whole], events[n].Erased.UpTo
 }
 
-// setErasure records as of which erasure the read model is.
+// setErasure records the erasure that the read model has.
 func (r *rebuilding) setErasure() error {
 	if r.erasure == 0 {
 		return nil
@@ -54,8 +54,7 @@ func (r *rebuilding) setErasure() error {
 	return r.db.SetErasure(r.erasure)
 }
 
-// amend brings a base that was loaded, and is as of an earlier erasure, to that of the read model. The generation becomes another one, whose file never
-// had what goes.
+// amend brings a loaded base from an earlier erasure to the read model's erasure. The generation becomes another one, whose file never had what goes.
 func (r *rebuilding) amend(ctx context.Context, plan *fold.Plan, from uint64) (err error) {
 	defer recovered(&err)
 	erasures := r.p.log.ErasuresAfter(from, r.erasure)

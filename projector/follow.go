@@ -144,8 +144,8 @@ func (f *follower) addTo(b *batch, ev *fanfold.Event) (more bool) {
 	return b.add(ev)
 }
 
-// A transaction of SQLite costs as much as several events. Where the log has said that more events are there, they
-// are waited for.
+// A transaction of SQLite costs as much as several events. If the log has said that more events are there, it waits
+// for them.
 const (
 	fullBatch = 1024 // a batch of this many is not held up for more
 	pollFor   = 10 * time.Millisecond

@@ -49,15 +49,15 @@ const (
 
 const (
 	maxLagToPrepare = 10_000 // events not folded yet with which a node prepares nothing
-	readyLag        = 1000   // events behind the read model with which a preparation is ready
+	readyLag        = 1000   // events that the read model may lack when a preparation is ready
 	pauseReady      = 100 * time.Millisecond
 	pauseStopped    = time.Second
 	pauseFailed     = 5 * time.Second // the first pause after a failure; each is twice as long as the one before
 	maxPauseFailed  = 5 * time.Minute
 )
 
-// preparation is a copy of the read model that was brought up to an announced model, and that follows the log under
-// it while folding goes on under the model that applies.
+// preparation is a copy of the read model that was brought up to an announced model. It follows the log under that
+// model while folding goes on under the model that applies.
 type preparation struct {
 	p       *Projector
 	pending *model.Proposal
@@ -70,7 +70,7 @@ type preparation struct {
 	feed     *follower
 	begun    uint64                       // last event of the read model that was copied
 	at       uint64                       // last event followed
-	erasure  uint64                       // as of which the copy is
+	erasure  uint64                       // the copy's erasure
 	copied   fanfold.Position             // changes of the read model are taken over up to here
 	failed   error                        // why it cannot be used any more; nil where it can
 	problems map[string][]fanfold.Problem // what the model would hide or cannot compare, by document
@@ -82,8 +82,8 @@ type preparation struct {
 // errGone is the error of a preparation that has ended, or is not ready any more.
 var errGone = fanfold.Errorf(fanfold.NotFound, "the model is not prepared")
 
-// prepareAll prepares one announced model after the other until ctx ends. What fails for want of room or of the log
-// is tried again.
+// prepareAll prepares one announced model after the other until ctx ends. It tries again what fails for want of room
+// or of the log.
 func (p *Projector) prepareAll(ctx context.Context) {
 	wait := pauseFailed
 	for {
@@ -141,7 +141,7 @@ func (p *Projector) prepare(ctx context.Context, pending *model.Proposal) error 
 	}
 }
 
-// waitNearEnd waits until the read model is not far behind the log, which may have the model itself by then. The
+// waitNearEnd waits until the read model is near the end of the log, which may have the model itself by then. The
 // error is ctx's, or why nothing is folded.
 func (p *Projector) waitNearEnd(ctx context.Context) error {
 	applied := p.store.Applied
@@ -269,8 +269,8 @@ func (p *Projector) discardCopy(db *sqlite.DB) {
 
 // activate makes the prepared read model the current one, as of the model event ev; where the copy is being built
 // yet, it waits for that. It is called under Projector.folding, with everything before the event folded. done is
-// false where there is no preparation of this model that can be used: the event is to be folded like others. The
-// error is ctx's, or that of the swap.
+// false where there is no preparation of this model that can be used: the event is to be folded like others. It
+// returns the errors of ctx and of the swap.
 func (p *Projector) activate(ctx context.Context, ev *fanfold.Event) (done bool, err error) {
 	w := p.proposals.preparation()
 	if w == nil || !bytes.Equal(ev.Body, w.pending.Source) || ev.Fold != w.pending.Model.Fold {
@@ -317,10 +317,9 @@ func (p *Projector) swapPrepared(db *sqlite.DB, next *fold.Plan, w *preparation)
 	return nil
 }
 
-// Objections brings the preparation of the model that event seq announces to where the read model is, and lists what
-// speaks against that model: documents that break its new strict relations and unique members, documents written
-// since it was announced whose members it would hide, and more changed documents than one event can have. The error
-// is Gone where this node is not ready for that model.
+// Objections brings the preparation of the model that event seq announces to where the read model is, and lists the
+// objections to that model. They are documents that break its new rules, documents written since whose members it
+// would hide, and too many changed documents. The error is Gone where this node is not ready for that model.
 func (p *Projector) Objections(seq uint64) (problems []fanfold.Problem, err error) {
 	w := p.proposals.preparation()
 	if w == nil || w.pending.Seq != seq || !w.ready.Load() {

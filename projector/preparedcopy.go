@@ -30,8 +30,8 @@ func (w *preparation) progressFunc() func(phase string, done, total int64) {
 	}
 }
 
-// build copies the read model and brings the copy up to the model. The error is Unprocessable where the model cannot
-// be prepared, or that of the context, the file or the fold.
+// build copies the read model and brings the copy up to the model. It returns Unprocessable if the model cannot be
+// prepared, and the errors of the context, the file and the fold.
 func (w *preparation) build() (err error) {
 	defer recovered(&err)
 	progress := w.progressFunc()
@@ -72,7 +72,7 @@ func (w *preparation) compute(tx *sqlite.Tx, progress func(phase string, done, t
 }
 
 // catchUp follows the log up to where the read model is, and compares what changed since with the read model. It
-// returns the event at which the copy is then, and how many events it was behind. The error is errGone where the
+// returns the event at which the copy is then, and how many events it lacked. The error is errGone where the
 // preparation has ended; any other makes it useless, for it leaves a file without a journal, or a reader that has
 // ended.
 func (w *preparation) catchUp() (at, lag uint64, err error) {

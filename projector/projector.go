@@ -92,8 +92,8 @@ type Projector struct {
 	plan      atomic.Pointer[fold.Plan]
 	stopped   atomic.Pointer[Stopped]
 	begun     atomic.Bool   // see Begun
-	erasure   atomic.Uint64 // as of which the read model is; changes under folding
-	asked     atomic.Uint64 // as of which it has to be by the last erased event that came
+	erasure   atomic.Uint64 // the read model's; changes under folding
+	asked     atomic.Uint64 // the erasure that the last erased event that came needs
 	logEnd    atomic.Uint64 // last event the log is known to have
 	folded    atomic.Uint64 // events folded by this process
 	replay    replayState
@@ -128,8 +128,8 @@ func (p *Projector) Model() (m *model.Model, seq uint64, reserved model.Reserved
 func (p *Projector) Begun() bool { return p.begun.Load() }
 
 // Run folds until ctx ends, and then returns nil. It blocks until then. An event that cannot be folded stops it: it
-// stays blocked, reads go on, waits fail, and Status says why. What the environment causes (a full disk, a log out of
-// reach) is tried again, and after a replay everything is.
+// stays blocked, reads go on, waits fail, and Status says why. A failure by the environment (a full disk, a log out
+// of reach) is tried again, and after a replay everything is.
 func (p *Projector) Run(ctx context.Context) error {
 	var preparing sync.WaitGroup
 	preparing.Go(func() { p.prepareAll(ctx) })
@@ -404,11 +404,11 @@ func recovered(err *error) {
 	}
 }
 
-// largeFanout is how many derived changes an event causes behind which a transaction of SQLite ends, where it can: what waits
-// is shown before the next such event, and the room that is needed is that of one.
+// largeFanout is how many derived changes of an event end a transaction of SQLite, if it can end there. So waiting changes
+// are shown before the next such event, and one event's room is enough.
 const largeFanout = 1000
 
-// apply folds a batch in one transaction, which it commits unless mayCommit, if given, returns an error. It ends behind a
+// apply folds a batch in one transaction, which it commits unless mayCommit, if given, returns an error. It ends after a
 // large fan-out, and returns how many events are folded. On an error nothing is stored, and the fold is to be thrown away.
 func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event, mayCommit func() error) (n int, err error) {
 	defer recovered(&err)
@@ -429,7 +429,7 @@ func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event, mayCommit func(
 	return n, err
 }
 
-// addDigests extends the digest of what was folded by those of events that were folded in the same transaction.
+// addDigests extends the digest of what was folded by the digests of events that were folded in the same transaction.
 func addDigests(tx *sqlite.Tx, events []*fanfold.Event) error {
 	for _, ev := range events {
 		if err := tx.AddDigest(ev.Seq, ev.Digest); err != nil {

@@ -28,7 +28,7 @@ type proposals struct {
 	ready      chan struct{}      // has an element where a preparation has become ready
 }
 
-// newProposals returns proposals of which nothing is known yet.
+// newProposals returns proposals that know nothing yet.
 func newProposals() proposals {
 	return proposals{changed: make(chan struct{}), ready: make(chan struct{}, 1)}
 }
@@ -83,8 +83,8 @@ func (p *Projector) refreshProposal(read func(func(*sqlite.Snapshot) error) erro
 	})
 }
 
-// set takes over what the read model says of models. Where another model is announced now, or none, the preparation
-// that runs is ended.
+// set takes over what the read model says of models. If another model is announced now, or none, it ends the
+// preparation that runs.
 func (ps *proposals) set(m sqlite.StoredModel, withdrawal string) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()

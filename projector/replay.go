@@ -114,8 +114,8 @@ func (p *Projector) beginRebuild(target func() uint64) (run func(ctx context.Con
 	}, nil
 }
 
-// ReplayTo does what Replay does up to event last, for a store that no projector runs on: the read model that is
-// there may be behind, or damaged. The error is a Conflict where another replay runs.
+// ReplayTo does what Replay does up to event last, for a store without a projector. The read model that is there may
+// be old, or damaged. The error is a Conflict where another replay runs.
 func (p *Projector) ReplayTo(ctx context.Context, last uint64) error {
 	run, err := p.BeginReplayTo(last)
 	if err != nil {
@@ -136,7 +136,7 @@ type rebuilding struct {
 	fold *fold.Fold
 	feed *follower
 	at   uint64 // last event replayed
-	// erasure is the last erase event as of which it is; 0 for none
+	// the last erase event that it has; 0 for none
 	erasure uint64
 	base    fanfold.Horizon // with which it began; zero for the log's first event
 	target  func() uint64   // last event to replay, which may move on
@@ -159,7 +159,7 @@ func (p *Projector) rebuild(ctx context.Context, target func() uint64) error {
 	return err
 }
 
-// newRebuilding returns a read model to be built in an empty generation, as of an erasure, whose progress is that of a replay.
+// newRebuilding returns a read model to be built in an empty generation for an erasure. Its progress is a replay's.
 func (p *Projector) newRebuilding(db *sqlite.DB, erasure uint64, target func() uint64) *rebuilding {
 	return &rebuilding{p: p, db: db, erasure: erasure, target: target, told: p.replay.reached}
 }
@@ -247,7 +247,7 @@ func (r *rebuilding) waitSynced(ctx context.Context) (err error) {
 	return nil
 }
 
-// apply folds events, of which there are more up to event last.
+// apply folds events; more follow up to event last.
 func (r *rebuilding) apply(events []*fanfold.Event, last uint64) error {
 	for len(events) > 0 {
 		n, err := apply(r.db, r.fold, events, nil)

@@ -17,7 +17,7 @@ import (
 type Past struct {
 	To   fanfold.Moment // the prefix ends with its event and transaction
 	Last uint64         // the log's last event
-	// Model is a model as JSON that applies from the first event on that is there, in place of those of the log; nil for these.
+	// Model is a model as JSON that applies from the first event on that is there, in place of the log's models; nil for these.
 	Model []byte
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// versions knows by which version of the fold each event is folded. What it says of an event is there before readers can
-// see what the event did. The projector changes it under Projector.folding; it may be read at any time.
+// versions knows by which version of the fold each event is folded. Its answer about an event is there before readers
+// can see what the event did. The projector changes it under Projector.folding; it may be read at any time.
 type versions struct {
 	models atomic.Pointer[[]sqlite.FoldedModel] // in order
 	upTo   atomic.Uint64                        // the last event that is known
@@ -45,7 +45,7 @@ func (v *versions) add(events []*fanfold.Event) {
 	v.upTo.Store(max(v.upTo.Load(), events[len(events)-1].Seq))
 }
 
-// lastVersion returns the version behind the last of some models.
+// lastVersion returns the version after the last of some models.
 func lastVersion(models []sqlite.FoldedModel) int {
 	if len(models) == 0 {
 		return fold.OldestVersion

@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// RuleEntry is what a document enters into a rule of those it refers to, besides its link: a sort key for Min, Max and an
-// ordered Recent, a number for Sum and Avg.
+// RuleEntry is what a document enters into a rule of a document that it refers to, besides its link. It is a sort key for
+// Min, Max and an ordered Recent, a number for Sum and Avg.
 type RuleEntry struct {
 	Included bool
 	SortKey  []byte
@@ -126,7 +126,7 @@ type entryChange struct {
 // part of the entry, so that it may be marked even where the entry is the same.
 func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryChange) error {
 	same := e.old.same(e.now)
-	if same && e.now.Included && rule.Kind == model.Recent && !rule.EntersDerived { // of which the members are yet to come
+	if same && e.now.Included && rule.Kind == model.Recent && !rule.EntersDerived { // the members are yet to come
 		f.unmoved = append(f.unmoved, unmovedEntry{rule, target})
 	}
 	if !same {
@@ -143,7 +143,7 @@ func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryC
 		return nil // the list has no room for it
 	}
 	m := membership{recount: true, newest: f.isNewest(rule, d.number, d.key, target)}
-	if came && !rule.EntersDerived { // of which several may come by one event
+	if came && !rule.EntersDerived { // several of these may come by one event
 		m.entered = e.now.SortKey
 	}
 	f.markCounted(rule, target, m)

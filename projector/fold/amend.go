@@ -225,8 +225,8 @@ func (a *amendment) leadsOn(r *Rule) bool {
 	return leads
 }
 
-// freezes returns whether a document may take a frozen value of a target: while a base is amended only in place of one that was dropped,
-// and once nothing is there that goes.
+// freezes returns whether a document may take a frozen value of a target. While a base is amended it may only replace a dropped value,
+// and only once nothing is there that goes.
 func (a *amendment) freezes(r *Rule, target string) bool {
 	return a == nil || a.erased && a.dropped[droppedValues{r.FullName, target}]
 }

@@ -35,8 +35,8 @@ func (r *Rule) followsOwn(changed map[string]bool) bool {
 	return changed == nil || changed[r.Relation.Path[0].Name]
 }
 
-// follows returns whether a computed member of the collection's documents can look at one of the top-level members that
-// changed, or a copy or a relation goes by ids in one; nil means any.
+// follows returns whether a change of these top-level members can reach a computed member of the collection, or the ids
+// of a copy or relation. nil means any member.
 func (c *Collection) follows(changed map[string]bool) bool {
 	return slices.ContainsFunc(c.own, func(r *Rule) bool { return r.followsOwn(changed) }) || c.Relinks(changed)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// applyDerived writes a derived change of one document and marks who copies from it. Where the event can change the
-// document again, only the view before is remembered, and flushChanged writes one change at the end.
+// applyDerived writes a derived change of one document and marks who copies from it. If the event can change the
+// document again, it remembers only the view before, and flushChanged writes one change at the end.
 func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d *Difference) error {
 	f.contributions.drop(row.Number)
 	view.Position = row.Position
@@ -105,9 +105,8 @@ func (f *Fold) noteDirect(body []byte) {
 	f.written.body = body
 }
 
-// correctOmitted corrects what the change of the document written to says about values that it has no room for, which
-// the derived values that the same event changes may have altered. While a model is prepared the document is noted as
-// touched.
+// correctOmitted corrects the list of values that the written document has no room for. Derived values that the same
+// event changes may have altered it. While a model is prepared the document is noted as touched.
 func (f *Fold) correctOmitted(row *sqlite.Row, view sqlite.View) error {
 	switch {
 	case bytes.Equal(row.Omitted, view.Omitted):
@@ -155,9 +154,9 @@ func (c *Collection) manyLevels() bool {
 // transition is a document's embedded view before and after a derived change.
 type transition struct{ before, after []byte }
 
-// addImage adds the views before a derived change to it where it is to be stored with them: where it is a key frame, or
-// where its patch does not lead back to the view before it byte for byte. That may only be so where a member went, whose
-// place among the others is not in the patch, or under a new model. source returns the referenced view.
+// addImage stores the views before a derived change with it if they are needed. They are at a key frame, or if the patch
+// does not lead back to the view before it byte for byte. The latter happens only under a new model, or if a member
+// went: the patch does not have its place among the others. source returns the referenced view.
 func (t transition) addImage(ch *fanfold.Change, d *Difference, anew bool, source func() []byte) {
 	if !sqlite.IsKeyFrame(ch.Number, ch.Prior, len(t.before)) {
 		if !d.removes && !anew {
@@ -170,15 +169,15 @@ func (t transition) addImage(ch *fanfold.Change, d *Difference, anew bool, sourc
 	ch.Previous, ch.PreviousSource = t.before, source()
 }
 
-// PendingChange returns the change that a model which is prepared makes to a document, of which row is as it will be, and
-// before the embedded view before that.
+// PendingChange returns the change that a prepared model makes to a document. row is the document after it, and before is
+// the embedded view before it.
 func PendingChange(row *sqlite.Row, before []byte, d *Difference) *fanfold.Change {
 	ch := &fanfold.Change{Prior: row.Position, Key: row.Key, Number: row.Number, Op: fanfold.OpDerive, Revision: row.Revision, Rules: d.Rules, Delta: d.Patch(), Omitted: row.Omitted}
 	transition{before, row.Body}.addImage(ch, d, true, row.ReferencedText)
 	return ch
 }
 
-// derive writes the change row of a derived change and returns its position. row is the document before it or behind it.
+// derive writes the change row of a derived change and returns its position. row is the document before it or after it.
 func (f *Fold) derive(row *sqlite.Row, t transition, omitted []byte, d *Difference) (fanfold.Position, error) {
 	at, err := f.nextPosition()
 	if err != nil {
@@ -196,8 +195,8 @@ func (f *Fold) derive(row *sqlite.Row, t transition, omitted []byte, d *Differen
 	return at, f.addChange(row.Number, ch)
 }
 
-// gathers returns whether one of the rules, given by name, makes its values from many documents. Set-oriented SQL, whose rows
-// are those of document after document, writes changes of copies alone.
+// gathers returns whether one of the rules, given by name, makes its values from many documents. Set-oriented SQL writes
+// changes of copies alone, and gives the same rows as one document after the other.
 func (c *Collection) gathers(rules []string) bool {
 	return slices.ContainsFunc(c.Rules, func(r *Rule) bool { return r.Kind != model.Copy && slices.Contains(rules, r.FullName) })
 }
@@ -245,8 +244,8 @@ func (f *Fold) flushChanged() error {
 	}
 }
 
-// flush writes the change of one document from its view before the event, if it has changed. What an announced model
-// changes becomes a pending change.
+// flush writes the change of one document from its view before the event, if it has changed. A change by an announced
+// model becomes a pending change.
 func (f *Fold) flush(number int64, before []byte) error {
 	row, err := f.tx.ByNumber(number)
 	if err != nil || row == nil || bytes.Equal(row.Body, before) {

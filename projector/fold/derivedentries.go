@@ -11,9 +11,9 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// What a document enters into a rule that looks at its derived members is known only when these are final. So it is noted
-// what the document entered before the event, when the first of what the rule looks at changes, and the entry is made at
-// the rule's level.
+// A rule that looks at a document's derived members gets its entry only when these are final. So it is noted what the
+// document entered before the event, when the first of what the rule looks at changes, and the entry is made at the
+// rule's level.
 
 // entryBefore is what a document entered into a rule before an event.
 type entryBefore struct {
@@ -60,8 +60,8 @@ func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bo
 	}
 }
 
-// levelDone returns whether the rule's level is worked off, or being so. What changes then is beside what the rule looks at, though
-// in the same top-level member.
+// levelDone returns whether the rule's level is worked off, or being so. If it is, a change there is not in what the rule looks at,
+// though in the same top-level member.
 func (f *Fold) levelDone(rule *Rule) bool { return rule.Level < f.levelsDone }
 
 // noteEntry notes what the document with a number entered into a rule, unless it is entered anew.

@@ -10,9 +10,9 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Where rules give the ids of a relation, what a document refers to is known only when those rules are done. So it is noted
-// what the document referred to before the event, when the first of its ids may change, and its links are brought up to
-// date at the relation's level, before anything else of that level is done.
+// If rules give the ids of a relation, the document's references are known only when those rules are done. So it notes the
+// references before the event when the first of the ids may change. At the relation's level it brings the links up to date,
+// before anything else of that level.
 
 // formerLinks is what a document referred to by a relation before an event.
 type formerLinks struct {
@@ -93,8 +93,8 @@ func (f *Fold) changeLinks(c *Collection, r *model.Relation, refs referenceChang
 	return f.tx.AddLinks(f.links, refs.number)
 }
 
-// settleLinksOf brings the links of one document whose derived ids may have changed up to its row. Where all links were made
-// anew, only what the document kept of others than it refers to now is to be dropped.
+// settleLinksOf brings the links of one document whose derived ids may have changed up to its row. If all links were made
+// anew, it only drops kept values of documents that the document no longer refers to.
 func (f *Fold) settleLinksOf(c *Collection, r *model.Relation, number int64, l *level) error {
 	if err := f.ended(); err != nil {
 		return err

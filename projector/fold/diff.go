@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// Difference lists how the derived members of two embedded views of one document differ: a JSON Patch whose operations
-// carry the old values, and the rules that the members belong to.
+// Difference lists how the derived members of two embedded views of one document differ. It has a JSON Patch with the
+// old values, and the rules of the members.
 type Difference struct {
 	ops     []byte          // the JSON Patch without its end
 	Rules   []string        // by name, in order of their first operation
@@ -93,8 +93,8 @@ func Diff(collection string, shape *model.Shape, a, b *jsondoc.Tree) *Difference
 	return d.out
 }
 
-// DiffChanged compares two embedded views of a document, which differ. Where no derived member does, a member of the
-// document that was hidden shows again, and the difference is the whole view.
+// DiffChanged compares two embedded views of a document, which differ. If no derived member differs, a hidden member
+// of the document shows again, and the difference is the whole view.
 func DiffChanged(collection string, shape *model.Shape, before, after []byte) *Difference {
 	return new(views).diffChanged(collection, shape, before, after)
 }

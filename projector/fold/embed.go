@@ -180,7 +180,7 @@ func (e *embedder) comma(begin int) {
 }
 
 // derived writes the value of one derived member, or an object made for derived members; ok is false where there is
-// none. What was written then is to be taken back.
+// none. It takes back what was written then.
 func (e *embedder) derived(old jsondoc.Node, m *model.Shape) (ok bool, err error) {
 	oldNode := e.oldMember(old, m.Name)
 	if !m.Owned {
@@ -236,8 +236,8 @@ func (e *embedder) noteValueLength(r *Rule, m *model.Shape, old jsondoc.Node) er
 	return err
 }
 
-// value returns the text of one derived member, nil where there is none. What the view so far has no room for is
-// computed where the view is fitted.
+// value returns the text of one derived member, nil where there is none. Values that the view so far has no room for
+// are computed when the view is fitted.
 func (e *embedder) value(r *Rule, m *model.Shape, old jsondoc.Node) ([]byte, error) {
 	t, anchor := e.subject(r)
 	raw, same, err := e.values.Value(r, t, anchor)
@@ -265,13 +265,13 @@ func (e *embedder) subject(r *Rule) (t *jsondoc.Tree, anchor jsondoc.Node) {
 	return e.src, e.anchor
 }
 
-// leftOutValues are values of which some that stay as they are may not be in the view so far, for want of room.
+// leftOutValues are values that stay as they are, and some may be missing in the view so far, for want of room.
 type leftOutValues interface {
 	// LeftOut computes such a value; nil is "no value".
 	LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error)
 }
 
-// valueLengths are values of which the lengths of some are known without computing them.
+// valueLengths are values with the lengths of those that are known without computing them.
 type valueLengths interface {
 	// ValueLength returns the length in bytes of a rule's value below anchor, -1 for no value; ok is false where that is not known.
 	ValueLength(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool)

@@ -6,8 +6,8 @@ import (
 
 // An estimate needs the number of derived changes only. See Options.Estimate.
 
-// isRead returns whether what an event leads to can depend on the view that it gives a document, and not only on what the
-// document enters into the values of others. Copies of a document that the event creates, from which nothing follows, are counted instead.
+// isRead returns whether the effects of an event can depend on the view that it gives a document, and not only on the document's entries
+// into values of others. Copies of a document that the event creates, from which nothing follows, are counted instead.
 func (f *Fold) isRead(c *Collection, id string) (bool, error) {
 	if len(c.derivedCounters)+len(c.derived) > 0 {
 		return true, nil

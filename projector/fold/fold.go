@@ -13,8 +13,8 @@ import (
 )
 
 // Fold applies events to transactions, one event after the other. It is a function of the plan, the event and the rows
-// it asks for: no clock, no map order and no batch boundary enters into what it writes. What it keeps from one event
-// to the next are caches. It belongs to one goroutine.
+// it asks for: no clock, no map order and no batch boundary enters into what it writes. It keeps only caches from one
+// event to the next. It belongs to one goroutine.
 type Fold struct {
 	tx            *sqlite.Tx
 	plan          *Plan
@@ -125,7 +125,7 @@ func (f *Fold) ApplyAll(tx *sqlite.Tx, events []*fanfold.Event) error {
 }
 
 // ApplyUntil folds events as ApplyAll does, up to the first for which enough returns true, and returns how many it has
-// folded. enough is called behind each event, with how many derived changes it caused.
+// folded. enough is called after each event, with how many derived changes it caused.
 func (f *Fold) ApplyUntil(tx *sqlite.Tx, events []*fanfold.Event, enough func(ev *fanfold.Event, derived int64) bool) (n int, err error) {
 	f.outcomes = f.outcomes[:0]
 	for i, ev := range events {
@@ -304,9 +304,9 @@ func (f *Fold) TakeBack() {
 	f.outcomes = f.outcomes[:0]
 }
 
-// Rehearse folds one event of a dry run. A patch goes by the document as it is. The error is NotFound where a patch's
-// document is not there, Conflict where the patch does not fit, FanoutLimit where the event causes more changes than
-// one can have, and otherwise why it cannot be folded.
+// Rehearse folds one event of a dry run. A patch goes by the document as it is. It returns NotFound if the patch's
+// document is not there, Conflict if the patch does not fit, and FanoutLimit if the event causes too many changes.
+// Any other error says why it cannot be folded.
 func (f *Fold) Rehearse(tx *sqlite.Tx, ev *fanfold.Event) error {
 	if ev.Kind == fanfold.KindPatch {
 		row, err := tx.Get(ev.Key)

@@ -66,7 +66,7 @@ func appendID(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, id string) []byte {
 	return append(jsondoc.AppendQuote(out, id), ']')
 }
 
-// idsAround returns the value of an IDs rule that shows a list, of which the event's document comes into its middle or goes.
+// idsAround returns the value of an IDs rule that shows a list when the event's document enters the middle of the list or leaves it.
 func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, delta int64) (raw []byte, same bool, err error) {
 	numbers, _, err := v.f.someHolders(r.RelationName, v.row.Key.ID, r.Limit+1)
 	if err != nil {

@@ -27,8 +27,8 @@ func (f *Fold) keepDeleted(r *Rule, key fanfold.Key, before, after []byte) (done
 	return false, nil
 }
 
-// restoreKeptValues takes over what an import says had stayed on the holder, of targets that it refers to. What stayed after
-// a delete is taken over only where the target is still not there.
+// restoreKeptValues takes over what an import says had stayed on the holder, of targets that it refers to. A value that
+// stayed after a delete is taken over only if the target is still not there.
 func (f *Fold) restoreKeptValues(c *Collection, row *sqlite.Row, source *jsondoc.Tree, kept []byte) error {
 	if kept == nil {
 		return nil

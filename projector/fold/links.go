@@ -105,8 +105,8 @@ func (f *Fold) relinkRelation(c *Collection, r *model.Relation, refs referenceCh
 	return nil
 }
 
-// updateClaims brings the unique values that a document claims to its new referenced view. Who has a value is known
-// from the documents alone; claim events only say which of them was stored last.
+// updateClaims brings the unique values that a document claims to its new referenced view. The documents alone say
+// which one has a value; claim events only say which claim was stored last.
 func (f *Fold) updateClaims(c *Collection, d documentChange) error {
 	for _, u := range c.unique {
 		was, _ := u.Value(d.before) // what cannot be compared is not claimed

@@ -45,8 +45,8 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*ModelChange, error) {
 	return m, f.tx.AddModel(ev.Seq, f.now, next.Model, next.Reserved, next.Retired)
 }
 
-// applyModelChange brings the documents that are there up to a new model: links of changed relations first, then what
-// the old rules leave behind, then the new rules level by level. At the end it builds new indexes.
+// applyModelChange brings the documents that are there up to a new model. It makes links of changed relations first,
+// then removes what old rules leave over, then computes the new rules level by level. At the end it builds new indexes.
 func (f *Fold) applyModelChange(m *ModelChange) error {
 	f.modelChange = m
 	defer func() { f.modelChange = nil }()
@@ -122,8 +122,8 @@ func (f *Fold) freeClaims(m *ModelChange) error {
 	return nil
 }
 
-// forgetRules drops kept values that do not stay under the new model. While a model is prepared those of rules that it
-// removes are dropped too: the read model goes on taking such values, and has all of them in the end.
+// forgetRules drops kept values that do not stay under the new model. While a model is prepared, kept values of rules
+// that it removes are dropped too. The read model goes on taking such values, and has all of them in the end.
 func (f *Fold) forgetRules(m *ModelChange) error {
 	names := m.lost
 	if f.preparing != nil {

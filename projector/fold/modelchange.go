@@ -13,7 +13,7 @@ type ModelChange struct {
 	Prev, Next   *Plan
 	Models       *model.Comparison          // of the two plans' models
 	NewRules     map[string]bool            // names of rules that are new or changed
-	AddedRules   map[string]bool            // those of them whose path was no rule's before
+	AddedRules   map[string]bool            // the removed ones whose path belonged to no rule before
 	refolded     map[string]bool            // names of rules that both have, and that are computed otherwise: under another fold version, or over derived members
 	rulesChanged map[string]bool            // collections whose rules came, went or changed, or are placed in another order
 	reordered    map[string]bool            // collections whose rules are placed in another order than before
@@ -23,7 +23,7 @@ type ModelChange struct {
 	lost         []string                   // names of rules whose kept values are dropped
 	retiring     []string                   // names of rules that go, and whose kept values stay stored
 	restored     map[string]bool            // names of rules that are new or changed, and show values that are stored already
-	returned     model.Retired              // what those of them were that come back
+	returned     model.Retired              // what they were before, for those that come back
 	Unique       map[string][]*model.Unique // what is newly unique, by collection
 	freed        map[string][]*model.Unique // what is no longer unique
 	Strict       []*model.Relation          // new strict relations
@@ -100,7 +100,7 @@ func (m *ModelChange) compareRelation(p model.RelationPair) {
 // Relinked returns the full names of relations whose links the model makes anew or removes, in order.
 func (m *ModelChange) Relinked() []string { return slices.Sorted(maps.Keys(m.relinked)) }
 
-// MayRelink returns the full names of relations over derived ids that stay, and of which the model may change what documents refer to.
+// MayRelink returns the full names of relations over derived ids that stay, if the model may change their documents' references.
 func (m *ModelChange) MayRelink() (names []string) {
 	altered := m.alteredMembers()
 	for _, r := range m.Next.derived {
@@ -111,8 +111,8 @@ func (m *ModelChange) MayRelink() (names []string) {
 	return names
 }
 
-// derivesAnew returns whether rules give the ids of a relation that both models have, and other ones than before: one of them,
-// or one that they depend on, came, went or changed.
+// derivesAnew returns whether both models have the relation and its derived ids may differ: a rule that gives them, or that
+// these depend on, came, went or changed.
 func (m *ModelChange) derivesAnew(prev, next *model.Relation) bool {
 	before := map[string]bool{}
 	for _, r := range prev.Origins {
@@ -185,8 +185,8 @@ func (m *ModelChange) Retiring() []string { return m.retiring }
 // differs returns whether the rule may give other values under the new version of the fold.
 func (m *ModelChange) differs(r *Rule) bool { return differs(r, m.Prev.Version, m.Next.Version) }
 
-// compareOrder finds the collections whose rules are placed in another order, because a rule that one of them reads came,
-// went or changed: which of their values a view has room for may be another then.
+// compareOrder finds the collections whose rules are placed in another order, because a rule that they read came, went or
+// changed. Views may then have room for other values.
 func (m *ModelChange) compareOrder() {
 	unchanged := m.unchangedRules()
 	order := func(p *Plan) map[string][]string {
@@ -206,8 +206,8 @@ func (m *ModelChange) compareOrder() {
 	}
 }
 
-// LeavesDocuments returns whether no document is concerned: no rule, relation, pages or unique member came, went or
-// changed, no index came or changed, and views may be as long as before.
+// LeavesDocuments returns whether the model concerns no document. Rules, relations, pages and unique members are the
+// same, no index came or changed, and views may be as long as before.
 func (m *ModelChange) LeavesDocuments() bool {
 	return len(m.rulesChanged)+len(m.relinked)+len(m.Unique)+len(m.freed)+len(m.Strict)+len(m.NewIndexes) == 0
 }
@@ -263,8 +263,8 @@ func (m *ModelChange) Work(s *sqlite.Snapshot) (total int64, err error) {
 	return total, err
 }
 
-// passes returns how often all documents of a collection are worked on while levels are worked off: once for each rule that
-// they are entered into then, and once on each level that has rules of theirs which are computed anew.
+// passes returns how often all documents of a collection are worked on while levels are worked off. It counts one for each
+// rule that they enter then, and one for each level with rules of theirs to compute anew.
 func (m *ModelChange) passes(collection string) (n int64) {
 	for _, r := range m.Next.Collection(collection).derivedCounters {
 		if m.refills(r) {
@@ -295,11 +295,11 @@ func (m *ModelChange) claims(collection string, u *model.Unique) bool {
 	return m != nil && model.HasUnique(m.Unique[collection], u)
 }
 
-// Entangled returns the names of rules by which values stay on their holders under both models that come from members
-// which the new model changes, or that another version of the fold gives otherwise, and of rules that the model changes and
-// that go on showing what they have taken. So are those whose values go although the rule stays, because its ids begin or cease
-// to be derived. What stays there depends on when the model came, so that it cannot be prepared. So
-// do places in pages by a relation of both models with derived ids that it may change, whose name is among them.
+// Entangled returns the names of rules that cannot be prepared. Their values stay on their holders under both models and come
+// from members that the model or the fold version changes. Or the model changes the rule, which goes on showing its taken
+// values. So are those whose values go although the rule stays, because its ids begin or cease to be derived. These values
+// depend on when the model came. So do places in pages by a relation of both models with derived ids that it may change, whose
+// name is among them.
 func (m *ModelChange) Entangled() (names []string) {
 	altered := m.alteredMembers()
 	unchanged := m.unchangedRules()
@@ -308,7 +308,7 @@ func (m *ModelChange) Entangled() (names []string) {
 			names = append(names, r.FullName)
 		}
 	}
-	for _, r := range m.Next.derived { // of which documents get their places when they begin to refer
+	for _, r := range m.Next.derived { // relations whose documents get their places when they begin to refer
 		if r.PageSize > 0 && !m.relinked[r.FullName()] && altered.gives(r) {
 			names = append(names, r.FullName())
 		}
@@ -359,8 +359,8 @@ func (s memberSet) mayAlter(r *Rule) bool {
 	return len(members) > 0 && r.ReadsHolderMembers(members)
 }
 
-// alteredMembers returns the members whose values the new model may change: those of rules that came, went or changed,
-// and of all rules that read such a member, directly or by others.
+// alteredMembers returns the members whose values the new model may change. Their rules came, went or changed, or
+// read such a member, directly or by others.
 func (m *ModelChange) alteredMembers() memberSet {
 	altered := memberSet{}
 	unchanged := m.unchangedRules()

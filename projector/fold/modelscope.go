@@ -6,19 +6,19 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// Scope says what a new model can change on the documents that are there: by which rules, and on the documents of which
-// collections. What is not in it stays as it is stored.
+// Scope says which stored documents a new model can change: by which rules, and in which collections. All else stays
+// as it is stored.
 type Scope struct {
 	Rules       map[*Rule]bool  // of the next plan, that may give other values than are stored
 	Collections map[string]bool // whose documents may change
-	whole       map[string]bool // those of them on whose documents every value is to be computed
+	whole       map[string]bool // the collections on whose documents every value is to be computed
 	altered     memberSet
 }
 
 // Scope returns what the change concerns: the rules that came, went, changed or are folded otherwise, and those that read
 // what these give, over any number of steps. wholly takes every value of their documents for one that may change, which is
-// so where views have no room for all values: a longer one may displace any other. Where that may be so on documents
-// as they are stored (MayDisplace), or shows on one of them under the next model, the scope is to be taken wholly.
+// so where views have no room for all values: a longer one may displace any other. The scope is to be taken wholly if that
+// may be so on stored documents (MayDisplace), or shows on a document under the next model.
 func (m *ModelChange) Scope(wholly bool) *Scope {
 	s := &Scope{Rules: map[*Rule]bool{}, Collections: map[string]bool{}, whole: map[string]bool{}}
 	if s.altered = m.alteredMembers(); !wholly {
@@ -41,8 +41,8 @@ func (m *ModelChange) Scope(wholly bool) *Scope {
 	return s
 }
 
-// MayDisplace returns whether a scope is to be taken wholly from the start: views may be longer or shorter than before, or some
-// that are stored have no room for all their values, which omitted says.
+// MayDisplace returns whether a scope is to be taken wholly from the start. It is if the limit of views changes, or if some
+// stored views have no room for all their values, as omitted says.
 func (m *ModelChange) MayDisplace(omitted bool) bool { return omitted || m.limitChanged() }
 
 // Computes returns whether the rule's value on a document of its collection is to be computed, and not taken from what is
@@ -57,9 +57,8 @@ func (s *Scope) Relinks(m *ModelChange, r *model.Relation) bool {
 	return m.relinked[r.FullName()] || s.altered.gives(r)
 }
 
-// membersOfChanged returns the members whose values the new model changes where every view has room for all of its own:
-// those of rules that came, went, changed or are folded otherwise, and of rules that read such a member, directly or by
-// others.
+// membersOfChanged returns the members whose values the new model changes if every view has room for all. Their rules
+// came, went, changed, are folded otherwise, or read such a member, directly or by others.
 func (m *ModelChange) membersOfChanged() memberSet {
 	altered := memberSet{}
 	unchanged := m.unchangedRules()

@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// A Recent by creation changes mostly because a document comes. That document is then its first element, and the others are
-// in the list that the target shows, so that no other document need be read.
+// A Recent by creation changes mostly because a document comes. The new document is then its first element. The list that
+// the target shows has the others, so no other document is read.
 
 // newestDocument is the document that the event creates.
 type newestDocument struct {
@@ -32,14 +32,14 @@ func (d *newestDocument) tree() *jsondoc.Tree {
 	return &d.t
 }
 
-// isNewest returns whether the document with a number and a key is the newest that a Recent has on target, because the
-// event creates it, and the Recent is by creation. A document that refers to itself is not taken for it.
+// isNewest returns whether the document is the newest of a Recent on target: the Recent is by creation, and the event
+// creates the document. A document that refers to itself is not taken for it.
 func (f *Fold) isNewest(r *Rule, number int64, key fanfold.Key, target string) bool {
 	return f.creates && number == f.direct && r.Kind == model.Recent && !r.KeepsOrder() && (key.Collection != r.Collection || key.ID != target)
 }
 
-// aggregate returns the document's value of a rule about the documents that refer to it. Where all that happened is that one
-// document came, the value is made from that and what the stored view shows.
+// aggregate returns the document's value of a rule about the documents that refer to it. If the event only added one
+// document, the value is made from that and from the stored view.
 func (v *changedValues) aggregate(r *Rule) ([]byte, error) {
 	t := &v.f.view // of v.row.Body
 	shown, m := r.Path.Lookup(t, jsondoc.Root), v.level.counted[r][v.row.Key.ID]
@@ -64,7 +64,7 @@ func extremeWith(r *Rule, shown, entered []byte) ([]byte, error) {
 	return ExtremeValue(entered, nil)
 }
 
-// newestFirst returns a Recent's value: the document that the event creates, and behind it those that a view shows.
+// newestFirst returns a Recent's value: the document that the event creates, followed by the documents that a view shows.
 func (f *Fold) newestFirst(r *Rule, t *jsondoc.Tree, shown jsondoc.Node) ([]byte, error) {
 	list := NewExcerpts(r)
 	if err := list.add(f.newest.tree()); err != nil {

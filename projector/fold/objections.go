@@ -93,8 +93,8 @@ func (m *ModelChange) NewlyRetired() (rules []model.KeepingRule) {
 	return rules
 }
 
-// HidesOwn returns the problem of a removed rule that would reserve a member which the document of a row has as its own; ok is
-// false where the document has none there.
+// HidesOwn returns the problem of a removed rule that would reserve a member which the row's document has as its own. ok is
+// false if the document has none there.
 func HidesOwn(k model.KeepingRule, row *sqlite.Row) (problem fanfold.Problem, ok bool) {
 	path, err := model.ParsePath(k.Path)
 	if err != nil || !holds(jsondoc.MustParse(row.ReferencedText()), jsondoc.Root, path) {

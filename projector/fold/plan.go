@@ -52,10 +52,10 @@ type Collection struct {
 	Rules           []*Rule           // that this collection's documents carry
 	Readers         []*Rule           // copies of other documents that read this collection's
 	Counters        []*Rule           // rules of others that this collection's documents enter into
-	derivedCounters []*Rule           // those of Counters that look at derived members: entries are made when these are final
-	derived         []*model.Relation // those of Relations that are over derived ids: links are made when these are final
-	frozen          []*Rule           // those of Rules that are frozen
-	own             []*Rule           // those of Rules that follow what the document's own view has
+	derivedCounters []*Rule           // Counters that look at derived members: entries are made when these are final
+	derived         []*model.Relation // Relations over derived ids: links are made when these are final
+	frozen          []*Rule           // the frozen ones of Rules
+	own             []*Rule           // the ones of Rules that follow the document's own view
 	FansOut         bool              // a write can change more than the documents that it refers to
 	incoming        []string          // full names of relations by which rules look for documents that refer to this collection's
 
@@ -105,7 +105,7 @@ func PlanOf(s *sqlite.Snapshot) (*Plan, error) {
 	return planOf(m)
 }
 
-// planOf compiles a stored model, of which event 0 is the empty one.
+// planOf compiles a stored model; event 0 has the empty one.
 func planOf(m sqlite.StoredModel) (*Plan, error) {
 	if m.Seq == 0 {
 		return NewPlan(model.Empty(), 0, nil)
@@ -134,7 +134,7 @@ func newPlan(m *model.Model, seq uint64, reserved model.Reserved, retired model.
 	return p, err
 }
 
-// Follow compiles a model that event seq applies after the plan's, and returns what changes then. Where the model says no
+// Follow compiles a model that event seq applies after the plan's, and returns what changes then. If the model says no
 // fold version, the plan's stays in force. Errors are NewPlan's.
 func (p *Plan) Follow(m *model.Model, seq uint64) (*ModelChange, error) {
 	next := *m
@@ -315,10 +315,9 @@ func (r *Rule) TopMembers() map[string]bool {
 	return members
 }
 
-// Alters returns the top-level members that may change where a value of the rule does: its own, those of rules that follow
-// it on the same document and, where the model says how long a view may be, those of all rules of the collection, for a longer value may
-// leave another one no room. Views that come near to the limit without the model's saying are too rare to estimate every
-// change by all that it could displace.
+// Alters returns the top-level members that may change if a value of the rule does: its own, and those by rules that follow it on the
+// same document. If the model limits views, any rule of the collection may change, because a longer value may leave another no room.
+// Views that come near to the limit without the model's saying are too rare to estimate every change by all that it could displace.
 func (p *Plan) Alters(r *Rule) map[string]bool {
 	members := r.TopMembers()
 	if p.Model.EmbeddedLimit < model.DefaultEmbeddedLimit {
@@ -345,8 +344,8 @@ func (c *Collection) AffectsOthers(changed map[string]bool) bool {
 	return false
 }
 
-// ReadsHolderMembers returns whether the rule about documents that refer to one can look at one of the top-level members of theirs
-// that changed, without one of them being written; nil means any.
+// ReadsHolderMembers returns whether a change of these top-level members of the holders can change the rule's value without a
+// write to a holder. nil means any member.
 func (r *Rule) ReadsHolderMembers(changed map[string]bool) bool {
 	return (r.Kind == model.Recent || r.EntersDerived) && r.ReadsAny(changed)
 }

@@ -8,13 +8,13 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// An announced model is prepared in a copy of the read model: Prepare brings the copy up to the model, ApplyAll then
-// follows the log under it, and FinishPreparation makes, at the model's event, what depends on that moment.
+// An announced model is prepared in a copy of the read model. Prepare brings the copy up to the model, ApplyAll
+// follows the log under it, and FinishPreparation does at the model's event what depends on that moment.
 
-// Prepare brings a copy of the read model, at the event it shows, up to the model that change leads to, and has the
-// events that are applied afterwards folded under that model. What the model changes waits in the copy as pending
-// changes without positions, and documents that later events touch are noted there. The error is the copy's, or that
-// of OnDocument's function; the transaction and the fold are then to be thrown away.
+// Prepare brings a copy of the read model, at the event it shows, up to the model that change leads to. Later events
+// are folded under that model. The model's changes wait in the copy as pending changes without positions. Documents
+// that later events touch are noted there. It returns the errors of the copy and of OnDocument's function; the
+// transaction and the fold are then to be thrown away.
 func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 	next := change.Next
 	retired := slices.DeleteFunc(slices.Clone(next.Retired), func(k model.KeepingRule) bool { return slices.Contains(change.retiring, k.Name()) })

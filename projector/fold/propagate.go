@@ -23,10 +23,10 @@ type level struct {
 	freeze    map[*Rule]bool                            // frozen copies to take, on the document written to
 	recompute map[*Rule]bool                            // rules to compute on every document: a new model's
 	refit     map[int64]bool                            // documents, by number, that have no room for all their values
-	own       map[int64]bool                            // documents, by number, of which rules that follow their own view may change
+	own       map[int64]bool                            // documents, by number, whose own-view rules may change
 	entering  map[*Rule]map[int64]entryBefore           // rules that look at derived members: what documents, by number, entered before
 	relinking map[*model.Relation]map[int64]formerLinks // relations over derived ids: what documents, by number, referred to before
-	relinkAll map[string]bool                           // such relations, by full name, of which all links are to be made: a new model's
+	relinkAll map[string]bool                           // such relations, by full name, that need all links: a new model's
 }
 
 // oldValue is what a copy rule gave for a target before the event. Of a long value there is a digest only, because an
@@ -205,8 +205,8 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 }
 
 // mark marks the copies by a rule of a target that may give another value than before the event. changed names the
-// members that differ, nil any. What the rule gave before is evaluated once here, and not at all where nobody refers
-// to the target.
+// members that differ, nil any. The rule's old value is evaluated once here, and not at all if nobody refers to the
+// target.
 func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[string]bool) error {
 	if !r.ReadsAny(changed) {
 		return nil
@@ -372,8 +372,8 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 	return f.applyDerived(c, row, view, Diff(c.Name, c.Shape, old, jsondoc.MustParse(view.Body)))
 }
 
-// rewrite writes a document's view from the referenced one. Where there is no room for all values, the document is
-// written again on the later levels, because what has room on this one may leave more to them, or less.
+// rewrite writes a document's view from the referenced one. If there is no room for all values, the document is
+// written again on the later levels: the values on this level may leave more room or less to them.
 func (f *Fold) rewrite(c *Collection, v *changedValues, old *jsondoc.Tree) (view sqlite.View, err error) {
 	row := v.row
 	src := jsondoc.MustParse(row.ReferencedText())

@@ -52,7 +52,7 @@ func (r *Rule) Subjects() (collection string, view fanfold.View) {
 	return r.Relation.Collection, fanfold.Referenced
 }
 
-// Examine looks for a value by one part of the rule after the other, in the view of a document that the rule looks at, and
+// Examine looks for a value by one part of the rule after the other, in the view of a document that the rule looks at. It
 // calls fn with each part's index among Parts and whether it found one. It ends with the first part that finds none, and
 // with a condition that leaves the document out. A condition finds a value where it is true or false.
 func (r *Rule) Examine(t *jsondoc.Tree, fn func(part int, found bool)) {

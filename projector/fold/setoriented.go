@@ -14,9 +14,9 @@ import (
 // it.
 const DefaultSetOrientedFrom = 64
 
-// foldSetOriented folds a level by two statements for all documents, where its only work is changed values of one
-// target that replace the same members of every holder, and nothing else depends on those. The rows are those that
-// document after document would give. done is false where it did nothing.
+// foldSetOriented folds a level by two statements for all documents. It can if the level's only work is changed
+// values of one target that replace the same members of every holder, and nothing depends on those. The rows are
+// those that document after document would give. done is false where it did nothing.
 func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	if f.opt.SetOrientedFrom < 0 || f.preparing != nil || f.event.Kind == fanfold.KindModel {
 		return false, nil
@@ -63,9 +63,9 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, Rules: d.Rules, Delta: d.Patch()})
 }
 
-// isSoleWork returns whether no other level has anything to do, so that no document of this one gets another change from
-// the event: no view from before the event is kept for later, and the targets of later levels give the values that they
-// gave before. What they read is final, because nothing depends on what this level changes.
+// isSoleWork returns whether no other level has work, so that no document of this level gets another change from the
+// event. No view from before the event is kept for later, and targets of later levels give the same values as before.
+// These values are final, because nothing depends on what this level changes.
 func (f *Fold) isSoleWork(l *level) (bool, error) {
 	if f.tx.HasBefore() {
 		return false, nil
@@ -127,9 +127,9 @@ func (f *Fold) nextPositions(n int) (first fanfold.Position, err error) {
 	return first, err
 }
 
-// setOrientedHolders returns how many documents refer to a target; 0 where they are too few for set-oriented SQL, or
-// among them is the one that the event writes to, or one whose view SQLite cannot read, or may have no room for values
-// when it grows by so many bytes.
+// setOrientedHolders returns how many documents refer to a target, or 0 if set-oriented SQL does not fit. They are
+// then too few, or one is written by the event, has a view that SQLite cannot read, or may lack room for so many more
+// bytes.
 func (f *Fold) setOrientedHolders(relation, target string, growth int) (int, error) {
 	least := int64(f.opt.SetOrientedFrom)
 	if n, err := f.tx.CountHolders(relation, target, least); err != nil || n < least {
@@ -145,8 +145,8 @@ func (f *Fold) setOrientedHolders(relation, target string, growth int) (int, err
 	return int(n), err
 }
 
-// soleTarget returns the copies whose values changed, by name, and the target that all of them are of; none where
-// there is more than one target, or anything else to do on the level.
+// soleTarget returns the copies whose values changed, by name, and their only target. It returns none if there is
+// more than one target, or anything else to do on the level.
 func (l *level) soleTarget() (rules []*Rule, id string) {
 	if len(l.freeze)+len(l.recompute)+len(l.refit)+len(l.own) > 0 {
 		return nil, ""

@@ -24,7 +24,7 @@ type splicer struct {
 }
 
 // splice returns the new embedded view and what changed, both valid until the next call. fits is false where it gave
-// up. The error is that of the values, or errPastLimit.
+// up. The error is the values', or errPastLimit.
 func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tree) (body []byte, d *Difference, fits bool, err error) {
 	clear(s.diff.members)
 	*s = splicer{plan: p, values: v, t: t, fits: true, out: s.out[:0], path: s.path[:0], last: s.last[:0],

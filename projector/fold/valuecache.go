@@ -2,9 +2,8 @@ package fold
 
 import "bytes"
 
-// valueCache holds what copy rules gave for their targets, so that a target with a thousand holders is read and
-// evaluated once. That a target gives no value is held too, as nil, and so is that it is not there: otherwise each of its holders
-// would look for it.
+// valueCache holds what copy rules gave for their targets, so that a target with a thousand holders is read and evaluated once.
+// It holds nil for a target that gives no value or is not there, so that not each of its holders looks for it.
 type valueCache struct {
 	byRule []map[string]cachedValue
 	size   int // values held

@@ -8,12 +8,12 @@ import (
 	"github.com/fanfold/fanfold/migrations"
 )
 
-// OldestVersion is the first version of the fold that this program knows, and that of a log without an event that sets another.
-// What a version gives for the same events never changes: whatever is to give other rows is a condition on a new version.
+// OldestVersion is the first version of the fold that this program knows. A log without an event that sets another has this
+// version. A version gives the same rows for the same events for ever: whatever gives other rows is a condition on a new version.
 const OldestVersion = 8
 
-// Fingerprint names what the rows of a read model depend on besides the log, which says by which version each event is
-// folded: the schema and the implementation of the expressions. A file with another one is rebuilt when it is opened.
+// Fingerprint names what the rows of a read model depend on besides the log: the schema and the implementation of the
+// expressions. The log says by which version each event is folded. A file with another one is rebuilt when it is opened.
 func Fingerprint() string { return fmt.Sprintf("schema %d, %s", migrations.Version, expr.Version) }
 
 // CheckVersion returns Unavailable for a version of the fold that this program does not know, nil otherwise.

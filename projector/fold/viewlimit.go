@@ -13,8 +13,8 @@ import (
 var errPastLimit = errors.New("the embedded view would be longer than the model's limit")
 
 // View returns the embedded view of src with the values that v gives; those that it calls the same are taken from old,
-// which may be nil. Where the view would be longer than the model's limit, values are left out (see fitted), and omitted
-// says how many, by rule, as a JSON object; nil stands for none. The error is v's.
+// which may be nil. If the view would be longer than the model's limit, values are left out (see fitted). omitted says
+// how many, by rule, as a JSON object; nil stands for none. The error is v's.
 func (p *Plan) View(c *Collection, v Values, src, old *jsondoc.Tree) (body, omitted []byte, err error) {
 	body, err = p.embed(c, v, src, old, p.Model.EmbeddedLimit)
 	if errors.Is(err, errPastLimit) {
@@ -23,10 +23,10 @@ func (p *Plan) View(c *Collection, v Values, src, old *jsondoc.Tree) (body, omit
 	return body, nil, err
 }
 
-// fitted returns an embedded view that leaves out what the model's limit has no room for. The document as written is
-// always there, and so are counts of links, which take a few bytes. The other values are placed one by one, by their rule's
-// level, their rule's name and where they stand, each where the view with it is not longer than the limit. What has room
-// on one level thus does not depend on later levels, whose rules may read it.
+// fitted returns an embedded view that leaves out what the model's limit has no room for. The document as written is always
+// there, and so are counts of links, which take a few bytes. The other values are placed one by one, by their rule's level,
+// their rule's name and their place, if the view with the value keeps to the limit. So a value's room on one level does not
+// depend on later levels, whose rules may read it.
 func (p *Plan) fitted(c *Collection, v Values, src, old *jsondoc.Tree) (body, omitted []byte, err error) {
 	f := &fitting{objects: []fitObject{{}}}
 	base, err := p.walk(&embedder{plan: p, values: v, src: src, old: old, fit: f}, c)
@@ -88,8 +88,8 @@ func (f *fitting) nextPlaced() bool {
 	return f.values[f.next-1].placed
 }
 
-// note notes a derived value in the first walk; length is that of its text, -1 for none, and is not known to be more than
-// that where err is errPastLimit.
+// note notes a derived value in the first walk. length is the length of its text, -1 for none. With errPastLimit the text
+// may be longer.
 func (f *fitting) note(v fitValue, length int, err error) {
 	pastLimit := errors.Is(err, errPastLimit)
 	f.present = append(f.present, length >= 0 || pastLimit)
@@ -149,8 +149,8 @@ func (f *fitting) fits(v *fitValue, more, limit int) bool {
 	return true
 }
 
-// cost returns how many bytes longer the view is with a value: those of the value, of the objects that are made for it,
-// and of a comma.
+// cost returns how many bytes longer the view is with a value: the bytes of the value, of the objects that are made for
+// it, and of a comma.
 func (f *fitting) cost(v *fitValue) int {
 	n := v.size
 	for o := &f.objects[v.object]; ; o = &f.objects[o.parent] {

@@ -81,9 +81,9 @@ func (c *checker) indexUnique(collection string, all []*model.Unique, bad func(r
 	})
 }
 
-// indexLinks builds the private link index, which everything else is computed by: first the links by written ids, then those
-// by derived ones, each relation after those that its ids may come by. Where only some relations are to be linked, it looks at
-// the documents of their collections alone.
+// indexLinks builds the private link index, from which everything else is computed. Links by written ids come first, then
+// links by derived ones, each relation after the relations that its ids may come by. If only some relations are to be linked,
+// it looks at the documents of their collections alone.
 func (c *checker) indexLinks() error {
 	var collections []string
 	if c.linkIndexOf != nil {
@@ -149,7 +149,7 @@ func (c *checker) eachRow(collections []string, fn func(row *sqlite.Row) error) 
 }
 
 // expected returns the embedded view that the document should have, with the rules of the levels below level only, and
-// how many values it has no room for. The error is the read model's, or that of the context.
+// how many values it has no room for. It returns the errors of the read model and the context.
 func (c *checker) expected(row *sqlite.Row, level int) (body, omitted []byte, err error) {
 	if err := c.ctx.Err(); err != nil {
 		return nil, nil, err
@@ -173,11 +173,11 @@ func (c *checker) expected(row *sqlite.Row, level int) (body, omitted []byte, er
 	return body, omitted, err
 }
 
-// errDisplaces says that a view has no room for all its values, so that others than those of the scope may change.
+// errDisplaces says that a view has no room for all its values, so that values outside the scope may change.
 var errDisplaces = errors.New("a view has no room for all values")
 
-// viewSoFar returns the view that the values of a document's view are taken from, or found by: the stored one, where only some
-// values are computed, and otherwise the view that viewOfIDs returns.
+// viewSoFar returns the view from which the values of a document's view are taken or found. It is the stored one if only some
+// values are computed, and otherwise viewOfIDs's.
 func (c *checker) viewSoFar(row *sqlite.Row, level int) (*jsondoc.Tree, error) {
 	if c.scope != nil && !c.scope.Whole(row.Key.Collection) {
 		return jsondoc.MustParse(row.Body), nil
@@ -185,8 +185,8 @@ func (c *checker) viewSoFar(row *sqlite.Row, level int) (*jsondoc.Tree, error) {
 	return c.viewOfIDs(row, level)
 }
 
-// viewOfIDs returns the embedded view that a document should have below the last level that is below a given one and has a copy
-// by derived ids on the document: these stand in it. It is nil where there is no such copy.
+// viewOfIDs returns the embedded view that a document should have below the last level, among those under a given one, that has
+// a copy by derived ids on it. The view has these ids. It is nil where there is no such copy.
 func (c *checker) viewOfIDs(row *sqlite.Row, level int) (*jsondoc.Tree, error) {
 	for _, r := range slices.Backward(c.plan.Collection(row.Key.Collection).Rules) { // by level
 		if r.Level < level && r.Kind == model.Copy && r.Relation.Derived() {
@@ -229,8 +229,8 @@ func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Nod
 	return raw, false, err
 }
 
-// compute returns a computed member's value on a document. It is kept where other computed members of the document may read
-// it, each of which asks for the view of the levels before its own.
+// compute returns a computed member's value on a document. It is kept if other computed members of the document may read
+// it: each asks for the view of the levels before its own.
 func (c *checker) compute(r *fold.Rule, row *sqlite.Row) ([]byte, error) {
 	key := copyKey{r, row.Key.ID}
 	kept := slices.ContainsFunc(c.plan.Collection(r.Collection).Rules, func(o *fold.Rule) bool {

@@ -14,10 +14,10 @@ import (
 const maxDryRunBytes = 64 << 20
 
 // DryRun folds events as if they were the log's next ones, returns what they cause, with a sample of it, and keeps nothing. It works on a
-// snapshot with what it writes in memory, or on a copy of the read model where that is much, which takes its size on the
-// disk for that long; folding never waits for it. One dry run is made at a time; the others wait. Patches go by the
-// documents as they are. The error is NotFound where a patch's document is not there, Conflict where a patch does not fit,
-// FanoutLimit where an event causes more changes than one may have, or ctx's.
+// snapshot and keeps its writes in memory. If they are many, it works on a copy of the read model, which needs as much disk for that
+// long. Folding never waits for it. One dry run is made at a time; the others wait. Patches go by the documents as they are. It returns
+// ctx's error, NotFound if a patch's document is not there, and Conflict if a patch does not fit. FanoutLimit says that an event causes
+// more changes than one may have.
 func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event, sample model.Sample) (*model.Fanout, error) {
 	select {
 	case i.dryRuns <- struct{}{}:
@@ -32,7 +32,7 @@ func (i *Inspector) DryRun(ctx context.Context, events []*fanfold.Event, sample 
 	return out, err
 }
 
-// dryRunInMemory folds events on a snapshot. The error is ErrRehearsalEnds where they change much, or that of rehearse.
+// dryRunInMemory folds events on a snapshot. It returns ErrRehearsalEnds if they change much, and the errors of rehearse.
 func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event, sample model.Sample) (out *model.Fanout, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
@@ -78,8 +78,8 @@ func newEstimate(ctx context.Context, pl *fold.Plan, events int, out *model.Fano
 	return fold.New(pl, opt)
 }
 
-// dryRunOnCopy folds events on a copy of the read model, and removes the copy. Errors are those of rehearse and of the
-// files.
+// dryRunOnCopy folds events on a copy of the read model, and removes the copy. It returns the errors of rehearse and
+// of the files.
 func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event, sample model.Sample) (out *model.Fanout, err error) {
 	db, err := i.store.Copy(ctx, func(int64, int64) {})
 	if err != nil {

@@ -15,8 +15,8 @@ const onSnapshot = 32
 
 // MayEachExceed returns the indexes of those events that may cause more than limit derived changes, each as if it were the
 // only one and the log's next. None is left out that does, as far as this node has folded. Several are rehearsed on one
-// snapshot, and rows that more than one of them read are read once while nothing is folded. What a rehearsal ends before it is
-// done is among those returned. The error is the read model's, or ctx's.
+// snapshot, and rows that more than one of them read are read once while nothing is folded. It also returns events whose
+// rehearsal ended early. The error is the read model's, or ctx's.
 func (i *Inspector) MayEachExceed(ctx context.Context, events []*fanfold.Event, limit int64) (which []int, err error) {
 	done := 0
 	e := &eachEstimate{ctx: ctx}
@@ -67,7 +67,7 @@ type eachEstimate struct {
 	out      *model.Fanout
 }
 
-// moveTo makes the estimate go on with a snapshot and a plan. What was read is kept if both are as before: nothing was folded meanwhile.
+// moveTo makes the estimate go on with a snapshot and a plan. It keeps the rows it has read if both are as before: nothing was folded meanwhile.
 func (e *eachEstimate) moveTo(s *sqlite.Snapshot, pl *fold.Plan) {
 	if e.tx != nil && (e.plan != pl || !s.Resume(e.tx)) {
 		e.tx = nil

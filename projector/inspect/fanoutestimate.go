@@ -14,9 +14,9 @@ import (
 )
 
 // MayExceed returns whether the events may cause more than limit derived changes together. It is never false of events
-// that do, as far as this node has folded. It asks the cheapest first: how many documents there can be; a rehearsal of
-// the fold, which stops where values stay as they are; and only where that changes many documents the links, on the
-// assumption that every value that an event can reach changes. The error is the read model's, or ctx's.
+// that do, as far as this node has folded. It asks the cheapest first: how many documents there can be. A rehearsal of
+// the fold follows, which stops at values that stay. Only if that changes many documents does it ask the links, and
+// takes every value that an event can reach for changed. The error is the read model's, or ctx's.
 func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limit int64) (more bool, err error) {
 	pl := i.projector.Plan()
 	fansOut := func(ev *fanfold.Event) bool { return pl.Collection(ev.Key.Collection).FansOut }

@@ -10,9 +10,9 @@ import (
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
-// Guards returns which documents break a strict relation or unique member that the model has and the one that applies has
-// not, and which values that stay on documents it would lose unreleased, on one snapshot. It looks at the documents of
-// their collections alone, for writes wait meanwhile. The error is the read model's, or ctx's.
+// Guards returns which documents break a strict relation or unique member that only the new model has, and which values
+// on documents it would lose unreleased. It reads one snapshot. It looks at the documents of their collections alone, for
+// writes wait meanwhile. The error is the read model's, or ctx's.
 func (i *Inspector) Guards(ctx context.Context, m *model.Model) (problems []fanfold.Problem, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
@@ -36,7 +36,7 @@ func (i *Inspector) Guards(ctx context.Context, m *model.Model) (problems []fanf
 	return append(v.out.Problems, lost...), err
 }
 
-// limitLinkIndex has the private link index take those of some relations alone whose links the model may change.
+// limitLinkIndex limits the private link index to relations whose links the model may change.
 func (c *checker) limitLinkIndex(relations []*model.Relation, s *fold.Scope, change *fold.ModelChange) {
 	c.linkIndexOf = map[string]bool{}
 	for _, r := range relations {

@@ -1,4 +1,4 @@
-// Package inspect answers questions about the read model without changing it: whether every derived value is
+// Package inspect answers questions about the read model without changing it. It tells whether every derived value is
 // right, what a model or a write would change, and where a value comes from. projector/DESIGN.md says why it is as it
 // is.
 package inspect

@@ -209,7 +209,7 @@ type idsOf struct {
 	anchor   jsondoc.Node
 }
 
-// idsAt returns the ids that a copy below anchor goes by. Those of a list are kept, which many rules may copy by.
+// idsAt returns the ids that a copy below anchor goes by. It keeps the ids of a list, because many rules may copy by them.
 func (l *lineage) idsAt(r *fold.Rule, anchor jsondoc.Node) []string {
 	key := idsOf{r.RelationName, r.Base, anchor}
 	ids, ok := l.ids[key]

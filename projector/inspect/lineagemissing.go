@@ -15,8 +15,8 @@ import (
 // NoValue is the state of a derived value that is not there.
 const NoValue = "no value"
 
-// maxExplaining bounds how long a lineage looks at other documents to say why there is no value, and how long it evaluates
-// conditions on the document: it is made on a snapshot.
+// maxExplaining bounds the time in which a lineage looks for the reason that there is no value. It reads other documents
+// and evaluates conditions on a snapshot.
 const maxExplaining = 300 * time.Millisecond
 
 // notExplained is the reason of a value for which that was not enough.

@@ -16,11 +16,11 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Preview returns what applying the model would do, without doing it, on one snapshot. Problems names what speaks
-// against it: rules that need takeOver, because stored documents have a member of their own at their path, documents
-// that break new guards, and more changes than one event can have. It looks at the documents that the model concerns, and
-// at no others (fold.Scope), and blocks for as long as that takes; reads and folding go on. The error is the read model's,
-// ctx's, or that of opt.Objection.
+// Preview returns what applying the model would do, without doing it, on one snapshot. Problems lists the objections to
+// the model. A rule needs takeOver because stored documents have their own member at its path, documents break new guards,
+// or there are more changes than one event can have. It looks at the documents that the model concerns, and at no others
+// (fold.Scope), and blocks for as long as that takes; reads and folding go on. It returns the errors of the read model,
+// ctx and opt.Objection.
 func (i *Inspector) Preview(ctx context.Context, m *model.Model, opt model.PreviewOptions) (out *model.Preview, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
@@ -129,8 +129,8 @@ func (v *previewer) checkDocuments(c *checker) error {
 	})
 }
 
-// concerned returns the names of the collections whose documents are looked at, which are not nil: those whose documents may
-// change, those that rules which are computed look at, and those with something newly unique, a new index or a new schema.
+// concerned returns the names of the collections whose documents are looked at, which are not nil. Their documents may
+// change, rules to compute look at them, or they have something newly unique, a new index or a new schema.
 func (v *previewer) concerned() []string {
 	set := maps.Clone(v.scope.Collections)
 	for r := range v.scope.Rules {
@@ -202,7 +202,7 @@ func compareWithApplied(sc *sqlite.Scanner, m *model.Model) (*fold.ModelChange, 
 	return prev.Follow(m, 0)
 }
 
-// compileSchemas compiles the schemas that are new or changed. What does not fit the others was told when they came.
+// compileSchemas compiles the schemas that are new or changed. Documents that do not fit the other schemas were reported when they came.
 func (v *previewer) compileSchemas() error {
 	for _, p := range v.change.Models.Collections {
 		text := p.NewSchema()

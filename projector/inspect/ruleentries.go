@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// entryOf returns what a document enters into a rule. What is made from derived members is kept, like the value of a copy,
-// because documents can lead to one another in very many ways.
+// entryOf returns what a document enters into a rule. Entries made from derived members are kept, like the value of a
+// copy, because documents can lead to one another in very many ways.
 func (c *checker) entryOf(r *fold.Rule, row *sqlite.Row) (fold.RuleEntry, error) {
 	d := fold.EntrantOf(row)
 	if !r.EntersDerived {

@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
-// tally counts, for each part of each rule of a plan and of what is unique, in how many documents it looks for a value, and in
-// how many it finds none.
+// tally counts the documents in which a part of a rule, or of a unique member, looks for a value, and those in which it finds
+// none.
 type tally struct {
 	rules []tallied // by the rule's index
 	// Rules with parts, by the collection of the documents that they look at: copies, which look at those that others

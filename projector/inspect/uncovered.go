@@ -27,7 +27,7 @@ func (v *previewer) checkUncovered(row *sqlite.Row) {
 	}
 }
 
-// uncoveredWarnings lists the rules of which checkUncovered noted documents, by name.
+// uncoveredWarnings lists, by name, the rules for which checkUncovered noted documents.
 func (v *previewer) uncoveredWarnings() (out []fanfold.Problem) {
 	for _, name := range slices.Sorted(maps.Keys(v.uncovered)) {
 		u := v.uncovered[name]

@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/projector/fold"
 )
 
-// talliedUnique holds what was counted for one declaration of what is unique: for each of its parts, in how many documents of
-// the collection there is no text or number that could be compared. A document that lacks one is not guarded.
+// talliedUnique holds, for each part of one unique declaration, how many documents of the collection lack a text or number
+// that could be compared. A document that lacks one is not guarded.
 type talliedUnique struct {
 	collection string
 	unique     *model.Unique
@@ -74,7 +74,7 @@ func (t *tally) uniqueWarnings() (out []fanfold.Problem) {
 	return out
 }
 
-// uniquePreviews returns what was counted for everything that a model says is unique. What was not counted is the same as before.
+// uniquePreviews returns what was counted for everything that a model says is unique. Numbers that were not counted are the same as before.
 func (t *tally) uniquePreviews(m *model.Model) (out []model.UniquePreview) {
 	for _, c := range m.Collections {
 		for _, u := range c.Unique {

@@ -188,8 +188,8 @@ func clipBytes(b []byte) string {
 	return string(b)
 }
 
-// listBrokenGuards lists strict references without a target, and claims of unique values that are not those of the
-// documents.
+// listBrokenGuards lists strict references without a target, and claims of unique values that the documents do not
+// have.
 func (c *checker) listBrokenGuards(out *verification) error {
 	for _, r := range c.plan.Model.Relations() {
 		if !r.Strict {
