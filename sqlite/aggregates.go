@@ -51,9 +51,9 @@ const (
 	firstEntriesSQL = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort, holder LIMIT ? + 0"
 )
 
-// EachLast calls fn with the numbers of the last documents in a rule's order on target, the last one first, until it has
-// returned true limit times: it returns whether the document is there, for one that is being created is not yet. EachLast
-// returns fn's error.
+// EachLast calls fn with the numbers of the last documents in a rule's order on target, the last one first, until limit
+// documents were there. fn returns whether the document is there: one that is being created is not yet. EachLast returns
+// fn's error.
 func (tx *Tx) EachLast(rule, target string, limit int, fn func(number int64) (there bool, err error)) error {
 	numbers, err := tx.pending.lastHolders(ruleTarget{rule, target}, limit+1)
 	if err != nil {

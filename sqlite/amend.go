@@ -16,9 +16,9 @@ type Amendment struct {
 }
 
 // Amend changes the state that LoadBase has loaded into a generation, before anything is folded. fn folds writes of documents that are there.
-// Then all is taken back that would say so: changes, revisions, times, and the values that nobody claims any more. The chain's digest and
-// those of requests are made without what they were made of. It returns the horizon. The file's free space still has what was there: MoveBase
-// leaves that behind. After an error the caller discards the generation. Errors are fn's and those of the read model.
+// Then all is taken back that would say so: changes, revisions, times, and the values that nobody claims any more. The chain's digest and the
+// requests' digests are made without the erased parts. It returns the horizon. The file's free space still has what was there; MoveBase
+// leaves it out. After an error the caller discards the generation. It returns the errors of fn and the read model.
 func (db *DB) Amend(a Amendment, fn func(tx *Tx) error) (h fanfold.Horizon, err error) {
 	err = db.Update(func(tx *Tx) error {
 		begin := tx.checkpoint
@@ -69,7 +69,7 @@ func (tx *Tx) takeBackAmended(h fanfold.Horizon) error {
 }
 
 // MoveBase loads the state of a generation, on which nothing is folded after a base, into one that Build made and that is empty. Nothing of
-// the first one's free space comes along. It blocks until all is loaded, or ctx has ended. Errors are those of WriteBase and LoadBase.
+// the first one's free space comes along. It blocks until all is loaded, or ctx has ended. It returns the errors of WriteBase and LoadBase.
 func (db *DB) MoveBase(ctx context.Context, to *DB) (h fanfold.Horizon, err error) {
 	if err := db.ReadUnshared(func(s *Snapshot) error {
 		h = fanfold.Horizon{Seq: s.Checkpoint.Seq, Digest: s.Checkpoint.Digest}

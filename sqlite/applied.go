@@ -107,8 +107,8 @@ func (a *Applied) Err() error {
 	return a.stopped
 }
 
-// Wait blocks until everything up to seq is folded or ctx has ended. Errors are ctx's; that of
-// Stop; and Unavailable where the projector was stopped and resumed meanwhile.
+// Wait blocks until everything up to seq is folded or ctx has ended. It returns the errors of ctx and Stop, and
+// Unavailable if the projector was stopped and resumed meanwhile.
 func (a *Applied) Wait(ctx context.Context, seq uint64) error {
 	a.mu.Lock()
 	if a.seq >= seq {
@@ -141,8 +141,8 @@ func (a *Applied) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// Changed returns a channel that is closed once more than seq is folded or Stop is called. Where
-// that is so already, the channel is closed.
+// Changed returns a channel that is closed once more than seq is folded or Stop is called. If that is so already, the
+// channel is closed.
 func (a *Applied) Changed(seq uint64) <-chan struct{} {
 	a.mu.Lock()
 	defer a.mu.Unlock()

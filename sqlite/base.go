@@ -46,7 +46,7 @@ var baseTables = []baseTable{
 // tablesOfVersion are how many of baseTables the bases of a version have: versions add some at the end.
 var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19}
 
-// newBaseTable returns a table of which the first columns are its primary key.
+// newBaseTable returns a table whose first columns are its primary key.
 func newBaseTable(name, columns string, key int, where string) baseTable {
 	t := baseTable{Table: basefile.Table{Name: name, Columns: strings.Fields(columns)}, where: where}
 	t.order = strings.Join(t.Columns[:key], ", ")
@@ -61,9 +61,9 @@ func (db *DB) WriteSaltedBase(ctx context.Context, w io.Writer) (h fanfold.Horiz
 	return db.WriteBase(ctx, w)
 }
 
-// WriteBase writes the state of a generation that Build made, without its changes, as the file of a base. It returns the horizon that the
-// file is of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. Errors are ctx's,
-// w's, and those of the read model.
+// WriteBase writes the state of a generation that Build made, without its changes, as the file of a base. It returns the horizon that the file is
+// of: all that is folded. Nobody writes to the generation meanwhile. It blocks until w has everything, or ctx has ended. It returns the errors of
+// ctx, w and the read model.
 func (db *DB) WriteBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, err error) {
 	err = db.ReadUnshared(func(s *Snapshot) error {
 		defer s.EndWith(ctx)()
@@ -109,11 +109,10 @@ func (s *Snapshot) writeBaseTable(ctx context.Context, out *basefile.Writer, t b
 	return out.EndTable()
 }
 
-// LoadBase fills a generation that Build made, and that is empty, with the state that the file of a base has. The file must be of the
-// horizon that is given, of which Seq and Digest count. It returns what the horizon is in full. The checkpoint says which erasure the
-// file knows. It blocks until all is loaded or ctx has
-// ended; after an error the caller discards the generation. Errors are ctx's, r's, those of the read model, and Invalid for a file that is
-// damaged, of another horizon, or of a newer version.
+// LoadBase fills a generation that Build made, and that is empty, with the state that the file of a base has. The file must have the Seq
+// and Digest of the given horizon. It returns what the horizon is in full. The checkpoint says which erasure the file knows. It blocks
+// until all is loaded or ctx has ended; after an error the caller discards the generation. It returns the errors of ctx, r and the read
+// model, and Invalid for a file that is damaged, has another horizon, or is of a newer version.
 func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (h fanfold.Horizon, err error) {
 	in, err := basefile.NewReader(r)
 	if err != nil {

@@ -52,8 +52,8 @@ func (tx *Tx) saveBefore(number int64, body []byte) error {
 	return tx.c.Exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", number, driver.Text(body))
 }
 
-// EachBefore calls fn with the numbers behind after and the embedded views that SaveBefore kept, in
-// order of number: limit of them at most, and fewer where they are large.
+// EachBefore calls fn with the numbers after the number after and the embedded views that SaveBefore kept, in order
+// of number. It stops at limit, and earlier if they are large.
 func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []byte) error) error {
 	if !tx.before.onDisk {
 		return tx.before.each(after, limit, fn)

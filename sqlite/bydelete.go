@@ -9,8 +9,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// What a delete brings with it by its policies has a form, as derived changes have: in place of rules it names relations, and in
-// place of a patch the document that was deleted. So a delete with a thousand writes is named once for each relation.
+// The writes that a delete brings with it by its policies have a form, as derived changes have. In place of rules it names
+// relations, and in place of a patch the deleted document. So a delete with a thousand writes is named once for each relation.
 
 // formOfDelete returns the form of the changes that a delete brings with it by the same relations, as a value to bind; NULL
 // where there is none.

@@ -32,7 +32,7 @@ const (
 // in common.
 const fromChange = " FROM change c LEFT JOIN change k ON k.position = coalesce(c.number << 20, c.position) LEFT JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
 
-// scanChange returns the change in a row of changeColumns. The error is that of the rows which it is stored behind.
+// scanChange returns the change in a row of changeColumns. The error is the rows', with which it is stored.
 func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
 	ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Ordinal: r.Int(1), Number: r.Int(16),
 		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7),
@@ -64,9 +64,9 @@ func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
 	return ch, nil
 }
 
-// Changes returns the page of the change feed that q asks for. The page ends early where its values and documents would
-// have more than q.MaxBytes; where already those of the first change do, it has no rows, and says how many bytes it needs. The
-// error is PositionGone where changes after q.After are no longer kept.
+// Changes returns the page of the change feed that q asks for. The page ends early if its values and documents would have more
+// than q.MaxBytes. If the first change alone has more, the page has no rows, and says how many bytes it needs. The error is
+// PositionGone where changes after q.After are no longer kept.
 func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
 	if q.MaxBytes == 0 {
 		q.MaxBytes = pageBytes
@@ -116,7 +116,7 @@ type feedPage struct {
 	newest  map[fanfold.Key][]byte // see newestVersion
 }
 
-// endAt makes the page end behind a change.
+// endAt ends the page after a change.
 func (f *feedPage) endAt(last *fanfold.Change) {
 	f.Last, f.Pending = last.Position, f.s.Checkpoint.Changes-last.Ordinal
 }
@@ -194,7 +194,7 @@ func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 	return nil
 }
 
-// showReferenced makes a change's values those of the referenced view, which a derived change leaves as it is.
+// showReferenced gives a change the values of the referenced view, which a derived change leaves as it is.
 func (f *feedPage) showReferenced(ch *fanfold.Change) {
 	if ch.PreviousSource != nil {
 		ch.Previous = ch.PreviousSource
@@ -296,8 +296,8 @@ func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Chan
 	return ch, err
 }
 
-// Derived returns how many derived changes count events from first on caused, and those of the same transaction behind
-// them.
+// Derived returns how many derived changes were caused by count events from first on, and by later events of the same
+// transaction.
 func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 	end, tx := first+uint64(count), "" // tx is the events' transaction, "" while none of them has changed anything
 	err = s.c.Query("SELECT position, op, tx FROM change WHERE position >= ? ORDER BY position", func(r driver.Row) error {
@@ -319,7 +319,7 @@ func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 
 // isNewestWrite reports whether a direct change is the newest direct one of its document.
 func (s *Snapshot) isNewestWrite(ch *fanfold.Change) (bool, error) {
-	if ch.Op.Gone() { // nothing is derived behind it
+	if ch.Op.Gone() { // nothing is derived after it
 		return s.isNewest(ch)
 	}
 	return s.c.QueryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func(driver.Row) {},

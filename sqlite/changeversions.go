@@ -11,7 +11,7 @@ func (f *feedPage) mayLeave(ch *fanfold.Change) bool {
 	return f.q.Versions && ch.Position > f.q.HeldFrom && ch.Prior != 0
 }
 
-// addVersions adds to a row what a filter decides by. Where the page has no room for it, it is left out.
+// addVersions adds to a row what a filter decides by. If the page has no room for it, it is left out.
 func (f *feedPage) addVersions(row *fanfold.ChangeRow) (err error) {
 	if !f.q.Versions || f.size > f.q.MaxBytes {
 		return nil
@@ -56,8 +56,8 @@ func (f *feedPage) skipsChanges() bool {
 	return f.q.NoCascades || f.q.Direct && f.q.View == fanfold.Embedded
 }
 
-// versionHeld returns the document as it was before a change; of a query that leaves changes out, as it was after the last change before
-// that a consumer was told of.
+// versionHeld returns the document as it was before a change. For a query that leaves changes out, it is the document after the last
+// change before that a consumer was told of.
 func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
 	if f.skipsChanges() {
 		told, err := f.s.lastSelected(ch.Key, ch.Number, ch.Prior, f.q)
@@ -75,9 +75,9 @@ func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]b
 	return body, err
 }
 
-// lastSelected returns the change at a position, or the last one of its document before it that is of a kind which a query asks
-// for, without its values; nil where there is none. A deletion ends the way back. At the horizon it ends with the document as it was there:
-// what was before is no longer known.
+// lastSelected returns the change at a position, or the last one of its document before it whose kind a query asks for. It has no values;
+// nil stands for none. A deletion ends the way back. At the horizon it ends with the document as it was there: what was before is no longer
+// known.
 func (s *Snapshot) lastSelected(key fanfold.Key, number int64, at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
 	for at != 0 {
 		ch, err := s.change(latestColumns, at)

@@ -37,8 +37,8 @@ func (tx *Tx) AddChange(ch *fanfold.Change) error {
 	return tx.changes.add(ch)
 }
 
-// AddGathered is AddChange for a derived change of values that are made from many documents, such as lists of the newest,
-// of which mostly a small part changes. Where it can, it stores what they have besides those before (deltachain.go).
+// AddGathered is AddChange for a derived change of values that are made from many documents. Such a value is a list of the newest, for
+// example, and mostly a small part of it changes. If it can, it stores only the difference from the values before (deltachain.go).
 func (tx *Tx) AddGathered(ch *fanfold.Change) error {
 	if !tx.count(ch) {
 		return nil
@@ -96,7 +96,7 @@ func (w *changeWriter) addGathered(ch *fanfold.Change) error {
 	return w.addDerived(ch, id, delta)
 }
 
-// count gives a change its ordinal, and returns whether it gets a row: no event reads those of a rehearsal.
+// count gives a change its ordinal, and returns whether it gets a row: no event reads a rehearsal's changes.
 func (tx *Tx) count(ch *fanfold.Change) bool {
 	tx.checkpoint.Changes++
 	ch.Ordinal = tx.checkpoint.Changes
@@ -164,9 +164,9 @@ func (w *changeWriter) flush() error {
 	return w.c.Exec(insertDerivedSQL[len(args)/derivedColumns-1], args...)
 }
 
-// ReplaceMembers gives the same new values to members of the embedded view of every document that
-// refers to target, and writes a derived change for each of them, in order of creation. There are n
-// such documents. ch has the position of the first change and what all of them have in common.
+// ReplaceMembers gives the same new values to members of the embedded view of every document that refers to target.
+// It writes a derived change for each document, in order of creation. There are n such documents. ch has the position
+// of the first change and what all of them have in common.
 //
 // SQLite's JSON functions keep every other token as it is: the text of numbers and strings, and the
 // order of members. TestSetOrientedFold compares the bytes.
@@ -240,7 +240,7 @@ var insertDerivedSQL = func() (list [8]string) {
 	return list
 }()
 
-// What insertDerivedSQL binds for each change.
+// The values that insertDerivedSQL binds for each change.
 const (
 	derivedColumns = 10 // values of a row
 	derivedForm    = 7  // where its form is

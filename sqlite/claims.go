@@ -41,8 +41,8 @@ func (tx *Tx) AddClaim(collection, path, value, holder string) error {
 		collection, path, value, holder)
 }
 
-// Claim returns the id of the document that has a unique value, "" where it is free, and the
-// sequence of the last claim event about it, 0 where there was none.
+// Claim returns the id of the document that has a unique value, "" if it is free. It also returns the sequence of the
+// last claim event about it, 0 if there was none.
 func (s *Snapshot) Claim(collection, path, value string) (holder string, seq uint64, err error) {
 	_, err = s.c.QueryRow("SELECT holder, seq FROM claim WHERE collection = ? AND path = ? AND value = ?", func(r driver.Row) {
 		holder, seq = r.Text(0), uint64(r.Int(1))

@@ -29,7 +29,7 @@ func (s *Snapshot) HasCollection(name string) (bool, error) {
 	return s.c.Has("SELECT 1 FROM collection WHERE name = ?1 UNION ALL SELECT 1 FROM ("+declaredSQL+") WHERE name = ?1 LIMIT 1", name)
 }
 
-// CollectionsBehind returns the collections behind a name of which HasCollection is true, in order of their names, limit of
+// CollectionsBehind returns the collections after a name for which HasCollection is true, in order of their names, limit of
 // them at most. more reports whether others follow. It reads numbers that the fold has stored, and counts no documents.
 func (s *Snapshot) CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error) {
 	err = s.c.Query(`WITH declared AS MATERIALIZED (`+declaredSQL+`)
@@ -46,7 +46,7 @@ func (s *Snapshot) CollectionsBehind(after string, limit int) (list []model.Coll
 	return list, more, err
 }
 
-// CompareCounts calls fn for every collection of which the fold has stored another number of documents than it holds.
+// CompareCounts calls fn for every collection whose stored number of documents differs from the number it holds.
 func (s *Scanner) CompareCounts(fn func(name string, stored, counted int64)) error {
 	return s.c.Query(`SELECT name, sum(stored), sum(counted) FROM (
 		SELECT name, documents AS stored, 0 AS counted FROM collection

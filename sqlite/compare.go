@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// Differences tells how the rows of a read model differ from those of another.
+// Differences tells how the rows of one read model differ from another's.
 type Differences struct {
 	Rows   int64              // compared
 	First  *RowDifference     // in order of table and key; nil for none
@@ -66,9 +66,9 @@ func (s *Store) Freeze(ctx context.Context) (*Frozen, error) {
 // Remove removes the copy.
 func (f *Frozen) Remove() error { return RemoveSaved(f.path) }
 
-// Compare compares every row with that of a generation that Build made, which nobody writes meanwhile. It tells progress the
-// number of rows compared, and of all rows. It blocks until all are compared or ctx has ended. Errors are ctx's and those
-// of reading.
+// Compare compares every row with the same row of a generation that Build made, to which nobody writes meanwhile. It tells
+// progress the number of rows compared, and of all rows. It blocks until all are compared or ctx has ended. It returns the
+// errors of ctx and of reading.
 func (f *Frozen) Compare(ctx context.Context, db *DB, progress fanfold.Progress) (*Differences, error) {
 	return f.compare(ctx, db, &comparison{progress: progress, out: &Differences{}})
 }

@@ -19,14 +19,14 @@ const differentSQL = `SELECT m.collection, m.id FROM main.document m LEFT JOIN o
 // onlyInOtherSQL reads the keys of documents of other alone.
 const onlyInOtherSQL = "SELECT o.collection, o.id FROM other.document o WHERE NOT EXISTS (SELECT 1 FROM main.document m WHERE m.number = o.number) ORDER BY o.number"
 
-// unchangedInOtherSQL finds the documents of which the generation lacks a change. Whoever reads its changes from an earlier position on is not told of it.
+// unchangedInOtherSQL finds the documents for which the generation lacks a change. Whoever reads on from an earlier position misses it.
 const unchangedInOtherSQL = `SELECT DISTINCT d.collection, d.id FROM main.change o JOIN main.document d ON d.number = o.number
 	WHERE o.position >> 20 > coalesce((SELECT base FROM other.horizon WHERE id = 1), 0)
 	AND NOT EXISTS (SELECT 1 FROM other.change n WHERE n.position = o.position AND n.number = o.number)`
 
-// DifferentDocuments calls fn with the key of each document that one alone of the two read models has, or of which they have other views. So it does with each of which the
-// generation lacks a change, some of them more than once.
-// Nobody writes to the generation meanwhile, which Build made. It blocks until all are compared or ctx has ended. Errors are ctx's, fn's and those of reading.
+// DifferentDocuments calls fn with the key of each document that only one of the two read models has, or that has other views in each. It also calls fn with each document
+// for which the generation lacks a change, with some more than once. Nobody writes to the generation meanwhile, which Build made. It blocks until all are compared or ctx
+// has ended. It returns the errors of ctx, fn and reading.
 func (f *Frozen) DifferentDocuments(ctx context.Context, db *DB, fn func(key fanfold.Key) error) error {
 	var mu sync.Mutex // for fn
 	both, ctx := errgroup.WithContext(ctx)

@@ -26,8 +26,8 @@ type Checkpoint struct {
 	Erasure  uint64           // the last erase event with whose substitutes it was made; 0 for none
 }
 
-// At returns the position that readers are told: that of the last change, or of the last event
-// where it came later and changed nothing.
+// At returns the position that readers are told: the last change's, or the last event's if it came later and changed
+// nothing.
 func (c Checkpoint) At() fanfold.Position {
 	return max(c.Position, fanfold.At(c.Seq, 0))
 }
@@ -38,7 +38,7 @@ type DB struct {
 	file   *driver.File
 	opt    Options
 	number int    // of the generation
-	left   ending // how the one was left of which this is a copy; see Store
+	left   ending // how the original of this copy was left; see Store
 	tx     *Tx    // used again by every Update
 
 	indexes indexCache
@@ -81,8 +81,8 @@ func openForWriting(path string, opt Options, fileOpt driver.Options) (*DB, erro
 // openReaders opens the file to readers.
 func (db *DB) openReaders() error { return db.file.OpenReaders(cmp.Or(db.opt.Cache, DefaultCache)) }
 
-// noteMoves makes the WAL call note with the last event folded before it is moved into the file, and with a greater one than any
-// file has where the file could not be brought to the disk.
+// noteMoves makes the WAL call note before it is moved into the file, with the last event folded. If the file could not be
+// brought to the disk, note gets a greater one than any file has.
 func (db *DB) noteMoves(note func(seq uint64) error) {
 	db.file.WAL.NoteMove = func(c *driver.Conn) error {
 		cp, err := readCheckpoint(c)

@@ -7,9 +7,9 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// A derived change is stored as its values and a form. The form, which many changes have in common, is the rules and the
-// JSON Patch with a line feed in place of each value, and of each path through an array. The values follow each other, each with its
-// length (editor.append), after a zero. An old value is stored as its edits of the new one before it. Old values that the document's
+// A derived change is stored as its values and a form. Many changes have a form in common. It is the rules and the JSON Patch with a
+// line feed in place of each value, and of each path through an array. The values follow each other, each with its length
+// (editor.append), after a zero. An old value is stored as its edits of the new one before it. Old values that the document's
 // changes before tell are left out: deltachain.go.
 
 // maxFormOps is how many operations a form has at most. A patch of more is one value.
@@ -230,7 +230,7 @@ func jsonEnd(text []byte, i int) int {
 			depth++
 		case c == '}' || c == ']' || c == ',' && depth == 0:
 			if depth == 0 {
-				return i // behind a number or a literal
+				return i // after a number or a literal
 			}
 			if c != ',' {
 				depth--

@@ -10,12 +10,11 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// A document that gathers values from many, such as the newest of them, gets changes of the same members again and again. The old values
-// of such a change are the new ones of changes before, and the new ones have long parts in common with them. So its row holds no old
-// values, and of the new ones the edits. A row that does is after its document's row before; rows that are after each other are a chain,
-// at whose beginning is one with all its values. Members of which no row of the chain says a value yet come with all of it. A chain has few
-// rows, unless its values are long, so that reading a change takes little more than its values. Which rows are after others
-// follows from the log alone.
+// A document that gathers values from many, such as the newest of them, gets changes of the same members again and again. The old values of
+// such a change are the new ones of changes before, and the new ones have long parts in common with them. So its row holds no old values,
+// and of the new ones the edits. A row that does is after its document's row before; rows that are after each other are a chain, at whose
+// beginning is one with all its values. A member gets its whole value if no row of the chain has said one yet. A chain has few rows, unless
+// its values are long, so that reading a change takes little more than its values. Which rows are after others follows from the log alone.
 
 const (
 	chainDepth     = 8  // of a row: how many there are before it, where the values are short
@@ -33,7 +32,7 @@ type chainEnd struct {
 	left  uint8 // how many rows there may be after it
 }
 
-// readChainEnd returns the end of the chain whose last row has a form and a delta, of which the beginning is given.
+// readChainEnd returns the end of the chain whose last row has a form and this delta. The delta's beginning is given.
 func readChainEnd(form int64, delta []byte, length int64) chainEnd {
 	if form == 0 || len(delta) < 2 {
 		return chainEnd{}
@@ -78,8 +77,8 @@ func (w *changeWriter) endAt(prior fanfold.Position) (end chainEnd, err error) {
 	return end, err
 }
 
-// noteChain notes the last change of a document. Those of documents that have not changed for long are forgotten. No chain goes on after an
-// event's first change: a prepared model has written its own by other means.
+// noteChain notes the last change of a document. It forgets documents that have not changed for long. No chain goes on after an event's
+// first change: a prepared model has written its own by other means.
 func (w *changeWriter) noteChain(at fanfold.Position, end chainEnd) {
 	if at.N() == 0 {
 		return
@@ -238,7 +237,7 @@ const (
 	maxKnownBetween    = 64 << 10 // of the changes that are read on the way to another
 )
 
-// memberValues are values of some members, by their paths, none of which leads to another. Whoever has them may change them.
+// memberValues are values of some members, by their paths; no path leads to another. Whoever has them may change them.
 type memberValues []memberValue
 
 // memberValue is the value of a member.

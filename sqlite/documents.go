@@ -68,8 +68,8 @@ func (tx *Tx) ByNumber(number int64) (*Row, error) {
 	return copied(r), err
 }
 
-// Each calls fn with the documents of these numbers, of which none comes twice, in the order given, and passes over numbers
-// without a document. fn may write the document that it is called with, and must not call Each.
+// Each calls fn with the documents of these numbers in the order given, and passes over numbers without a document. No
+// number comes twice. fn may write the document that it is called with, and must not call Each.
 func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
 	if len(numbers) <= maxCachedRead || tx.rehearsal != nil {
 		return tx.eachCached(numbers, fn)
@@ -162,8 +162,8 @@ func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
 	return r.Number, err
 }
 
-// Numbers returns the numbers behind after of a collection's documents, in order, limit of them at
-// most. It reads the collection's part of an index, whatever others hold.
+// Numbers returns the numbers greater than after of a collection's documents, in order, limit of them at most. It
+// reads the collection's part of an index, whatever others hold.
 func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int64, err error) {
 	err = tx.c.Query(numbersSQL, func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))

@@ -6,16 +6,16 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// walkShare decides how EachRow finds the documents of some collections: where these hold a share of one in walkShare of
-// all documents, it goes over the table, whose rows are in order of creation; fewer it finds by the index.
+// walkShare decides how EachRow finds the documents of some collections. If they hold one in walkShare of all documents,
+// it goes over the table, whose rows are in order of creation; fewer it finds by the index.
 const walkShare = 8
 
 // rowsAtOnce is how many rows EachRow reads at a time.
 const rowsAtOnce = 512
 
 // EachRow calls fn with the documents of some collections, of all where the list is nil, with both views and in order of
-// creation. What it reads goes with what these collections hold, whatever the others do, and however many collections
-// there are. fn may read, and may call EachRow. The error is fn's, or the read model's.
+// creation. Its work depends only on the size of these collections. fn may read, and may call EachRow. The error is
+// fn's, or the read model's.
 func (s *Scanner) EachRow(collections []string, fn func(row *Row) error) error {
 	if collections == nil {
 		return s.eachPage(fn, func(after int64) ([]*Row, bool, error) {

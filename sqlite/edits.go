@@ -37,8 +37,8 @@ func (e *editor) append(dst, value, base []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(value))<<1), value...)
 }
 
-// edits appends the edits: in turn a part of the value and a part of the base, which has its length and by how much it begins after the end
-// of the one before it.
+// edits appends the edits: in turn a part of the value and a part of the base. The latter has its length and its distance from the end of
+// the one before it.
 func (e *editor) edits(dst, value, base []byte) []byte {
 	begin := commonPrefix(value, base)
 	if begin < leastCopied {
@@ -121,7 +121,7 @@ func (w *editWriter) literal(end int) []byte {
 	return w.dst
 }
 
-// copy writes that n bytes of the value at a place are those of the base from another.
+// copy writes that n bytes of the value at a place equal the base's bytes at another.
 func (w *editWriter) copy(at, n, from int) {
 	w.literal(at)
 	w.dst = binary.AppendVarint(binary.AppendUvarint(w.dst, uint64(n)), int64(from-w.baseEnd))

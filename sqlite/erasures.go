@@ -19,8 +19,8 @@ type StoredErasure struct {
 	Position  fanfold.Position // where it came into force; 0 before that
 }
 
-// SetErasure says with the substitutes of which erase events the rows are made: those up to seq. It is called on a generation that Build
-// made, before anything is folded.
+// SetErasure says up to which erase event the rows are made with substitutes. It is called on a generation that Build made, before
+// anything is folded.
 func (db *DB) SetErasure(seq uint64) error {
 	return db.Update(func(tx *Tx) error {
 		tx.checkpoint.Erasure = seq
@@ -160,7 +160,7 @@ func (s *Snapshot) IsErased(key fanfold.Key) (bool, error) {
 	return s.c.Has("SELECT 1 FROM erased_document WHERE collection = ? AND id = ?", key.Collection, key.ID)
 }
 
-// ReplaceHorizon replaces the digests of the horizon by those of a base that takes the place of another one at the same event.
+// ReplaceHorizon replaces the horizon's digests by a base's that takes the place of another one at the same event.
 func (tx *Tx) ReplaceHorizon(h fanfold.Horizon) error {
 	return tx.c.Exec("UPDATE horizon SET event = ?, digest = ? WHERE seq = ?", h.Event[:], h.Digest[:], int64(h.Seq))
 }

@@ -115,20 +115,20 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// errEnding is the error of writes behind Interrupt.
+// errEnding is the error of writes after Interrupt.
 var errEnding = fanfold.Errorf(fanfold.Unavailable, "the node is stopping")
 
 // Interrupt makes the next statement that writes fail, and all later ones, so that a transaction that would take long is
 // rolled back instead. It is for a node that stops.
 func (s *Store) Interrupt() { s.ending.Store(true) }
 
-// CloseBy says when the store is to be closed at the latest. What would take longer is left to the next start.
+// CloseBy says when the store is to be closed at the latest. Longer work is left to the next start.
 func (s *Store) CloseBy(t time.Time) { s.closeBy.Store(t.UnixNano()) }
 
-// Ending returns an Unavailable behind Interrupt, for work that would take long without a write.
+// Ending returns an Unavailable after Interrupt, for work that would take long without a write.
 func (s *Store) Ending() error { return s.failEnding() }
 
-// failEnding is called before every write. Its error is Unavailable behind Interrupt.
+// failEnding is called before every write. It returns Unavailable after Interrupt.
 func (s *Store) failEnding() error {
 	if s.ending.Load() {
 		return errEnding
@@ -388,10 +388,9 @@ func (s *Store) Discard(db *DB) error {
 	return errors.Join(db.Close(), db.remove())
 }
 
-// Swap makes a generation that Build or Copy made the current one. It blocks until running reads
-// have ended; the old generation is closed and removed afterwards, in the background. A crash finds
-// the old or the new one, never neither. Where Swap fails, this process
-// goes on with the old one, and db is closed.
+// Swap makes a generation that Build or Copy made the current one. It blocks until running reads have ended; the old
+// generation is closed and removed afterwards, in the background. A crash finds the old or the new one, never
+// neither. If Swap fails, this process goes on with the old one, and db is closed.
 func (s *Store) Swap(db *DB) error {
 	if err := db.makeReadable(); err != nil {
 		return errors.Join(err, s.Discard(db))

@@ -7,9 +7,8 @@ import (
 )
 
 // history rebuilds documents as they were after changes of one snapshot. A document's view after a change is that before its
-// next one. It is found where the next write or key frame holds it, or else in the document itself, by undoing the derived
-// changes between: together, but for views that come by on the way and that the next changes of the same page need. These are
-// kept.
+// next one. The next write or key frame may hold it. Otherwise the derived changes between are undone on the document itself,
+// all together except at views that the next changes of the same page need. These are kept.
 type history struct {
 	s         *Snapshot
 	view      fanfold.View
@@ -109,7 +108,7 @@ func damagedHistory(at fanfold.Position) error {
 	return fanfold.Errorf(fanfold.Internal, "change %s cannot be undone: the read model is damaged; fanfold replay builds it anew", at)
 }
 
-// image returns the first image behind a change. Its body is nil where that has more than maxBytes.
+// image returns the first image after a change. Its body is nil where that has more than maxBytes.
 func (h *history) image(ch *fanfold.Change, maxBytes int) (i image, err error) {
 	scan := func(r driver.Row) {
 		i = image{after: fanfold.Position(r.Int(0)), number: r.Int(1), bodyBytes: int(r.Int(2)), body: r.Bytes(3), referenced: ReferencedView{r[4]}}

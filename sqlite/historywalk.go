@@ -16,7 +16,7 @@ const walkSQL = `WITH RECURSIVE back (position, prior, op, form, delta) AS (
 	SELECT b.position, b.prior, b.op, f.patch, b.delta FROM back b LEFT JOIN form f ON f.id = b.form`
 
 // walk is a way back through the derived changes of one document. The changes that it passes are postponed, and undone together
-// where a view is needed: to undo one of a long document takes as much as to undo all of them.
+// when a view is needed: in a long document one change takes as much work as all of them.
 type walk struct {
 	h             *history
 	base          image
@@ -42,8 +42,8 @@ const (
 // errUndoOneByOne says that changes cannot be undone together.
 var errUndoOneByOne = errors.New("changes cannot be undone together")
 
-// walk undoes the changes from an image back to a change, and returns the embedded view after that one. What has come by
-// and the page may need is kept, as far as it has no more than maxBytes.
+// walk undoes the changes from an image back to a change, and returns the embedded view after that one. Views on the way
+// that the page may need are kept, up to maxBytes.
 func (h *history) walk(base image, ch *fanfold.Change, maxBytes int) ([]byte, error) {
 	body, at, err := h.walkTo(base, ch, maxBytes)
 	if err == nil && at != ch.Position {

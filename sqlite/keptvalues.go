@@ -45,8 +45,8 @@ func (tx *Tx) KeptValueHolders(rule, target string) (holders []int64, err error)
 	return holders, err
 }
 
-// RemoveKeptValues removes kept values of a rule: those of one target where target is not "", and of one
-// holder of it where holder is not 0.
+// RemoveKeptValues removes kept values of a rule. A target that is not "" and a holder that is not 0 limit it to
+// their values.
 func (tx *Tx) RemoveKeptValues(rule, target string, holder int64) error {
 	kept := &tx.pending.keptValues
 	switch {

@@ -22,8 +22,8 @@ const (
 	frameShift  = 17
 )
 
-// IsKeyFrame reports whether a derived change is a key frame: of the document with a number, whose change before it is
-// prior, and whose embedded view before it has length bytes.
+// IsKeyFrame reports whether a derived change of the document with this number is a key frame. prior is the document's
+// change before it, and length the bytes of the embedded view before it.
 func IsKeyFrame(number int64, prior fanfold.Position, length int) bool {
 	every := 0
 	for _, step := range frameSteps {

@@ -9,9 +9,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// AddLink records that holder refers to target. It is called once for each pair of the two, however
-// often the document names the target. Where the
-// relation has pages, holder gets the next place in those of target.
+// AddLink records that holder refers to target. It is called once for each pair of the two, however often the
+// document names the target. If the relation has pages, holder gets the next place in target's pages.
 func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
 	l := Link{relation, target}
 	if !paged || tx.rehearsal != nil { // nothing of a rehearsal reads places
@@ -107,9 +106,8 @@ func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
 	return has, err
 }
 
-// UnfitHolders reports whether among the documents that refer to target is one whose embedded view
-// is nested deeper than SQLite's JSON functions take, has no room for a value already, or would be
-// longer than limit, in bytes, if it grew by so many.
+// UnfitHolders reports whether a document that refers to target does not suit SQLite's JSON functions. Its embedded
+// view is nested too deeply, has no room for a value already, or would pass limit, in bytes, if it grew by so many.
 func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, error) {
 	if tx.bounds.MaxDocuments > 0 { // it reads them all
 		if n, err := tx.CountHolders(relation, target, int64(tx.bounds.MaxDocuments)+1); err != nil || tx.bounds.tooMany(int(n)) {
@@ -154,9 +152,8 @@ type Link struct{ Relation, Target string }
 // that SQLite's JSON functions take (SQLite documentation, JSON Functions And Operators).
 const MaxShallow = 2000
 
-// Holders returns documents that refer to target by a relation and have numbers behind after,
-// in order of creation: limit of them at most, and fewer where they are large. more reports whether
-// others follow.
+// Holders returns documents that refer to target by a relation and have numbers greater than after, in order of
+// creation. It stops at limit, and earlier if they are large. more reports whether others follow.
 func (s *Snapshot) Holders(relation, target string, after int64, limit int, view fanfold.View) (docs []*fanfold.Document, more bool, err error) {
 	return s.documents(limit, pageBytes, selectHolders(view), relation, target, after)
 }
@@ -166,7 +163,7 @@ func (s *Snapshot) EachReferring(relation, target string, after int64, limit int
 	return s.eachDocument(limit, fn, selectHolders(view), relation, target, after)
 }
 
-// selectHolders returns the query for documents that refer to a target, from behind a number.
+// selectHolders returns the query for documents that refer to a target, after a number.
 func selectHolders(view fanfold.View) string {
 	return selectView(view) + fromHolders + "WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder"
 }
@@ -227,8 +224,8 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 }
 
 // EachOnPage calls fn with the documents that have the places of one of target's pages, in order, as EachListed does. It
-// first calls begin with the page's number and how many pages there are, and ends with its error. Pages have
-// size places and count from 1 on; 0 is the last one. A page behind the last is empty.
+// first calls begin with the page's number and how many pages there are, and ends with its error. Pages have size places
+// and count from 1 on; 0 is the last one. A page after the last is empty.
 func (s *Snapshot) EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
 	count, places, page := int64(0), int64(p.Size), p.Page
 	if _, err := s.c.QueryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r driver.Row) { count = r.Int(0) }, p.Relation, p.Target); err != nil {
@@ -267,8 +264,8 @@ func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error
 	}
 }
 
-// PageLinks gives every link of a relation its place in the pages of its target, in order of the
-// documents' creation: when each of them began to refer to the target is not known.
+// PageLinks gives every link of a relation its place in the pages of its target, in order of the documents' creation.
+// It is not known when each of them began to refer to the target.
 func (tx *Tx) PageLinks(relation string) error {
 	if err := tx.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
 		return err

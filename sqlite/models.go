@@ -17,8 +17,8 @@ func (tx *Tx) SetProposal(seq uint64, source []byte, version int, actor string) 
 		int64(seq), driver.Text(source), int64(version), nullableText(actor))
 }
 
-// AddModel records the model that applies from the event at seq on, under a version of the fold, with the paths that stay
-// reserved, and the rules whose kept values stay stored. now is the log's time.
+// AddModel records the model that applies from the event at seq on, under a version of the fold. It also records the
+// paths that stay reserved, and the rules whose kept values stay stored. now is the log's time.
 func (tx *Tx) AddModel(seq uint64, now time.Time, m *model.Model, reserved model.Reserved, retired model.Retired) error {
 	paths, err := json.Marshal(reserved)
 	if err != nil {
@@ -61,8 +61,7 @@ func (s *Snapshot) FoldedModels() (models []FoldedModel, err error) {
 	return models, err
 }
 
-// Model returns the model that applies and the one that is to come. Where no model was ever
-// applied, Seq is 0.
+// Model returns the model that applies and the one that is to come. If no model was ever applied, Seq is 0.
 func (s *Snapshot) Model() (m StoredModel, err error) {
 	if _, err := s.c.QueryRow("SELECT seq, source, fold, actor FROM proposal WHERE id = 1", func(r driver.Row) {
 		m.Last, m.Next, m.NextFold, m.NextActor = uint64(r.Int(0)), r.Bytes(1), int(r.Int(2)), r.Text(3)

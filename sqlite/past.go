@@ -17,9 +17,9 @@ type lifetime struct {
 // Time returns the time of the last event: the running maximum of the log's times.
 func (s *Snapshot) Time() time.Time { return s.Checkpoint.Time }
 
-// Resolve returns the position of a moment: of its last event or transaction, of which nobody sees a part. A moment that the snapshot
-// has not reached is its end. Of events without changes it knows by time those that applied a model. A moment before the horizon is at a
-// position before the oldest one.
+// Resolve returns the position of a moment: its last event, or its last whole transaction. A moment that the snapshot has not reached is
+// its end. Of events without changes it knows by time those that applied a model. A moment before the horizon is at a position before
+// the oldest one.
 func (s *Snapshot) Resolve(m fanfold.Moment) (fanfold.Position, error) {
 	if m.Time.IsZero() {
 		return s.whole(m.Position)
@@ -196,8 +196,8 @@ func (s *Snapshot) lastVersion(life lifetime, at fanfold.Position) (version fanf
 	return s.versionBefore(version, at)
 }
 
-// versionBefore goes back from a change after a position to the last one of its document that is not after it. That has no row
-// if the horizon is after it.
+// versionBefore goes back from a change after a position to the last one of its document that is not after it. The last one
+// has no row if the horizon is after it.
 func (s *Snapshot) versionBefore(from, at fanfold.Position) (version fanfold.Position, err error) {
 	if _, err = s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(from), int64(at)); err == nil && (version == 0 || version > at) {
 		err = damagedHistory(from)

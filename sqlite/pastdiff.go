@@ -23,8 +23,8 @@ func (s *Snapshot) ChangesBetween(from, to fanfold.Position) (n int64, err error
 	return until - before, err
 }
 
-// ChangedKeys adds the keys of the documents that changed after one position and up to another to keys, where keep says so, and returns the
-// position that it has come to. It looks at maxDiffChanges at most. With direct it passes over derived changes.
+// ChangedKeys adds to keys the documents that changed after one position and up to another, if keep says so. It returns the position that
+// it has come to. It looks at maxDiffChanges at most. With direct it passes over derived changes.
 func (s *Snapshot) ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error) {
 	seen, n, begun := map[int64]bool{}, 0, time.Now()
 	err = s.c.Query("SELECT position, coalesce(number, position >> 20), op IS NULL FROM change WHERE position > ? AND position <= ? AND op IS NOT 5 ORDER BY position", func(r driver.Row) error {

@@ -33,8 +33,8 @@ func (tx *Tx) noteRelinked(relation string) error {
 const takeOverRows = 4096
 
 // TakeOverLinks makes the links of a relation those that a model's event leaves, which is at seq. The copy was made at the event copied, dropped
-// the links, and has followed the log under the model since. So those of the time before come from the read model. They end at the event, and
-// those that the copy has begin there.
+// the links, and has followed the log under the model since. So the links from before come from the read model. They end at the event, and those
+// that the copy has begin there.
 func (tx *Tx) TakeOverLinks(from *Snapshot, relation string, copied, seq uint64) error {
 	tx.SetEvent(seq)
 	if err := tx.takeOverEnded(from, relation, copied); err != nil {

@@ -9,13 +9,13 @@ import (
 
 // A statement costs several times what its row costs, and what lies together in a tree is cheaper to write together. So a
 // transaction keeps rows of some tables pending, and writes many with one statement, in order: before a statement reads or
-// changes their table, and at its end. What it knows of the totals and counts in these tables stays for the next
-// transaction, for nobody else writes to the file.
+// changes their table, and at its end. It knows totals and counts of these tables also in the next transaction, for nobody
+// else writes to the file.
 
-// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL where they then need no statement
-// journal. SQLite copies each page into it before it changes the page, so that it can take back the statement alone where a row
-// breaks a constraint. The SQLite documentation says so under Temporary Files Used By SQLite, 2.5. Here the whole transaction is rolled back after any
-// error. What may UPDATE a NOT NULL column on a conflict has one in any case.
+// These statements, and others that write many rows, are INSERT OR FAIL and UPDATE OR FAIL where they then need no statement journal. SQLite copies
+// each page into it before it changes the page, so that it can take back the statement alone where a row breaks a constraint. The SQLite documentation
+// says so under Temporary Files Used By SQLite, 2.5. Here the whole transaction is rolled back after any error. Statements that may UPDATE a NOT NULL
+// column on a conflict have a journal in any case.
 
 // The tables whose rows a transaction keeps pending.
 const (
@@ -38,7 +38,7 @@ var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim",
 const (
 	maxPendingRows  = 4096    // of a table
 	maxKnownRows    = 8192    // totals and counts that are known
-	maxKnownTargets = 1 << 16 // targets of which it is known whether any document refers to them
+	maxKnownTargets = 1 << 16 // targets for which it is known whether any document refers to them
 	maxPendingBytes = 4 << 20 // bytes of texts in rows
 	insertRows      = 16      // that one statement inserts
 	pendingRowBytes = 32      // bytes that a row takes besides its texts, about
@@ -202,7 +202,7 @@ func (p *pending) countAdded(rows, bytes int) error {
 	return nil
 }
 
-// forgetHolders makes room for n more targets of which it is known whether any document refers to them.
+// forgetHolders makes room for n more targets for which it is known whether any document refers to them.
 func (p *pending) forgetHolders(n int) {
 	if len(p.hasHolders)+n > maxKnownTargets {
 		clear(p.hasHolders)

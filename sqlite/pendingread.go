@@ -36,8 +36,8 @@ func (p *pending) addLink(l Link, end linkEnd) error {
 	return p.countAdded(p.links.rows, len(l.Target))
 }
 
-// holderEnds returns the first documents that refer to a target, or where last is true the last ones, the last one first: limit of
-// them at most where that is not negative. They are valid until the next call.
+// holderEnds returns the first documents that refer to a target, or with last the last ones, the last one first. A limit that is
+// not negative bounds them. They are valid until the next call.
 func (p *pending) holderEnds(l Link, limit int, last bool) (ends []linkEnd, err error) {
 	query := holdersSQL
 	if last {

@@ -107,8 +107,8 @@ func (p *pendingRows[K, V]) known(key K, value V) (row V, there, known bool) {
 	return row, false, p.hides(c, value)
 }
 
-// list appends the first rows under a key to dst, in the order of compare or, where last is true, from the last one on: limit of
-// them at most where that is not negative. read calls fn with so many rows of the file, in that order.
+// list appends the first rows under a key to dst, in the order of compare, or with last the last ones, the last one first. A
+// limit that is not negative bounds them. read calls fn with so many rows of the file, in that order.
 func (p *pendingRows[K, V]) list(dst []V, key K, limit int, last bool, read func(limit int, fn func(value V)) error) ([]V, error) {
 	c, most, begin := p.of(key), limit, len(dst)
 	if limit >= 0 {

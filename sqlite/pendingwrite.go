@@ -36,7 +36,7 @@ func (p *pending) write(tables driver.Tables) error {
 	})
 }
 
-// insert runs a statement for all rows, several at a time. values appends the values of a row, of which there are columns.
+// insert runs a statement for all rows, several at a time. values appends the values of a row; each row has so many columns.
 func insert[T any](p *pending, begin string, columns int, end string, rows []T, values func(dst []driver.Value, row T) []driver.Value) error {
 	for some := range slices.Chunk(rows, insertRows) {
 		args := p.args[:0]
@@ -82,8 +82,8 @@ type pendingRow[K comparable, V any] struct {
 	value V
 }
 
-// take returns the changes, in order, and forgets them: the keys of which the file loses all rows, the other rows that it loses, and
-// then those that it gets.
+// take returns the changes, in order, and forgets them. First come the keys whose rows the file loses all, then other rows that it
+// loses, then rows that it gets.
 func (p *pendingRows[K, V]) take(compareKeys func(a, b K) int) (emptied []K, removed, added []pendingRow[K, V]) {
 	if len(p.changed) == 0 {
 		return nil, nil, nil

@@ -7,9 +7,9 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// The functions of this file prepare a model that is yet to come, on a generation that Copy made. It is
-// brought up to that model and follows the log under it. What the model changes waits in temporary
-// tables, because the positions of the changes are not known until the model's event comes.
+// The functions of this file prepare a model that is yet to come, on a generation that Copy made. It is brought up to
+// that model and follows the log under it. The model's changes wait in temporary tables, because their positions are
+// not known until the model's event comes.
 
 // Snapshot returns a snapshot of what the transaction has written to the file. It is valid within
 // the transaction.
@@ -43,8 +43,7 @@ func (tx *Tx) Touch(number int64) error {
 	return tx.c.Exec("INSERT OR IGNORE INTO temp.touched (number) VALUES (?)", number)
 }
 
-// Touched returns the numbers behind after of the documents that were touched, in order, limit of
-// them at most.
+// Touched returns the touched documents' numbers greater than after, in order, limit of them at most.
 func (tx *Tx) Touched(after int64, limit int) (numbers []int64, err error) {
 	err = tx.c.Query("SELECT number FROM temp.touched WHERE number > ? ORDER BY number LIMIT ? + 0", func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))
@@ -72,9 +71,8 @@ func (tx *Tx) SetPosition(number int64, position fanfold.Position) error {
 // storedChangeColumns are all columns of a change, in the order in which CopyChanges copies them.
 const storedChangeColumns = "position, ordinal, prior, number, collection, id, op, revision, time, tx, actor, form, delta, previous, previous_source, omitted"
 
-// CopyChanges copies the changes behind a position from another generation, limit of them at most,
-// and touches their documents. It returns the position of the last one, or after where there is
-// none, and how many it copied.
+// CopyChanges copies the changes after a position from another generation, limit of them at most, and touches their
+// documents. It returns the position of the last one, or after where there is none, and how many it copied.
 func (tx *Tx) CopyChanges(from *Snapshot, after fanfold.Position, limit int) (last fanfold.Position, n int, err error) {
 	last = after
 	if err := tx.copyForms(from); err != nil {

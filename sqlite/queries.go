@@ -188,8 +188,8 @@ func leastNumber(w model.Walk) string {
 	return "min(e.tie)"
 }
 
-// longKey is how many entries of one key cost as much where SQLite counts them one by one as in a walk that compares each key with the
-// one before it. Beyond that a key by itself costs half.
+// longKey is a number of entries of one key. SQLite counts so many one by one at the same cost as by a walk that compares each key
+// with the one before it. Beyond that a key by itself costs half.
 const longKey = 64
 
 // eachLongKey does what EachKey does, a key at a time, while keys have many entries. It has the walk begin after them, and returns false

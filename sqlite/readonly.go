@@ -17,8 +17,8 @@ func (s *Store) CloseSealed() error {
 }
 
 // OpenReadOnly opens the generation of a store that CloseSealed closed. It writes nothing into the directory, which several may open
-// so. Build, Copy and Save have no use then. The caller closes the store. Errors are Unavailable for files that cannot be read, or are
-// not as they were left, and for a fingerprint other than that of the options.
+// so. Build, Copy and Save have no use then. The caller closes the store. It returns Unavailable for files that cannot be read, or are
+// not as they were left, and for another fingerprint than the options'.
 func OpenReadOnly(dir string, opt Options) (*Store, error) {
 	opt.AsIs = true
 	if opt.Logger == nil {

@@ -18,9 +18,9 @@ type ReferencedView struct {
 // NewReferencedView returns what a row is to hold of a referenced view. hides says that the embedded view hides members of it, in
 // which case a derived value may stand where a member of the document's own did.
 //
-// The places are the referenced view's length, and for each object to whose members derived ones were added how many bytes
-// of the referenced view lie between the end of the last such object's members and the end of its own. They stay the same
-// whichever values the derived members get.
+// The places have the referenced view's length. For each object with added derived members they have how many bytes of the
+// referenced view lie between the end of the last such object's members and its own. They stay the same whichever values
+// the derived members get.
 func NewReferencedView(body, source []byte, hides bool) ReferencedView {
 	if bytes.Equal(body, source) {
 		return ReferencedView{}

@@ -25,7 +25,7 @@ func (b Rehearsal) tooLarge(size int) bool { return b.MaxBytes > 0 && size > b.M
 
 // Rehearse returns a transaction on the snapshot whose writes stay in memory, over the rows of the file. It reads its own
 // writes, nobody waits for it, and nothing of it is kept. It takes what events about documents do: what only a model does
-// fails. It is valid as long as the snapshot. Where it would pass a bound its methods return ErrRehearsalEnds.
+// fails. It is valid as long as the snapshot. If it would pass a bound, its methods return ErrRehearsalEnds.
 func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
 	tx := &Tx{c: s.c, checkpoint: s.Checkpoint, loaded: true, bounds: bounds, missing: missingKeys{}, pending: newPending(s.c),
 		rehearsal: &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, previousRows: map[int64]*Row{}}}
@@ -53,8 +53,8 @@ type rehearsal struct {
 	previousRows map[int64]*Row // the documents that it wrote, as they were in the cache; nil for one that was not there
 }
 
-// TakeBack takes back what a rehearsal has written, so that the next event is folded on the file's rows. What was read of
-// them is kept, within the rehearsal's bounds.
+// TakeBack takes back what a rehearsal has written, so that the next event is folded on the file's rows. The rows it has
+// read are kept, within the rehearsal's bounds.
 func (tx *Tx) TakeBack() {
 	r := tx.rehearsal
 	tx.checkpoint = r.begin

@@ -15,8 +15,8 @@ import (
 // the next transaction: nobody else writes to the file. Of a rehearsal it has all that were read or written.
 type rowCache struct {
 	rows  map[int64]*Row // nil for one that is deleted; the cache alone changes them
-	dirty map[int64]bool // those of which the file has an older view, or where true none
-	fresh []int64        // those of dirty that the file does not have, in order
+	dirty map[int64]bool // documents for which the file has an older view, or where true none
+	fresh []int64        // the part of dirty that the file does not have, in order
 	wait  int            // bytes of the views of these
 	keys  map[fanfold.Key]int64
 	bytes int // of views
@@ -252,7 +252,7 @@ func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
 	return nil
 }
 
-// loadCached reads those of some documents into the cache that it does not hold, where they are many.
+// loadCached reads some documents into the cache that it does not hold, if they are many.
 func (tx *Tx) loadCached(numbers []int64) error {
 	var unknown []int64
 	for _, n := range numbers {

@@ -65,9 +65,8 @@ func (s *Scanner) Close() error {
 	return errors.Join(s.c.Exec("ROLLBACK"), s.c.Close())
 }
 
-// All returns documents of all collections as written, with numbers behind after and in order of
-// number: limit of them at most, and fewer where they are large. more reports whether others
-// follow.
+// All returns documents of all collections as written, with numbers greater than after and in order of number. It
+// stops at limit, and earlier if they are large. more reports whether others follow.
 func (s *Scanner) All(after int64, limit int) (docs []*fanfold.Document, more bool, err error) {
 	return s.documents(limit, exportBytes, selectView(fanfold.Referenced)+fromDocument+"WHERE d.number > ? ORDER BY d.number", after)
 }
@@ -140,8 +139,8 @@ func (s *Scanner) Dangling(relation, to string, limit int, fn func(holder int64,
 	return eachDangling(s.c, "temp.computed_link", relation, to, limit, fn)
 }
 
-// Shared calls fn for targets of a relation in the private index that several documents refer to,
-// with the numbers of the first and the last of these, for limit targets at most.
+// Shared calls fn for targets of a relation in the private index that several documents refer to, limit targets at
+// most. fn gets the numbers of the first and the last of these documents.
 func (s *Scanner) Shared(relation string, limit int, fn func(target string, first, second int64) error) error {
 	return s.c.Query("SELECT target, min(holder), max(holder) FROM temp.computed_link WHERE relation = ? GROUP BY target HAVING count(*) > 1 LIMIT ? + 0",
 		func(r driver.Row) error { return fn(r.Text(0), r.Int(1), r.Int(2)) }, relation, int64(limit))

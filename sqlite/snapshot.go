@@ -142,7 +142,7 @@ const (
 		fromDocument + whereKey
 )
 
-// pageBytes bounds the bodies of one page of documents, in bytes, and exportBytes those of an export's.
+// pageBytes bounds the bodies of one page of documents, in bytes, and exportBytes an export's bodies.
 const (
 	pageBytes   = 8 << 20
 	exportBytes = 1 << 20
@@ -185,9 +185,9 @@ func (s *Snapshot) eachDocument(limit int, fn func(doc *fanfold.Document) (bool,
 	return more, err
 }
 
-// EachListed calls fn with documents of a collection whose ids come behind after, in order of id, limit of them at most,
-// until fn returns false or an error. more reports whether others follow, that for which fn returned false included. fn
-// may read by GetWithin.
+// EachListed calls fn with documents of a collection whose ids come after the id after, in order of id. It stops at
+// limit, or once fn returns false or an error. more reports whether others follow, that for which fn returned false
+// included. fn may read by GetWithin.
 func (s *Snapshot) EachListed(collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (more bool, err error) {
 	return s.eachDocument(limit, fn, selectView(view)+fromDocument+"WHERE d.collection = ? AND d.id > ? ORDER BY d.id", collection, after)
 }
@@ -196,9 +196,8 @@ func (s *Snapshot) EachListed(collection, after string, limit int, view fanfold.
 // are of the collections.
 const scannedNumbers = 50_000
 
-// ScanOf returns documents of several collections with numbers greater than after, with both views and in order of creation:
-// limit of them at most, and fewer where they are large. It may pass over scannedNumbers of numbers only. last is the number that it has come to, and more tells whether there may be others
-// behind that.
+// ScanOf returns documents of several collections with numbers greater than after, with both views and in order of creation: limit of them at most, and fewer where they are large. It may
+// pass over scannedNumbers of numbers only. last is the number that it has come to, and more tells whether there may be others after it.
 func (s *Snapshot) ScanOf(collections []string, after int64, limit int) (rows []*Row, last int64, more bool, err error) {
 	names, err := json.Marshal(collections)
 	if err != nil {
@@ -253,7 +252,7 @@ type LogDigest struct {
 	Digest fanfold.Digest
 }
 
-// LastLogDigest returns the last of the digests that were stored up to event seq, the zero value for none. Before them is that of the horizon.
+// LastLogDigest returns the last of the digests that were stored up to event seq, the zero value for none. Before all of them stands the horizon's.
 func (s *Snapshot) LastLogDigest(seq uint64) (last LogDigest, err error) {
 	if h, _, err := s.Horizon(); err != nil {
 		return last, err
@@ -266,7 +265,7 @@ func (s *Snapshot) LastLogDigest(seq uint64) (last LogDigest, err error) {
 	return last, err
 }
 
-// LogDigests returns the digests of the log that were stored behind event after, in order, limit of them at most.
+// LogDigests returns the digests of the log that were stored later than event after, in order, limit of them at most.
 func (s *Snapshot) LogDigests(after uint64, limit int) (digests []LogDigest, err error) {
 	err = s.c.Query("SELECT seq, digest FROM log_digest WHERE seq > ? ORDER BY seq LIMIT ? + 0", func(r driver.Row) error {
 		digests = append(digests, LogDigest{uint64(r.Int(0)), digestOf(r.Blob(1))})

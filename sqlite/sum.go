@@ -53,7 +53,7 @@ func writeNote(path, text string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// readNote returns the text of a file that writeNote wrote. The error is errNoNote, or that of reading it.
+// readNote returns the text of a file that writeNote wrote. The error is errNoNote, or an error of reading it.
 func readNote(path string) (text string, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -149,7 +149,7 @@ const (
 func inDoubt(left ending) bool { return left >= endedUnknown }
 
 // checkSum compares the file of generation n with its note, and removes the note, for the file is about to change. No
-// connection to the file may be open. The error is that of reading or removing.
+// connection to the file may be open. It returns the errors of reading and removing.
 func (s *Store) checkSum(n int) (ending, error) {
 	note := s.notePath(sumPrefix, n)
 	want, err := readNote(note)

@@ -14,7 +14,7 @@ import (
 type Tx struct {
 	c                 *driver.Conn
 	checkpoint        Checkpoint
-	event             int64 // of which the writes are
+	event             int64 // the event that makes the writes
 	loaded            bool  // checkpoint and mayHaveTombstones are as the file has them
 	mayHaveTombstones bool
 	before            beforeImages
@@ -67,7 +67,7 @@ func (tx *Tx) run(fn func(tx *Tx) error) (err error) {
 	return tx.mayCommit()
 }
 
-// beforeStatement makes the transaction ready for a statement that reads and writes tables of which it keeps rows back.
+// beforeStatement makes the transaction ready for a statement that reads and writes tables whose rows it keeps back.
 func (tx *Tx) beforeStatement(read, written driver.Tables) error {
 	var err error
 	switch {
@@ -138,7 +138,7 @@ func (tx *Tx) EndWith(ctx context.Context) (restore func()) {
 // Checkpoint returns where the transaction stands, its own writes included.
 func (tx *Tx) Checkpoint() Checkpoint { return tx.checkpoint }
 
-// SetEvent says of which event the following writes are. Links know by it since when they are there.
+// SetEvent says which event makes the following writes. Links know by it since when they are there.
 func (tx *Tx) SetEvent(seq uint64) { tx.event = int64(seq) }
 
 // SetCheckpoint records that the event at seq is folded; it is written at the transaction's end.
@@ -153,7 +153,7 @@ func (tx *Tx) SetCheckpoint(seq uint64, now time.Time, fold string) {
 // digestEvery is the distance of the events at which the chain of digests is stored.
 const digestEvery = 256
 
-// AddDigest extends the digest of all events folded by that of the event at seq, which is the next one.
+// AddDigest extends the digest of all events folded by the digest of the event at seq, which is the next one.
 func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
 	cp := &tx.checkpoint
 	cp.Event, cp.Digest = event, cp.Digest.Followed(event)

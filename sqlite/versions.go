@@ -138,7 +138,7 @@ func (v *versions) newestFirst() (positions []fanfold.Position, err error) {
 	return positions, nil
 }
 
-// before returns the position of the document's change before one, 0 for none, and that of the last write at or before it.
+// before returns the position of the document's change before one, 0 for none, and the position of the last write at or before it.
 func (v *versions) before(at fanfold.Position) (prior, write fanfold.Position, err error) {
 	found, err := v.s.c.QueryRow("SELECT prior, CASE WHEN op IS NULL THEN revision << 20 ELSE position END FROM change WHERE position = ?", func(r driver.Row) {
 		prior, write = fanfold.Position(r.Int(0)), fanfold.Position(r.Int(1))
@@ -149,8 +149,8 @@ func (v *versions) before(at fanfold.Position) (prior, write fanfold.Position, e
 	return prior, write, err
 }
 
-// oldestFirst returns the positions of changes, the oldest first. A change does not name the one after it, so those of a stretch
-// between two images are read from its end.
+// oldestFirst returns the positions of changes, the oldest first. A change does not name the one after it, so the changes of a
+// stretch between two images are read from its end.
 func (v *versions) oldestFirst() (positions []fanfold.Position, err error) {
 	lower := max(v.q.From, v.q.After+1)
 	lives, err := v.s.lifetimesFrom(v.q.Key, lower, v.q.Limit+1)

@@ -29,7 +29,7 @@ type Reader struct {
 // failing is a reader that keeps the error with which it failed.
 type failing struct {
 	r   io.Reader
-	err error // nil for none but that of the end
+	err error // nil for none but the end's
 }
 
 // Read reads.
@@ -110,7 +110,7 @@ func (r *Reader) length() (uint64, error) {
 	return 0, damaged("a record of it has no length")
 }
 
-// failed returns the error for a file that cannot be read on: that of the underlying reader where it failed.
+// failed returns the error for a file that cannot be read on, or the underlying reader's error if that failed.
 func (r *Reader) failed(err error) error {
 	switch {
 	case r.source.err != nil:
@@ -121,7 +121,7 @@ func (r *Reader) failed(err error) error {
 	return damaged("its compression cannot be read")
 }
 
-// Next returns the next row, and which of the header's tables it is of. The values are nil, int64, string, or []byte for a blob. At the end of a file that is whole the error is io.EOF; otherwise it is that of the underlying reader, or Invalid.
+// Next returns the next row, and which of the header's tables it is of. The values are nil, int64, string, or []byte for a blob. At the end of a whole file the error is io.EOF; otherwise it is the underlying reader's, or Invalid.
 func (r *Reader) Next() (table int, values []any, err error) {
 	for r.at < len(r.Header.Tables) {
 		if err := r.next(MaxRow); err != nil {

@@ -65,7 +65,7 @@ func (w *Writer) record(text []byte) error {
 	return nil
 }
 
-// Row writes a row of the table whose turn it is. The error is that of the underlying writer, or Internal for a row that a file cannot have.
+// Row writes a row of the table whose turn it is. The error is the underlying writer's, or Internal for a row that a file cannot have.
 func (w *Writer) Row(values []any) error {
 	w.buf = w.buf[:0]
 	for _, v := range values {
@@ -89,7 +89,7 @@ func (w *Writer) Row(values []any) error {
 	return w.record(w.buf)
 }
 
-// EndTable ends the rows of a table. Those of the next one follow.
+// EndTable ends the rows of a table. The next table's rows follow.
 func (w *Writer) EndTable() error {
 	w.at++
 	return w.record(nil)

@@ -23,7 +23,7 @@ type Conn struct {
 	ctx      context.Context // ends queries; nil for none
 	deferred *deferral       // of the transaction that defers what it writes; nil for none
 	spare    *deferral       // used again by every transaction; nil before the first
-	reading  int             // queries of which rows are being read
+	reading  int             // queries whose rows are being read
 	runner   runner
 }
 
@@ -257,7 +257,7 @@ func (c *Conn) read(s *stmt, fn func(r Row) error, args []Value) error {
 	}
 }
 
-// start starts a query. Where the connection has a context, the query ends with it.
+// start starts a query. If the connection has a context, the query ends with it.
 func (c *Conn) start(s *stmt, args []Value) (driver.Rows, error) {
 	ctx := c.ctx
 	if ctx == nil {

@@ -10,7 +10,7 @@ import (
 // next event. The transaction waits for all of them where it needs the result: before a statement that reads, and at its end. A
 // query that knows that they write nothing of what it reads is run between two of them instead (QueryAhead).
 
-// Bounds of what waits to be run. There are at most six lists, of which one grows and one is being run.
+// Bounds of what waits to be run. There are at most six lists: one grows and one is being run.
 const (
 	maxDeferredStatements = 64        // of a list
 	maxDeferredBytes      = 256 << 10 // of the texts and blobs of a statement, and of a list before its last statement
@@ -120,7 +120,7 @@ func (l *deferredList) reset() {
 // turn.
 type deferral struct {
 	turn    turn
-	written Tables             // by statements of which some may be yet to be run
+	written Tables             // by statements that may be yet to be run
 	filling *deferredList      // the list that grows; the goroutine never sees it
 	full    chan *deferredList // to the goroutine; nil where there is none
 	spare   chan *deferredList // run and empty
@@ -129,14 +129,14 @@ type deferral struct {
 	runner  runner             // for what the transaction runs itself
 }
 
-// newDeferral returns a deferral without statements. failWrite is that of the connection.
+// newDeferral returns a deferral without statements. failWrite is the connection's.
 func newDeferral(failWrite func() error) *deferral {
 	return &deferral{filling: &deferredList{}, spare: make(chan *deferredList, maxDeferredLists+2), ended: make(chan error, 1), runner: runner{failWrite: failWrite}}
 }
 
-// exec defers a statement, of which it copies the arguments. It blocks while too many lists wait to be run. Where atOnce is
-// true, and where the arguments are large, it runs the statement, behind all others. The error is of any of these. Behind an
-// error nothing is run any more, for SQLite may have ended the transaction.
+// exec defers a statement and copies its arguments. It blocks while too many lists wait to be run. If atOnce is true, or the
+// arguments are large, it runs the statement, after all others. The error is of any of these. After an error nothing is run
+// any more, for SQLite may have ended the transaction.
 func (d *deferral) exec(s *stmt, args []Value, atOnce bool) error {
 	if d.failed != nil {
 		return d.failed
@@ -171,7 +171,7 @@ func (d *deferral) handOver() {
 	}
 }
 
-// runAll runs lists until there are no more. Behind an error it only empties them.
+// runAll runs lists until there are no more. After an error it only empties them.
 func (d *deferral) runAll(lists <-chan *deferredList, r runner) {
 	var err error
 	for l := range lists {
@@ -185,8 +185,8 @@ func (d *deferral) runAll(lists <-chan *deferredList, r runner) {
 	d.ended <- err
 }
 
-// settle returns once every statement has been run, and nothing uses the connection any more. The error is that of the
-// transaction's first statement that failed, translated.
+// settle returns once every statement has been run, and nothing uses the connection any more. It returns the
+// translated error of the transaction's first failed statement.
 func (d *deferral) settle() error {
 	if d.full != nil {
 		d.handOver()
@@ -216,8 +216,8 @@ func (d *deferral) discard() {
 	d.failed, d.turn.failed, d.written = nil, nil, 0
 }
 
-// fail returns the error of a function within the transaction, or that of a deferred statement that has failed before. The function may
-// have read rows of no transaction after it.
+// fail returns the error of a function within the transaction, or the error of a deferred statement that has failed before. The
+// function may have read rows of no transaction after it.
 func (d *deferral) fail(err error) error {
 	if d.full != nil {
 		if failed := d.end(); failed != nil {

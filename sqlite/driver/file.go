@@ -1,6 +1,5 @@
-// Package driver reads and writes one SQLite file: a connection that writes, a pool of connections that read, statements that
-// are run beside the program that gives them, and SQLite's WAL, which is moved into the file beside the writer.
-// It knows no tables.
+// Package driver reads and writes one SQLite file. It has one connection that writes, a pool that reads, statements that run
+// beside the program, and SQLite's WAL, which is moved into the file beside the writer. It knows no tables.
 package driver
 
 import (
@@ -85,10 +84,10 @@ func (f *File) ReopenWriter() error {
 	return old.Close()
 }
 
-// SyncToDisk brings a file that is Unprotected to the disk, and returns when it is there.
-// SQLite itself does it, by a checkpoint of a small write: a file descriptor of our own would, when
-// closed, take away every lock that this process has on the file (SQLite documentation, How To
-// Corrupt, 2.2). The write says whose file it is (https://www.sqlite.org/pragma.html#pragma_application_id).
+// SyncToDisk brings a file that is Unprotected to the disk, and returns when it is there. SQLite itself does it, by a
+// checkpoint of a small write. Closing a file descriptor of our own would take away all locks that this process has
+// on the file (SQLite documentation, How To Corrupt, 2.2). The write says whose file it is
+// (https://www.sqlite.org/pragma.html#pragma_application_id).
 func (f *File) SyncToDisk() error {
 	return f.Writer.Pragmas("journal_mode=WAL", "synchronous=FULL", "application_id=0x46616e66", "main.wal_checkpoint(TRUNCATE)")
 }

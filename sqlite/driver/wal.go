@@ -23,12 +23,12 @@ const (
 	// smallWAL is how many bytes of the file may stay where nothing is written.
 	smallWAL = 1 << 20
 
-	// maxReusedWAL is how many bytes of the file are left to be written again, until nothing is written for a while: to lengthen it
+	// maxReusedWAL is how many bytes of the file are kept to be written again, until nothing is written for a while. To lengthen it
 	// again and again costs a tenth of an import into a large store.
 	maxReusedWAL = 256 << 20
 
-	// waitForReaders is how long the WAL does not begin anew because of readers that began before: some read all the time
-	// while much is written, such as an import, but each briefly.
+	// waitForReaders is how long readers that began before keep the WAL from beginning anew. While much is written, as by
+	// an import, some always read, but each briefly.
 	waitForReaders = "busy_timeout=10"
 )
 
@@ -80,8 +80,8 @@ func (w *WAL) begin() (ok bool, err error) {
 	}
 }
 
-// pass moves the WAL into the file up to the last transaction there is, after NoteMove was called, and
-// syncs the file: SQLite does so only in the pass that moves the rest, and the writer would wait for all pages then.
+// pass moves the WAL into the file up to the last transaction there is, after NoteMove was called, and syncs the
+// file. SQLite does so only in the pass that moves the rest, and the writer would wait for all pages then.
 func (w *WAL) pass() error {
 	err := w.snapshotConn.Read(func() error {
 		if w.NoteMove != nil {
@@ -100,7 +100,7 @@ func (w *WAL) pass() error {
 	return nil
 }
 
-// checkSync returns the error of a checkpoint, that of fail where SQLite could not sync a file.
+// checkSync returns the error of a checkpoint, or fail's error if SQLite could not sync a file.
 func (w *WAL) checkSync(err error) error {
 	if isFailedSync(err) {
 		return w.fail(err)
@@ -108,8 +108,8 @@ func (w *WAL) checkSync(err error) error {
 	return err
 }
 
-// fail makes every later transaction fail, and the next start build the file anew: after a sync that failed the system may
-// have dropped what was written, and the next one would succeed all the same (PostgreSQL's wiki, Fsync Errors).
+// fail makes every later transaction fail, and the next start build the file anew. After a failed sync the system may have
+// dropped written pages, and the next sync would succeed all the same (PostgreSQL's wiki, Fsync Errors).
 func (w *WAL) fail(err error) error {
 	err = fanfold.Wrap(err, fanfold.Unavailable, "the read model's file could not be brought to the disk: check the disk and start the node again, which builds the file anew from the log: %v", err)
 	if w.NoteFailedSync != nil {
@@ -127,7 +127,7 @@ func (w *WAL) failure() error {
 	return nil
 }
 
-// close waits for the pass that is under way and closes the connections, and that of the writer, before the file. It
+// close waits for the pass that is under way, and closes its own connections and the writer's before the file. It
 // returns failure too.
 func (w *WAL) close() error {
 	if w.busy != nil {
@@ -153,10 +153,10 @@ func (w *WAL) Note() error {
 	return w.NoteMove(w.writer)
 }
 
-// Checkpoint moves SQLite's WAL into the file if enough was written since it last did, as far as
-// readers allow; where the WAL has grown long it waits for them, a few milliseconds. It is called between transactions, by the goroutine
-// that calls Update. Most of the work goes on after it returns; an error of that part is returned
-// by a later call. After a sync that failed every call returns that error and does nothing.
+// Checkpoint moves SQLite's WAL into the file if enough was written since it last did, as far as readers allow. If the WAL has grown
+// long, it waits a few milliseconds for readers. It is called between transactions, by the goroutine that calls Update. Most of the work
+// goes on after it returns; an error of that part is returned by a later call. After a sync that failed every call returns that error
+// and does nothing.
 func (w *WAL) Checkpoint() error {
 	writes := w.writer.Written
 	if err := w.failure(); err != nil || writes == 0 {

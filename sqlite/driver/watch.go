@@ -19,8 +19,8 @@ type watch struct {
 	compiled tables                           // of the statement that is being compiled
 }
 
-// Watch makes the connection call before, ahead of each statement that reads or writes any of the tables, up to sixteen. Where
-// before returns an error the statement is not run. Temporary tables are no tables of the file. Watch is called once for a connection.
+// Watch makes the connection call before, ahead of each statement that reads or writes any of the tables, up to sixteen. If before
+// returns an error, the statement is not run. Temporary tables are no tables of the file. Watch is called once for a connection.
 func (c *Conn) Watch(names []string, before func(read, written Tables) error) {
 	c.watch = watch{names: names, before: before}
 	c.raw.RegisterAuthorizer(c.watch.noteAccess)
