@@ -32,12 +32,11 @@ const (
 // not the message's own. NATS ADR-50 allows it in batches.
 const expectSubject = "Nats-Expected-Last-Subject-Sequence-Subject"
 
-// Append stores ev under the condition expect and returns its sequence once it is durable.
-// Concurrent calls share one commit. Append blocks until the log has decided, for Options.Timeout
-// at most; it goes on when ctx ends, because a client that has gone away must not leave a write
-// half decided. Errors are Stale with the current revision where expect is not met; TooLarge;
-// LogDamaged; Unavailable, where nothing was written; OutcomeUnknown; and, for an event with a key, KeyReused
-// and Duplicate.
+// Append stores ev under the condition expect and returns its sequence once it is durable. Concurrent calls share one
+// commit. Append blocks until the log has decided, for Options.Timeout at most. It goes on when ctx ends, because a
+// client that has gone away must not leave a write half decided. Errors are Stale with the current revision where
+// expect is not met; TooLarge; LogDamaged; Unavailable, where nothing was written; OutcomeUnknown; and, for an event
+// with a key, KeyReused and Duplicate.
 func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect) (seq uint64, err error) {
 	end := l.health.undecided.begin()
 	defer func() { end(err) }()
@@ -174,11 +173,11 @@ const (
 	outcomeUnknown = "outcome unknown: the log has not said whether the write was stored; retry with the same Idempotency-Key, or without one read the document first"
 )
 
-// retryUntilDecided calls try until it reports done or ctx has ended, waiting a little longer each
-// time, and returns what try returned. Sending the same messages again is safe: their ids make the
-// server drop them, and a condition can be met only once. sent says that an earlier attempt may
-// have been stored. Where ctx ends first, the error is OutcomeUnknown if a message may be stored,
-// and Unavailable if none was sent; where ctx has ended before the call, try is not called.
+// retryUntilDecided calls try until it reports done or ctx has ended, waiting a little longer each time, and returns
+// what try returned. Sending the same messages again is safe: their ids make the server drop them, and a condition
+// can be met only once. sent says that an earlier attempt may have been stored. If ctx ends first, the error is
+// OutcomeUnknown if a message may be stored, and Unavailable if none was sent. It does not call try if ctx has ended
+// before.
 func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx context.Context, sent bool) (seq uint64, done bool, err error)) (uint64, error) {
 	var last error
 	refusals := 0
@@ -218,12 +217,12 @@ func (l *Log) retryUntilDecided(ctx context.Context, sent bool, try func(ctx con
 	return 0, fanfold.Wrap(last, fanfold.OutcomeUnknown, outcomeUnknown)
 }
 
-// maxRefusals is how often in a row a replicated log may refuse a write for another reason than its conditions before its
-// outcome counts as unknown: once could have been a leader that was replaced.
+// maxRefusals is how often in a row a replicated log may refuse a write for another reason than its conditions. Then the
+// outcome counts as unknown: a single refusal could come from a leader that was replaced.
 const maxRefusals = 5
 
-// isLimit reports whether the server refused a message for another reason than its condition, its id or what is in flight, such
-// as a limit of the account, which sending it again does not change.
+// isLimit reports whether the server refused a message for a reason that sending again does not change, such as a limit of the
+// account. Conditions, ids and messages in flight are no such reason.
 func isLimit(err error) bool {
 	api := servers.Refusal(err)
 	if api == nil {
@@ -236,7 +235,7 @@ func isLimit(err error) bool {
 	return true
 }
 
-// suspended returns why nothing is sent to the server at present: it has no space or a part of a batch, or is being started again,
+// suspended returns why nothing is sent to the server at present. It has no space or a part of a batch, or is being started again,
 // after which it may decide. It returns nil where it can be asked.
 func (l *Log) suspended(run *serverRun) error {
 	if full := l.health.noSpace(); full != nil {

@@ -12,11 +12,11 @@ import (
 // baseKey is the key of the log's base in the stream's metadata.
 const baseKey = "fanfold-base"
 
-// restoredBase follows the base of a log that was restored. Programs that do not know Fanfold-Time would take other times for those of its
-// events, and do not read such a base.
+// restoredBase follows the base of a log that was restored. Programs that do not know Fanfold-Time would take other times for its events,
+// and do not read such a base.
 const restoredBase = " restored"
 
-// Base says after which event the log begins. The zero value is that of a log from which nothing was cut.
+// Base says after which event the log begins. The zero value stands for a log from which nothing was cut.
 type Base struct {
 	Seq    uint64         // the last sequence before the log's first event
 	Digest fanfold.Digest // of all events up to it
@@ -27,8 +27,8 @@ type Base struct {
 // String returns the base as the stream's metadata have it.
 func (b Base) String() string { return fmt.Sprintf("%d %s", b.Seq, b.Digest) }
 
-// baseOf returns the base in a stream's metadata, the zero value where they have none, as those of older streams. The error
-// is Invalid.
+// baseOf returns the base in a stream's metadata, the zero value if they have none, as in older streams. The error is
+// Invalid.
 func baseOf(config jetstream.StreamConfig) (b Base, err error) {
 	text, given := config.Metadata[baseKey]
 	if !given {

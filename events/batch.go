@@ -156,7 +156,7 @@ type serverBatch struct {
 	sent int // how many messages of it were sent
 }
 
-// newServerBatch returns a batch of which nothing was sent.
+// newServerBatch returns a batch that has sent nothing.
 func newServerBatch() *serverBatch { return &serverBatch{id: nuid.Next()} }
 
 // number makes a message the next of the batch.
@@ -167,7 +167,7 @@ func (b *serverBatch) number(m *nats.Msg) {
 	delete(m.Header, batchCommit)
 }
 
-// send sends the messages of a batch that were not sent yet, of which none is its last. The error is the connection's.
+// send sends the messages of a batch that were not sent yet; none is its last. The error is the connection's.
 func (l *Log) send(batch *serverBatch, msgs []*nats.Msg) error {
 	for _, m := range msgs[batch.sent:] {
 		batch.number(m)
@@ -180,9 +180,8 @@ func (l *Log) send(batch *serverBatch, msgs []*nats.Msg) error {
 
 // publishBatch sends what was not sent yet of an atomic batch of all of the messages, and returns the sequence of its last
 // message. It blocks until the server answers, for Options.Attempt at most and batchTime more for each MiB and each
-// thousand messages.
-// Errors are the server's refusal, as a *jetstream.APIError; LogDamaged; errNotSent; and those of
-// the connection, where the batch may be stored.
+// thousand messages. It returns the server's refusal, as a *jetstream.APIError, LogDamaged, errNotSent, and the
+// connection's errors, after which the batch may be stored.
 func (l *Log) publishBatch(ctx context.Context, msgs []*nats.Msg, batch *serverBatch) (last uint64, err error) {
 	before := l.highestSeen()
 	if err := l.send(batch, msgs[:len(msgs)-1]); err != nil {
@@ -291,8 +290,8 @@ func (l *Log) interpretConditions(ctx context.Context, msgs []*nats.Msg, writes 
 }
 
 // lastAgainst returns the sequence of the last message on a condition's subject, and whether the condition is met. One after the
-// expected one settles that, whoever tells of it. Errors are those of mayBeGone, and Unavailable, also for one before it that only a
-// leader tells of which may have been replaced.
+// expected one settles that, whoever tells of it. It returns the errors of mayBeGone, and Unavailable, also if only a leader that
+// may have been replaced tells of an earlier message.
 func (l *Log) lastAgainst(ctx context.Context, c condition) (last uint64, met bool, err error) {
 	m, err := l.lastBySubject(ctx, c.subject)
 	if err != nil {
@@ -321,9 +320,8 @@ func idempotencyKeyIndex(msgs []*nats.Msg) int {
 	return slices.IndexFunc(msgs, func(m *nats.Msg) bool { return m.Header.Get(headerKey) != "" })
 }
 
-// confirmBatchRefusal returns verdict, the error for a condition that is not met, unless an earlier
-// attempt of the same batch was stored since findBatch last looked and so broke the condition
-// itself.
+// confirmBatchRefusal returns verdict, the error for a condition that is not met. It does not if an earlier attempt
+// of the same batch was stored since findBatch last looked, and so broke the condition itself.
 func (l *Log) confirmBatchRefusal(ctx context.Context, msgs []*nats.Msg, storedAfter uint64, sent bool, verdict error) (first uint64, done bool, err error) {
 	if sent {
 		if first, err := l.findBatch(ctx, msgs, storedAfter); first != 0 || err != nil {
@@ -333,10 +331,9 @@ func (l *Log) confirmBatchRefusal(ctx context.Context, msgs []*nats.Msg, storedA
 	return 0, true, verdict
 }
 
-// findBatch asks the log for the sequence under which a batch is stored behind storedAfter, and
-// returns 0 where it is not stored. Errors are Unavailable, also where the batch is not stored to
-// its end; KeyReused where another request's message has the keyed message's id; and Duplicate where the same request's has, made
-// by another node.
+// findBatch asks the log for the sequence under which a batch is stored after storedAfter, and returns 0 if it is not stored. It
+// returns Unavailable, also if the batch is not stored to its end. KeyReused says that another request's message has the keyed
+// message's id, Duplicate that the same request's has, made by another node.
 func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint64) (first uint64, err error) {
 	at := searchIndex(msgs)
 	last := len(msgs) - 1
@@ -375,8 +372,8 @@ func (l *Log) findBatch(ctx context.Context, msgs []*nats.Msg, storedAfter uint6
 	return 0, nil
 }
 
-// searchIndex returns the index of the message by which a batch is found fastest in the log, which has an id: the
-// keyed one, or one with a subject of its own, because all checks share a subject.
+// searchIndex returns the index of the message by which the log finds a batch fastest. The message has an id. It is
+// the keyed one, or one with its own subject, because all checks share a subject.
 func searchIndex(msgs []*nats.Msg) int {
 	if i := idempotencyKeyIndex(msgs); i >= 0 {
 		return i

@@ -39,7 +39,7 @@ func (b BucketAccess) InForce() uint64 {
 	return inForce
 }
 
-// Run is a run of the log's server. What one run has told may not hold in the next: an embedded server may be started again.
+// Run is a run of the log's server. An answer of one run may not hold in the next, because an embedded server may be started again.
 type Run struct{ run *serverRun }
 
 // Run returns the current run of the log's server. The error is Unavailable, and says why the server cannot be used.

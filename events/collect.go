@@ -42,8 +42,8 @@ type Collected struct {
 }
 
 // Collect searches the log for what is left to erase of documents, and returns what stands for it. It reads as of the last erase event, so that
-// what is listed already is not listed again. It blocks until it has read the log, and changes nothing. Errors are Conflict for more than the
-// log's erase events may have; LogDamaged; Invalid; Unavailable; and those of Body.
+// what is listed already is not listed again. It blocks until it has read the log, and changes nothing. It returns Conflict for more than the
+// log's erase events may have, LogDamaged, Invalid, Unavailable, and the errors of Body.
 func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
 	if err := l.Outlast(ctx, func(ctx context.Context) error { return l.askBase(ctx, l.lastBySubject) }); err != nil {
 		return nil, err
@@ -272,7 +272,7 @@ func (s *search) keepsOf(holders string, kept []byte, d *searchedDocument) bool 
 	return false
 }
 
-// keptWithout returns the kept values of a put without those of documents that are to be erased; the rest is as it was.
+// keptWithout returns the kept values of a put without the values of documents that are to be erased; the rest is as it was.
 func (s *search) keptWithout(holders string, ev *fanfold.Event) []byte {
 	if len(ev.Kept) == 0 || s.c.Copies == nil {
 		return ev.Kept
@@ -340,7 +340,7 @@ func claimsMember(path string, members []string) bool {
 	return false
 }
 
-// isExpression tells whether the path of a claim is more than that of a member.
+// isExpression tells whether the path of a claim is more than a member's path.
 func isExpression(path string) bool { return strings.ContainsAny(path, "()+ '\"[]?:") }
 
 // lookAtClaim looks at a claim of a document that is to be erased. A claim of an expression that a living document has at the end stays, for
@@ -366,8 +366,8 @@ func (s *search) dropHeld() {
 	s.found = slices.DeleteFunc(s.found, func(f foundMessage) bool { return f.Claim && stays[f.Seq] })
 }
 
-// listCompacts lists the compact events with a document of which something is in the base: their digests are of its content, too, which could be
-// guessed from them where it is short. One that came while messages were looked for may have such a base.
+// listCompacts lists the compact events whose base has something of a document. Their digests are made of its content, too, which could be
+// guessed from them if it is short. One that came while messages were looked for may have such a base.
 func (s *search) listCompacts() error {
 	i := slices.IndexFunc(s.docs, func(d *searchedDocument) bool { return d.base || s.c.From > 0 })
 	if i < 0 {

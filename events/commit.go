@@ -32,8 +32,7 @@ type queuedWrite struct {
 	result chan roundResult // receives one value when the round has dealt with the write
 }
 
-// roundResult tells a writer that its message is stored at seq. Where seq is 0, the writer
-// publishes the message itself.
+// roundResult tells a writer that its message is stored at seq. If seq is 0, the writer publishes the message itself.
 type roundResult struct {
 	seq            uint64
 	maybeStored    bool   // the round has sent the message, and the outcome is not known
@@ -106,9 +105,9 @@ func (c *committer) startNextRound() {
 	go c.publishTogether(round)
 }
 
-// dequeueRound removes the writes of the next round from the queue and returns them in order of
-// arrival: as many as fit a batch, and no two of one subject, because the server would refuse the
-// second one's condition and the whole batch with it. The caller holds mu.
+// dequeueRound removes the writes of the next round from the queue and returns them in order of arrival. They fit a
+// batch, and no two have one subject: the server would refuse the second one's condition and the whole batch with it.
+// The caller holds mu.
 func (c *committer) dequeueRound() []*queuedWrite {
 	if len(c.queue) < minBatchWrites {
 		round := c.queue
@@ -150,10 +149,9 @@ func (c *committer) publishOneByOne(round []*queuedWrite) {
 	}()
 }
 
-// publishTogether publishes a round as one atomic batch, waits for the answer and ends the round.
-// Where the batch is refused, or its outcome is not known, each writer publishes its own message
-// with the same id and condition, so that it gets a verdict of its own: the server stores
-// whichever comes first and drops the other.
+// publishTogether publishes a round as one atomic batch, waits for the answer and ends the round. If the batch is
+// refused, or its outcome is not known, each writer publishes its own message with the same id and condition. So it
+// gets a verdict of its own: the server stores whichever comes first and drops the other.
 func (c *committer) publishTogether(round []*queuedWrite) {
 	defer c.startNextRound()
 	msgs := make([]*nats.Msg, len(round))

@@ -50,7 +50,7 @@ func storedBaseOf(c *fanfold.Compaction) storedBase {
 	return storedBase{c.Base.Name, c.Base.Bytes, c.Base.Sum, c.Event, c.Position, c.Changes, c.Time.UTC()}
 }
 
-// valid tells whether a base can be that of a horizon.
+// valid tells whether a horizon can have this base.
 func (b *storedBase) valid(before uint64) bool {
 	return before > 0 && b.Name != "" && len(b.Name) <= maxBaseName && b.Bytes > 0 && b.Changes >= 0 && b.Position.Seq() <= before
 }
@@ -107,8 +107,8 @@ func (l *Log) MayCompact(ctx context.Context) error {
 }
 
 // Purge removes the events up to the base. It is safe to call it again, and on several nodes. An embedded server's log may keep some of them:
-// those in the block file with the first event after the base. It blocks until the server has done it. Errors are Unavailable, those of
-// MayCompact, and Conflict where a write from before the compact event may still be on its way. check is called right before; its error is
+// those in the block file with the first event after the base. It blocks until the server has done it. It returns Unavailable, the errors of
+// MayCompact, and Conflict if a write from before the compact event may still be on its way. check is called right before; its error is
 // Purge's, too. nil is for no check.
 func (l *Log) Purge(ctx context.Context, check func(ctx context.Context) error) error {
 	known := l.horizon.known.Load()
@@ -132,7 +132,7 @@ func (l *Log) Purge(ctx context.Context, check func(ctx context.Context) error) 
 	return l.purgeTo(ctx, known.base.Seq)
 }
 
-// purgeTo removes the events up to one, of which the stream has the next. The error is Unavailable.
+// purgeTo removes the events up to one; the stream has the next. The error is Unavailable.
 func (l *Log) purgeTo(ctx context.Context, last uint64) (err error) {
 	next := last + 1
 	if e := l.opt.Embedded; e != nil {

@@ -10,15 +10,15 @@ import (
 )
 
 // currentBySubject returns the last message on a subject without wildcards, or nil, as it is at some moment of the call. One
-// leader can tell where the stream has one replica. Where it has more, a leader that was replaced answers, too, until it hears
-// of that. So a fence is published, which only the leader can store, and replicas are asked until one answers that has it: the
+// leader can tell where the stream has one replica. If it has more, a leader that was replaced answers, too, until it hears of
+// that. So a fence is published, which only the leader can store, and replicas are asked until one answers that has it: the
 // next soon where one is silent. It blocks for a round trip, with several replicas for two and until ctx ends where none
 // answers; the error is Unavailable.
 func (l *Log) currentBySubject(ctx context.Context, subject string) (*servers.Message, error) {
 	if !l.replicated.Load() {
 		return l.lastBySubject(ctx, subject)
 	}
-	const patience = 50 // times the pause behind it
+	const patience = 50 // times the pause after it
 	fence, err := l.Fence(ctx)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be asked")
@@ -44,7 +44,7 @@ func (l *Log) currentBySubject(ctx context.Context, subject string) (*servers.Me
 }
 
 // undecided reports whether a message may be stored although its publish returned err. With several replicas that is so after
-// a refusal, too: it may be that of a leader that was replaced, while the message has reached the one that is.
+// a refusal, too: a replaced leader may have refused the message, which has reached the new one.
 func (l *Log) undecided(err error) bool {
 	return maybeStored(err) || l.replicated.Load() && isRefusal(err)
 }

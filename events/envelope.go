@@ -230,8 +230,8 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 	return nil
 }
 
-// decodeThird reads a payload of version 3: that of a guard in the short form, which has no op, or of an event that earlier programs must not
-// pass over.
+// decodeThird reads a payload of version 3. It has a guard in the short form, without op, or an event that earlier programs must not pass
+// over.
 func decodeThird(t *jsondoc.Tree, subject string, ev *fanfold.Event) error {
 	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))
 	switch ev.Kind {

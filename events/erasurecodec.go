@@ -14,7 +14,7 @@ import (
 // Bounds of the payloads of erase and erased events.
 const (
 	MaxErasureEvent     = 4 << 20 // bytes of one, but for one that lists a single message
-	MaxErasureDocuments = 500     // in one erase event, each of which has a check in the event's transaction
+	MaxErasureDocuments = 500     // in one erase event; each has a check in the event's transaction
 )
 
 // encodeErasure returns the payload of an erase event. Subjects and payloads that several messages have are in it once.

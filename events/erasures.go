@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/events/servers"
 )
 
-// MaxErasureBytes bounds the payloads of the erase events of a log, all of which every node keeps in memory.
+// MaxErasureBytes bounds the payloads of the erase events of a log, which every node keeps in memory.
 const MaxErasureBytes = 128 << 20
 
 // ErrErased is the cause of a reader's error at a message that is gone and has no substitute as of the reader's erasure, because a later one lists it.
@@ -244,7 +244,7 @@ func (l *Log) Erasures() (last, inForce uint64) {
 	return max(t.last(), inForce), inForce
 }
 
-// InForce returns the first event of the last transaction of erased events, and its sequence, nil for none. The base in it is that of the last
+// InForce returns the first event of the last transaction of erased events, and its sequence, nil for none. Its base is the one of the last
 // such event that has one.
 func (l *Log) InForce() (*fanfold.Erased, uint64) {
 	t := l.erasures.get()
@@ -257,8 +257,7 @@ func (l *Log) Stream() string { return l.opt.Database }
 // LastErased returns the sequence of the last erased event that the log is known to have, 0 for none. It is what the next one requires.
 func (l *Log) LastErased() uint64 { return l.erasures.get().lastD }
 
-// ErasuresAfter returns the erasures after one event, up to another, in order. Those of which all messages are from before the log's base have no
-// messages.
+// ErasuresAfter returns the erasures after one event, up to another, in order. An erasure has no messages if all are from before the log's base.
 func (l *Log) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
 	t := l.erasures.get()
 	for i := range t.noted {

@@ -8,9 +8,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// fences shares fence messages among readers. A reader that asks while a fence is on its way waits
-// for the next one, because only a fence that starts after it asked is sure to cover everything
-// acknowledged before.
+// fences shares fence messages among readers. A reader that asks while a fence is on its way waits for the next one.
+// Only a fence that starts after it asked is sure to cover everything acknowledged before.
 type fences struct {
 	mu      sync.Mutex
 	running bool
@@ -24,9 +23,8 @@ type fenceCall struct {
 	err  error
 }
 
-// Fence returns a sequence at or behind every event that was acknowledged, on any node, before the
-// call. It blocks for a durable publish, which concurrent callers share. See undecided.fence for a log where nothing is published. Errors are
-// Append, and ctx's.
+// Fence returns a sequence that is not before any event that was acknowledged, on any node, before the call. It blocks for a durable publish,
+// which concurrent callers share. See undecided.fence for a log where nothing is published. Errors are Append, and ctx's.
 func (l *Log) Fence(ctx context.Context) (uint64, error) {
 	l.fences.mu.Lock()
 	if l.fences.next == nil {

@@ -57,7 +57,7 @@ func (l *Log) Base() Base {
 	return known.base
 }
 
-// erasedBase returns the base by which an erased event has replaced that of the last compact event, nil for none.
+// erasedBase returns the base by which an erased event has replaced the last compact event's, nil for none.
 func (l *Log) erasedBase(known *knownHorizon) *fanfold.Compaction {
 	t := l.erasures.get()
 	if t.base == nil || t.base.Seq != known.base.Seq || t.base.Erasure <= known.base.Erasure {
@@ -131,8 +131,8 @@ func (l *Log) noteCompaction(c *fanfold.Compaction, seq uint64) {
 	}
 }
 
-// purgedUpTo returns a PositionGone where the events after one, up to another, may have been purged, nil where they may not. Other errors are
-// those of askBase.
+// purgedUpTo returns a PositionGone where the events after one, up to another, may have been purged, nil where they may not. It also returns
+// the errors of askBase.
 func (l *Log) purgedUpTo(ctx context.Context, after, last uint64) error {
 	if last > l.Base().Seq {
 		if err := l.askBase(ctx, l.lastBySubject); err != nil {
@@ -218,7 +218,7 @@ func (l *Log) confirmBase(ctx context.Context) error {
 }
 
 // confirm makes sure of the log's base where one of the conditions lets the server be told that its subject has no message: right before they
-// are sent, each time. Errors are those of mayBeGone, and Unavailable.
+// are sent, each time. It returns the errors of mayBeGone, and Unavailable.
 func (l *Log) confirm(ctx context.Context, conditions ...condition) error {
 	base := l.Base()
 	for _, c := range conditions {
@@ -281,7 +281,7 @@ func conditionsOf(msgs []*nats.Msg, writes []fanfold.Write) []condition {
 }
 
 // mayBeGone tells whether a condition names a revision whose message may have been purged, so that the server may have none on the subject.
-// The last message on the subject of compact events is not purged. The error is that of a condition that was read from a state before the
+// The last message on the subject of compact events is not purged. The error says that a condition was read from a state before the
 // horizon: another message may have been purged since.
 func (l *Log) mayBeGone(c condition) (bool, error) {
 	base := l.Base()
@@ -300,9 +300,9 @@ func behindHorizon(base Base) error {
 		Message: "the log begins after event " + strconv.FormatUint(base.Seq, 10) + ", and this node has not come so far yet: try again"}
 }
 
-// isMet tells whether a condition is met where last is the last message on its subject, 0 for none, as far as this process knows what is erased.
-// It is if nothing that counts came after the revision, and the message of the revision is last, or may be gone. Errors are those of mayBeGone, and
-// Unavailable.
+// isMet tells whether a condition is met where last is the last message on its subject, 0 for none, as far as this process knows what is erased. It
+// is if nothing that counts came after the revision, and the message of the revision is last, or may be gone. It returns the errors of mayBeGone,
+// and Unavailable.
 func (l *Log) isMet(ctx context.Context, c condition, last uint64) (bool, error) {
 	rev := uint64(c.expect.Rev)
 	if last == rev {
@@ -352,8 +352,8 @@ func (l *Log) nextOn(ctx context.Context, subject string, after uint64) (*server
 	}
 }
 
-// isMetNow does what isMet does, once the log was asked where it begins and what is erased, if that can make a difference. Errors are those of
-// isMet.
+// isMetNow does what isMet does, once the log was asked where it begins and what is erased, if that can make a difference. It returns the
+// errors of isMet.
 func (l *Log) isMetNow(ctx context.Context, c condition, last uint64) (met bool, err error) {
 	rev := uint64(c.expect.Rev)
 	if base := l.Base(); last < rev && rev > base.Seq || last > rev && l.sub.isClaim(c.subject) {

@@ -37,7 +37,7 @@ func (l *Log) Horizon(ctx context.Context) (uint64, error) {
 	return l.Base().Seq, err
 }
 
-// LastModel asks the log's leader for the last event about models, and returns its sequence. Where there is none it returns the event after
+// LastModel asks the log's leader for the last event about models, and returns its sequence. If there is none, it returns the event after
 // which the log began as it was opened, as the base has the model; 0 for neither. It blocks for a round trip; the error is Unavailable.
 func (l *Log) LastModel(ctx context.Context) (uint64, error) {
 	m, err := l.lastStanding(ctx, l.sub.model(), l.lastBySubject)
@@ -85,8 +85,8 @@ func (l *Log) lastStanding(ctx context.Context, subject string, ask func(ctx con
 	return l.standing(m, subject), nil
 }
 
-// standing returns the last message on a subject as readers see it, where m is the last one that is there, nil for none. What stands for an erased
-// message may be the last.
+// standing returns the last message on a subject as readers see it, where m is the last one that is there, nil for none. The substitute of an
+// erased message may be the last.
 func (l *Log) standing(m *servers.Message, subject string) *servers.Message {
 	t := l.erasures.get()
 	seq := t.latestOn(subject)

@@ -51,8 +51,8 @@ type Options struct {
 	// PurgeWait is for tests: how old a compact event is before the log is purged up to it; default long enough for every write from
 	// before to have ended.
 	PurgeWait time.Duration
-	// FailAppend, for tests, is asked before an event is published and after it is stored; its
-	// error stands for a log that is out of reach, or an acknowledgement that never came.
+	// FailAppend, for tests, is asked before an event is published and after it is stored. Its error stands for a log
+	// that is out of reach, or a lost acknowledgement.
 	FailAppend func(stored bool) error
 }
 
@@ -121,8 +121,8 @@ type Log struct {
 	begunAt    atomic.Uint64                 // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
 	syncs      atomic.Uint64                 // rounds of fsync in runs of the server that have ended
 	replicas   atomic.Int32                  // as the last Check saw them
-	current    atomic.Int32                  // those of them that are current
-	away       atomic.Int32                  // those of which the leader has not heard just now
+	current    atomic.Int32                  // the current ones among these
+	away       atomic.Int32                  // the ones that the leader has not heard just now
 	created    atomic.Int64                  // when the stream was made, as the last Check that found nothing saw it
 	size       atomic.Uint64                 // bytes that the log has, as the last Check saw it
 	counted    atomic.Uint64                 // and events

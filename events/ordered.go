@@ -137,7 +137,7 @@ func (o *orderedBatches) try(ctx context.Context, b *orderedBatch, storedAfter u
 	return b.sent.first.Load(), true, nil
 }
 
-// refusal returns the error for a batch of which a condition is not met. done is false where it is by now.
+// refusal returns the error for a batch with a condition that is not met. done is false where it is by now.
 func (o *orderedBatches) refusal(ctx context.Context, b *orderedBatch, storedAfter uint64) (first uint64, done bool, err error) {
 	c := b.unmet
 	if c.id != "" {
@@ -198,7 +198,7 @@ func (o *orderedBatches) sendRound() (more bool) {
 	return o.busy
 }
 
-// sendAll sends the batches of which all conditions are met. It returns those that rely on what it has just sent a message for,
+// sendAll sends the batches whose conditions are all met. It returns those that rely on what it has just sent a message for,
 // which are to be looked at again. The caller holds sending.
 func (o *orderedBatches) sendAll(round []*orderedBatch) (later []*orderedBatch) {
 	written := map[string]struct{}{}

@@ -19,10 +19,10 @@ type Reader struct {
 	run  *serverRun  // of the log's server, in which the reader was made
 	stop func() bool // takes back that the reading ends with the run
 	prev uint64      // the sequence of the event that the caller got last
-	last uint64      // that of the last message
+	last uint64      // the last message's
 	Decoder
 
-	erasure uint64  // as of which the log is read
+	erasure uint64  // the erasure for which the log is read
 	bare    bool    // messages have no digests
 	held    Message // a message after a gap that is being filled
 	holds   bool    // whether there is one
@@ -36,9 +36,9 @@ type Reader struct {
 // largest message, because the server refuses a pull that one does not fit into.
 const maxReadAheadBytes = MaxPayload + 1<<20
 
-// ResetAttempts is how often a reader that was cut off asks the servers to go on before it fails: after three seconds where they
-// refuse, and after 33 where they are silent, for the client waits ten for each answer. Nothing ends it meanwhile, so that a stop of
-// the node waits for it.
+// ResetAttempts is how often a reader that was cut off asks the servers to go on before it fails. It fails after three seconds if
+// they refuse, and after 33 if they are silent, for the client waits ten for each answer. Nothing ends it meanwhile, so that a stop
+// of the node waits for it.
 const ResetAttempts = 3
 
 // readHeartbeat is how often the server of a reader says that it is there while nothing comes. A reader asks another server
@@ -127,10 +127,9 @@ func (c consumed) Stop() { c.msgs.Stop() }
 
 func (c consumed) Close() { c.msgs.Stop() }
 
-// Next blocks until there is an event or ctx has ended. It returns the event and how many more the
-// log is known to have, or 1 where it has some. An error other than ctx's is Unavailable, after which the caller
-// reads again from the same sequence; LogDamaged where the log lacks it; PositionGone where it was purged; or Invalid for an event that cannot be understood.
-// PositionGone has the cause ErrErased where a later erasure than the reader's lists the event.
+// Next blocks until there is an event or ctx has ended. It returns the event and how many more the log is known to have, or 1 where it has some. Another
+// error than ctx's is Unavailable, LogDamaged if the log lacks the event, PositionGone if it was purged, or Invalid if it cannot be understood. After
+// Unavailable the caller reads again from the same sequence. PositionGone has the cause ErrErased where a later erasure than the reader's lists the event.
 func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error) {
 	msg, err := r.receive(ctx)
 	if err != nil {
@@ -155,8 +154,8 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	return ev, msg.Pending, nil
 }
 
-// receive blocks until there is a message or ctx has ended, and returns it, or its substitute. Errors are Unavailable, ctx's, and those of
-// fillGap.
+// receive blocks until there is a message or ctx has ended, and returns it, or its substitute. It returns Unavailable, and the errors of
+// ctx and fillGap.
 func (r *Reader) receive(ctx context.Context) (m Message, err error) {
 	if r.holds {
 		m = r.held
@@ -203,7 +202,7 @@ func (r *Reader) receiveStored(ctx context.Context) (m Message, err error) {
 	return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %s", text)
 }
 
-// note takes note of what an event says about the log itself. size is that of its payload.
+// note takes note of what an event says about the log itself. size is the size of its payload.
 func (r *Reader) note(ev *fanfold.Event, size int) {
 	switch {
 	case ev.Compaction != nil:

@@ -132,12 +132,12 @@ func (l *Log) recoverFrom(ctx context.Context, refusal error, wait time.Duration
 	}
 }
 
-// errNotDurable is the error of a log of which it is not known any more what is durable.
+// errNotDurable is the error of a log after it is not known any more which part is durable.
 var errNotDurable = errors.New("what the log has could not be made durable")
 
-// restartServer starts the embedded server again, as a node does at its start: it cuts what was stored in part, starts the server, holds
-// the log against what is known of it, and makes it durable. stopped is the error of what needs the server meanwhile. The
-// error is errNotDurable, after which it must not be tried again; Unavailable; LogDamaged; or ctx's.
+// restartServer starts the embedded server again, as a node does at its start. It cuts what was stored in part, starts the server,
+// compares the log with what is known of it, and makes it durable. stopped is the error of what needs the server meanwhile. The error is
+// errNotDurable, after which it must not be tried again; Unavailable; LogDamaged; or ctx's.
 func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (uint64, error)) error {
 	l.startRun(newServerRun(stopped))
 	seq, err := folded()
@@ -181,8 +181,8 @@ func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (u
 	return nil
 }
 
-// awaitServer waits until the connection has found the server again, and returns the stream as it is now. The error is that
-// of the last try after reopenTime, or ctx's.
+// awaitServer waits until the connection has found the server again, and returns the stream as it is now. It returns the
+// error of the last try after reopenTime, or ctx's.
 func (l *Log) awaitServer(ctx context.Context) (*jetstream.StreamInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, reopenTime)
 	defer cancel()
@@ -204,6 +204,6 @@ func (l *Log) awaitServer(ctx context.Context) (*jetstream.StreamInfo, error) {
 	}
 }
 
-// Restarts returns how often the embedded server was started again since the log was opened. What was asked of the log before
-// and after one may not fit together.
+// Restarts returns how often the embedded server was started again since the log was opened. Answers of the log before and
+// after a restart may contradict each other.
 func (l *Log) Restarts() uint64 { return l.restarts.Load() }

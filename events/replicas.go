@@ -24,7 +24,7 @@ func (l *Log) ReplicaCount() (replicas, current int) {
 // ReplicasAway returns of how many replicas the leader has not heard just now, as the last Check saw them.
 func (l *Log) ReplicasAway() int { return int(l.away.Load()) }
 
-// streams returns the names of the log's stream and of those of the buckets beside it, the log's first.
+// streams returns the names of the streams of the log and the buckets beside it, the log's first.
 func (l *Log) streams(ctx context.Context) ([]string, error) {
 	out := []string{l.opt.Database}
 	names := l.js.StreamNames(ctx)
@@ -86,8 +86,8 @@ func (l *Log) noteReplicas(replicas, current int) {
 }
 
 // createStream makes the stream, with as many replicas as the options say: usualReplicas, or 1 where there are not as many
-// servers, for 0. Errors are the server's, Conflict where there are not as many servers as asked for, and Unavailable where
-// it cannot be told how many there are, for then some of them do not answer.
+// servers, for 0. It returns the server's errors, Conflict if there are not as many servers as asked for, and Unavailable
+// if some servers do not answer, so that nobody can count them.
 func (l *Log) createStream(ctx context.Context) (jetstream.Stream, error) {
 	config := l.streamConfig()
 	asked := config.Replicas

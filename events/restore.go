@@ -112,7 +112,7 @@ func (l *Log) findUnfinished(ctx context.Context) (left []string, err error) {
 	return left, nil
 }
 
-// clearUnfinished removes what an unfinished restore has left, the log last. The errors are those of findUnfinished.
+// clearUnfinished removes what an unfinished restore has left, the log last. It returns the errors of findUnfinished.
 func (l *Log) clearUnfinished(ctx context.Context) error {
 	left, err := l.findUnfinished(ctx)
 	if err != nil {
@@ -137,9 +137,9 @@ const (
 // Log returns the log that is restored, for what is kept beside it.
 func (r *Restoration) Log() *Log { return r.log }
 
-// Add stores the next event: its sequence, time, subject, headers and payload, all of which it may use again once Add has returned. It
-// waits where much is under way. After an error nothing more is added. Errors are Invalid for an event that is not the next one or has
-// no place in this log; TooLarge; and Unavailable.
+// Add stores the next event: its sequence, time, subject, headers and payload. The caller may use all of them again once Add has
+// returned. It waits where much is under way. After an error nothing more is added. Errors are Invalid for an event that is not the
+// next one or has no place in this log; TooLarge; and Unavailable.
 func (r *Restoration) Add(ctx context.Context, m *Message) error {
 	if !fanfold.Follows(r.last, m.Seq) {
 		return fanfold.Errorf(fanfold.Invalid, "event %d cannot follow event %d", m.Seq, r.last)

@@ -15,7 +15,7 @@ import (
 // skips what it cannot read where something follows, and waits where nothing does.
 const scanStall = 2 * time.Second
 
-// Scan reads the events from one sequence to another, and calls fn with each that can be read, in order: its sequence,
+// Scan reads the events from one sequence to another in order. It calls fn with each that can be read: its sequence,
 // the size of its payload in bytes, and its digest. Sequences that it leaves out are missing, or cannot be read. It
 // begins after the log's base, blocks until it is through, and returns fn's first error, ctx's, or Unavailable.
 func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, size int, d fanfold.Digest) error) error {
@@ -102,7 +102,7 @@ func (r *Reader) scan(ctx context.Context, next, to uint64, fn func(m *Message) 
 	return next, nil
 }
 
-// nextReadable returns the first sequence at or behind seq whose event the leader can read, to+1 where there is none.
+// nextReadable returns the first sequence from seq on whose event the leader can read, to+1 if there is none.
 func (l *Log) nextReadable(ctx context.Context, seq, to uint64) (uint64, error) {
 	for ; seq <= to; seq++ {
 		m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})

@@ -90,8 +90,8 @@ func (o *orderedBatches) land(s *sentBatch) {
 	o.flying.Store(int64(len(o.flight)))
 }
 
-// settle waits until it is known what came of a batch. Where it is not whole the log is not to be used before its server was started
-// again, which takes a part of it away.
+// settle waits until it is known what came of a batch. If it is not whole, its server must be started again before the log is used:
+// the start takes the stored part away.
 func (o *orderedBatches) settle(s *sentBatch) {
 	l := o.log
 	err := s.failed
@@ -109,7 +109,7 @@ func (o *orderedBatches) settle(s *sentBatch) {
 	if err == nil {
 		s.failed = l.acknowledged(last, s.before)
 	} else {
-		// Without err in its chain: a refusal in it would be taken for that of who waits for the batch.
+		// Without err in its chain: a waiter would take a refusal in it for its own batch's.
 		s.failed = fanfold.Errorf(fanfold.Unavailable, "the log has perhaps stored a part of what belongs together (%v); its server is being started again; try again", err)
 		s.run.breakOff(s.failed)
 		if s.run.ended.Err() == nil {
@@ -122,11 +122,11 @@ func (o *orderedBatches) settle(s *sentBatch) {
 	o.room.Release(s.weight)
 }
 
-// errNotWhole is the error of a batch of which the server has not stored every message.
+// errNotWhole is the error of a batch if the server has not stored every message.
 var errNotWhole = errors.New("the server has not stored every message")
 
-// sequences waits for a batch's answers, and returns its last sequence. The error is errNotWhole, also where the server does
-// not say what it has stored, the server's refusal, and that of another run.
+// sequences waits for a batch's answers, and returns its last sequence. It returns the server's refusal, another run's
+// error, and errNotWhole, also if the server does not say what it has stored.
 func (o *orderedBatches) sequences(s *sentBatch) (last uint64, err error) {
 	first, err := o.await(s, s.answers[0])
 	if err != nil || s.count == 1 {

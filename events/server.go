@@ -35,20 +35,20 @@ type Files interface {
 // Blocks are the files of a server of this process that have a stream's messages, one after the other.
 type Blocks interface {
 	// BlockStart returns the first sequence in the file that has an event of a stream. A purge up to it removes whole files, and changes none:
-	// the server makes a file that it changes anew, and not durable. Errors are ErrLayout, and those of the files.
+	// the server makes a file that it changes anew, and not durable. It returns ErrLayout, and the errors of the files.
 	BlockStart(stream string, seq uint64) (first uint64, err error)
 	// RemoveBefore removes the files that have only events from before the stream's first, which the server does not know: a loss of power
-	// undoes a removal. The error is that of the files.
+	// undoes a removal. It returns the error of the files.
 	RemoveBefore(stream string, first uint64) error
-	// Messages returns a stream's messages from a sequence on. The caller closes them. Errors are ErrBlocks, ErrLayout, and those
-	// of the files.
+	// Messages returns a stream's messages from a sequence on. The caller closes them. It returns ErrBlocks, ErrLayout, and the
+	// errors of the files.
 	Messages(stream string, from uint64, stored *Watermark) (Messages, error)
-	// Rewrite has the next Restart write the files of streams anew, without some of their messages, whose places stay. It writes now what can
-	// be written before. more says that there is more of it than is written at once, so that it is to be called again after the restart. Errors are
-	// ErrLayout, those of the files, and ctx's.
+	// Rewrite has the next Restart write the files of streams anew, without some of their messages, whose places stay. It writes now what can be
+	// written before. more says that there is more of it than is written at once, so that it is to be called again after the restart. It returns
+	// ErrLayout, and the errors of the files and ctx.
 	Rewrite(ctx context.Context, drops map[string]Drop) (more bool, err error)
-	// RemoveDeleted removes, durably, the files of a stream that was deleted, which the server would remove a while later. The error is that of
-	// the files.
+	// RemoveDeleted removes, durably, the files of a stream that was deleted, which the server would remove a while later. It returns the error
+	// of the files.
 	RemoveDeleted(stream string) error
 }
 
@@ -64,9 +64,9 @@ type Space interface {
 	// Trouble has an element where the server has told of an error.
 	Trouble() <-chan struct{}
 	// OutOfSpace returns what the server says of a write that failed for lack of space, after which it stores nothing more in that
-	// stream; "" for no such write, and where an fsync has failed.
+	// stream. It returns "" for no such write, and if an fsync has failed.
 	OutOfSpace() string
-	// SuspectSpace says that the server has dropped a transaction of which everything was sent.
+	// SuspectSpace says that the server has dropped a transaction that was sent whole.
 	SuspectSpace()
 	// ProbeSpace returns an error where ProbeBytes cannot be written.
 	ProbeSpace() error
@@ -93,7 +93,7 @@ func failureOf(s Syncer) error {
 	return s.Failure()
 }
 
-// Who makes what is written to an embedded server durable.
+// This says who makes the writes to an embedded server durable.
 const (
 	SyncGroup  = "group"  // the log, with one fsync for all concurrent writes
 	SyncServer = "server" // the server, with one fsync a message
@@ -108,7 +108,7 @@ var ErrLayout = errors.New("the server's files are not laid out as expected")
 // better: it is to be asked.
 var ErrBlocks = errors.New("the event is not to be found whole in the server's files")
 
-// Messages are those of the log from a sequence on. Its methods are for one goroutine, but for Stop.
+// Messages are the log's messages from a sequence on. Its methods are for one goroutine, but for Stop.
 type Messages interface {
 	// Receive blocks until there is a message or ctx has ended.
 	Receive(ctx context.Context) (Message, error)

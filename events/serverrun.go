@@ -7,9 +7,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// serverRun is what the log knows of one run of its server. An outside server has one for as long as the log is open, for
-// it keeps what it has told; an embedded server that is started again may have less afterwards, namely a transaction less that
-// was stored in part. So nothing that one run has told is carried over into the next.
+// serverRun is what the log knows of one run of its server. An outside server has one run for as long as the log is open, for
+// it keeps what it has told. An embedded server that is started again may have less, namely without a transaction that was
+// stored in part. So nothing that one run has told is carried over into the next.
 type serverRun struct {
 	highest Watermark             // the highest sequence that the log is known to have
 	syncer  Syncer                // nil where the server syncs, or nobody does
@@ -71,7 +71,7 @@ func (l *Log) highestSeen() seenSequence {
 	return seenSequence{run, run.highest.Load()}
 }
 
-// storedAfter returns a sequence behind which everything is that was stored since before.
+// storedAfter returns a sequence before all events that were stored since before.
 func (l *Log) storedAfter(before seenSequence) uint64 {
 	if l.run.Load() == before.run {
 		return before.seq
@@ -98,8 +98,8 @@ func (l *Log) waitWhole(ctx context.Context, run *serverRun, seq uint64) error {
 	return l.batches.whole(ctx, run, seq)
 }
 
-// Synced returns the last event that was acknowledged as durable, 0 where nobody knows. It is for the next start. What is
-// durable besides may be a part of a transaction, which the next start takes away.
+// Synced returns the last event that was acknowledged as durable, 0 where nobody knows. It is for the next start. Later
+// durable events may be a part of a transaction, which the next start takes away.
 func (l *Log) Synced() uint64 {
 	if e := l.opt.Embedded; e != nil && e.Sync() != SyncNone {
 		return l.acked.Load()

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// A server drops a batch of which nothing has come for ten seconds (NATS ADR-50).
+// A server drops a batch if nothing has come for ten seconds (NATS ADR-50).
 const (
 	stagedSurely = 5 * time.Second  // it surely still has what was staged
 	stagedAtMost = 12 * time.Second // it surely has not
@@ -24,10 +24,10 @@ var errEnoughStaged = errors.New("enough is staged")
 // lastPartAppender stores the writes of a Stage with the last part of them, as AppendAll does.
 type lastPartAppender = func(ctx context.Context, lastPart []fanfold.Write) (first uint64, err error)
 
-// Stage sends writes to the server ahead of the last ones that are to be stored with them, so that it has read them by the
-// time that those are known. Nothing of them is stored before appendLastPart gives it the others. There must be one at
-// least. It is AppendAll for all of the writes together, which are no transaction, and may be called once. Where it is not called
-// the server drops what was sent. Stage blocks while the connection takes no more. After an error, also where only
+// Stage sends writes to the server ahead of the last ones that are stored with them. So the server has read them by the time that
+// the last ones are known. Nothing of them is stored before appendLastPart gives it the others. There must be one at least. It is
+// AppendAll for all of the writes together, which are no transaction, and may be called once. If appendLastPart is not called,
+// the server drops the sent writes. Stage blocks while the connection takes no more. After an error, also where only
 // maxStagedBatches are staged already, the same writes may be given to AppendAll, which says what is wrong, if anything is.
 func (l *Log) Stage(ctx context.Context, writes []fanfold.Write) (appendLastPart lastPartAppender, err error) {
 	return l.stageAt(ctx, writes, time.Now())

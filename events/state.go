@@ -188,9 +188,9 @@ func (l *Log) Check(ctx context.Context, known Known) error {
 // the others answers, too.
 func (l *Log) Led() bool { return l.led.Load() }
 
-// checkOnce does what Check does, once, and returns whether the stream is replicated. run is what is known of the server's
-// run; where another one begins meanwhile, the error is Unavailable. So it is where something is missing at a server that does not
-// reach most others, or has no leader: a member of a cluster that is cut off answers all the same.
+// checkOnce does what Check does, once, and returns whether the stream is replicated. run is what is known of the server's run;
+// where another one begins meanwhile, the error is Unavailable. It is Unavailable, too, if something is missing at a
+// server that does not reach most others, or has no leader. A member of a cluster that is cut off answers all the same.
 func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (replicated bool, err error) {
 	_ = l.Reachable() // takes note of how it is
 	current := l.run.Load()

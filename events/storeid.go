@@ -20,7 +20,7 @@ const storeKey = "fanfold-store"
 func (l *Log) Store() fanfold.StoreID { return l.store }
 
 // identify returns the id of the store whose log a stream is. A stream that has none is given one that follows from when
-// it was made, so that two nodes that do so at the same time agree. Where the server does not let its metadata be written,
+// it was made, so that two nodes that do so at the same time agree. If the server does not let its metadata be written,
 // the id is used all the same.
 func (l *Log) identify(ctx context.Context, s jetstream.Stream) fanfold.StoreID {
 	info := s.CachedInfo()

@@ -10,7 +10,7 @@ import (
 )
 
 // substitute returns what a reader gets next where the log has delivered a message: the message, or its substitute. If messages before it are
-// missing, it returns the substitute of the first of these. Errors are those of fillGap.
+// missing, it returns the substitute of the first of these. It returns the errors of fillGap.
 func (r *Reader) substitute(ctx context.Context, m Message) (Message, error) {
 	if m.Seq > r.last+1 {
 		s, err := r.fillGap(ctx, m.Seq)
@@ -30,8 +30,8 @@ func (r *Reader) substitute(ctx context.Context, m Message) (Message, error) {
 }
 
 // fillGap returns the substitute of the first message in a gap, which ends before a sequence, that has one as of the reader's erasure; nil for none.
-// It asks the log where the gap's beginning has none. The error is PositionGone, with ErrErased, where a later erasure explains it; and
-// those of askErasures.
+// It asks the log where the gap's beginning has none. It returns PositionGone, with ErrErased, if a later erasure explains the gap, and the errors
+// of askErasures.
 func (r *Reader) fillGap(ctx context.Context, end uint64) (first *fanfold.Substitute, err error) {
 	next := r.last + 1
 	s, by := r.log.erasures.get().find(next, r.erasure)

@@ -9,13 +9,13 @@ import (
 	"github.com/fanfold/fanfold/events/servers"
 )
 
-// batchStore stores batches: messages of which all are to be stored next to each other, or none. orderedBatches does so in a log to
+// batchStore stores batches: all messages of a batch are stored next to each other, or none. orderedBatches does so in a log to
 // which nobody else publishes, and atomicBatches in any other.
 type batchStore interface {
-	// append stores a batch under the conditions of its writes, of which it has the messages, and returns the sequence of the
-	// first. It is called once for each batch. Errors are those of AppendAll, before the messages are durable.
+	// append stores a batch under the conditions of its writes and returns the sequence of the first. The batch has the
+	// messages. It is called once for each batch. It returns the errors of AppendAll, before the messages are durable.
 	append(ctx context.Context, msgs []*nats.Msg, writes []fanfold.Write) (first uint64, err error)
-	// request sends a message that is no part of a batch, and returns the stream's answer. Errors are those of
+	// request sends a message that is no part of a batch, and returns the stream's answer. It returns the errors of
 	// servers.Client.Request, and errNotSent.
 	request(ctx context.Context, msg *nats.Msg) (servers.Ack, error)
 	// whole blocks until the message at seq, which a run has told of, is stored with all of its batch, or ctx has ended. The error

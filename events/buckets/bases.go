@@ -74,7 +74,7 @@ func (b *Bases) Put(ctx context.Context, seq uint64, digest fanfold.Digest, r io
 	return b.PutNamed(ctx, objectName(seq), seq, digest, r)
 }
 
-// PutNamed is Put under a name that a compact event has given the base already, as that of a log that is restored.
+// PutNamed is Put under a name that a compact event has already given the base, as in a restored log.
 func (b *Bases) PutNamed(ctx context.Context, name string, seq uint64, digest fanfold.Digest, r io.Reader) (Base, error) {
 	s, err := b.store(ctx)
 	if err != nil {
@@ -270,7 +270,7 @@ func (b *baseStore) removeOld(ctx context.Context, keep fanfold.BaseFile, seq ui
 	if latest.Name == "" {
 		return nil
 	}
-	if b.log.Embedded != nil { // it makes a file anew of which most has gone, and a loss of power could take all of it
+	if b.log.Embedded != nil { // it rewrites a file that has lost most of its content, and a loss of power could take all of it
 		return b.pruneFiles(ctx, kept)
 	}
 	return b.prune(ctx, latest, kept, old)

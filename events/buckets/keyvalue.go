@@ -21,8 +21,8 @@ import (
 // MaxKeys bounds the keys that KeyValue.All returns. It is the server's limit for one answer.
 const MaxKeys = 1024
 
-// KeyValue keeps small values by their keys, in a JetStream key-value bucket beside the log. What it has returned, written
-// or read, is as durable as the log's events are. Its methods may be called from many goroutines.
+// KeyValue keeps small values by their keys, in a JetStream key-value bucket beside the log. A value that it has returned,
+// written or read, is as durable as the log's events. Its methods may be called from many goroutines.
 type KeyValue struct {
 	log    events.BucketAccess
 	bucket string
@@ -243,9 +243,9 @@ func (kv *KeyValue) publish(ctx context.Context, b *openBucket, msg *nats.Msg, k
 	}
 }
 
-// resolve returns the sequence of a change that was refused because the key has changed, where it was this very change whose
-// answer was lost, or where a leader refused it that had been replaced. The errors are those of Set. A Stale is errOlder, too,
-// where no change behind the revision is seen: the key was taken away without a trace, or a replica that lags was asked.
+// resolve returns the sequence of a change that was refused because the key has changed. Perhaps this very change was stored
+// and its answer lost, or a leader refused it that had been replaced. It returns the errors of Set. A Stale is errOlder, too,
+// if no change after the revision is seen: the key was taken away without a trace, or a replica that lags was asked.
 func (kv *KeyValue) resolve(ctx context.Context, key string, msg *nats.Msg, revision uint64, sent bool) (uint64, error) {
 	stale := fanfold.Errorf(fanfold.Stale, "%s has changed", key)
 	if !sent {
@@ -263,8 +263,8 @@ func (kv *KeyValue) resolve(ctx context.Context, key string, msg *nats.Msg, revi
 	return 0, stale
 }
 
-// current returns what a key has, as the leader knows it, or, where the bucket is replicated, any replica: what a replica has is
-// stored for good, and a leader may have been replaced.
+// current returns a key's value as the leader knows it. In a replicated bucket it asks any replica: a replica's value is stored
+// for good, and a leader may have been replaced.
 func (kv *KeyValue) current(ctx context.Context, key string) (e fanfold.Entry, err error) {
 	if !kv.log.Replicated() {
 		return kv.Get(ctx, key)
@@ -346,7 +346,7 @@ func (kv *KeyValue) Drop(ctx context.Context, key string) error {
 	return nil
 }
 
-// Remove takes a key away without a trace, unless it has changed behind a revision. It blocks for a round trip; the error is
+// Remove takes a key away without a trace, unless it has changed after a revision. It blocks for a round trip; the error is
 // Unavailable.
 func (kv *KeyValue) Remove(ctx context.Context, key string, revision uint64) error {
 	return kv.purge(ctx, jetstream.WithPurgeSubject(kv.subject(key)), jetstream.WithPurgeSequence(revision+1))
@@ -367,7 +367,7 @@ func (kv *KeyValue) purge(ctx context.Context, which ...jetstream.StreamPurgeOpt
 }
 
 // Watch calls fn with each value that is sent to a key below a prefix, in a goroutine of the connection's, until stop is
-// called. What was sent may have been refused, and some of it may not be heard of: it is a hint to ask. The error is
+// called. A sent value may have been refused, and some are never heard of: it is a hint to ask. The error is
 // Unavailable.
 func (kv *KeyValue) Watch(prefix string, fn func(value []byte)) (stop func(), err error) {
 	sub, err := kv.log.NC.Subscribe(kv.subject(prefix+".>"), func(m *nats.Msg) { fn(m.Data) })

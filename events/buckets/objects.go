@@ -55,8 +55,8 @@ const (
 	maxObjectBytes  = 1 << 40
 )
 
-// chunkSubject returns the subject of an object's bytes, and metaSubject that of what describes it: those of an object in an
-// object store.
+// chunkSubject returns the subject of an object's bytes, and metaSubject the subject of its description, as in an object
+// store.
 func (s *objects) chunkSubject(id string) string { return "$O." + s.bucket + ".C." + id }
 
 func (s *objects) metaSubject(name string) string {
@@ -68,9 +68,9 @@ func (s *objects) metaPrefix() string { return "$O." + s.bucket + ".M." }
 // objectName returns a name for a new object that begins with a sequence.
 func objectName(seq uint64) string { return fmt.Sprintf("%d-%s", seq, nuid.Next()) }
 
-// put stores what r has under a name, and returns the object once it is complete: nobody sees it before. If it
-// fails, what was sent is removed. It reads and sends one message at a time. Errors are r's, ctx's, Unavailable, and Conflict where the object store
-// is made anew meanwhile, or was because of a later erasure than erasure, as of which the content is.
+// put stores what r has under a name, and returns the object once it is complete: nobody sees it before. If it fails, what was sent is removed. It
+// reads and sends one message at a time. It returns the errors of r and ctx, and Unavailable. Conflict says that the object store is made anew
+// meanwhile, or was for a later erasure than erasure, which the content has.
 func (s *objects) put(ctx context.Context, name string, metadata map[string]string, erasure uint64, r io.Reader) (object, error) {
 	o := object{Name: name, nuid: nuid.Next(), Metadata: metadata}
 	stream, err := s.open(ctx)
@@ -119,8 +119,8 @@ func (s *objects) tryOpen(ctx context.Context) (jetstream.Stream, error) {
 	return l.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
 }
 
-// upload sends the bytes, and then, once all of them are there, what describes them. The first message has none: each of the others is stored only after
-// the one before, and so only in the object store that was seen to be one for this content.
+// upload sends the bytes, and then, once all of them are there, what describes them. The first message has none. Each later one is stored only after the
+// one before, and so only in the object store that was checked for this content.
 func (s *objects) upload(ctx context.Context, stream jetstream.Stream, o *object, erasure uint64, r io.Reader) error {
 	sum, chunk := sha256.New(), make([]byte, min(objectChunk, int(s.log.NC.MaxPayload())/2))
 	last, err := s.sendChunk(ctx, o, nil, 0)
@@ -165,7 +165,7 @@ func (s *objects) upload(ctx context.Context, stream jetstream.Stream, o *object
 	return err
 }
 
-// sendChunk sends a piece of an object after the one with a sequence, 0 for the first, and returns its own sequence. The errors are those of send.
+// sendChunk sends a piece of an object after the one with a sequence, 0 for the first, and returns its own sequence. It returns the errors of send.
 func (s *objects) sendChunk(ctx context.Context, o *object, data []byte, after uint64) (seq uint64, err error) {
 	msg := nats.NewMsg(s.chunkSubject(o.nuid))
 	msg.Data = data

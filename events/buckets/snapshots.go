@@ -136,7 +136,7 @@ func snapshotOf(o object) Snapshot {
 	if err != nil || o.Sum == "" || !fanfold.ReadDigest(&s.Event, o.Metadata[metaEvent]) || !fanfold.ReadDigest(&s.Digest, o.Metadata[metaDigest]) {
 		return s
 	}
-	s.Erasure, _ = strconv.ParseUint(o.Metadata[metaErasure], 10, 64) // 0 in those of older programs
+	s.Erasure, _ = strconv.ParseUint(o.Metadata[metaErasure], 10, 64) // 0 in snapshots of older programs
 	s.Store, s.Seq, s.Bytes, s.Sum = fanfold.StoreID(o.Metadata[metaStore]), seq, o.Bytes, o.Sum
 	return s
 }

@@ -24,8 +24,8 @@ type blockFiles struct {
 }
 
 // openBlockFiles returns the block files of a stream under an embedded server's directory. last is the stream's last
-// sequence, which the last block must hold. The caller closes what it returns. Errors are events.ErrLayout, and those of the
-// files.
+// sequence, which the last block must hold. The caller closes what it returns. It returns events.ErrLayout, and the errors
+// of the files.
 func openBlockFiles(dir, stream string, last uint64, fsync func(*os.File) error) (b *blockFiles, err error) {
 	msgs, err := streamDir(dir, stream)
 	if err != nil {
@@ -68,8 +68,8 @@ func blockPath(dir string, number uint64) string {
 	return filepath.Join(dir, strconv.FormatUint(number, 10)+".blk")
 }
 
-// sync makes durable whatever the server has written to the blocks before the call. Where blocks were begun since the
-// last call, it syncs the one that was the last, those after it, and their directory. It blocks for an fsync.
+// sync makes durable whatever the server has written to the blocks before the call. If blocks were begun since the
+// last call, it syncs the one that was the last, later ones, and their directory. It blocks for an fsync.
 func (b *blockFiles) sync() error {
 	begun := false
 	for {
@@ -171,7 +171,7 @@ func syncTree(dir string, fsync func(*os.File) error) error {
 }
 
 // SyncFiles makes everything durable that a server has left in its directory, and the names of the directories in it. No server runs
-// there. fsync is that of Options, nil for the default. The error is Unavailable.
+// there. fsync is the one in Options, nil for the default. The error is Unavailable.
 func SyncFiles(dir string, fsync func(*os.File) error) error {
 	if fsync == nil {
 		fsync = (*os.File).Sync

@@ -19,7 +19,7 @@ import (
 // Bounds of reading block files.
 const (
 	blockReadAhead = 256 << 10             // bytes that are read at once, more for a record that is longer
-	pollInterval   = 50 * time.Millisecond // after which a reader looks for events of which nobody told it
+	pollInterval   = 50 * time.Millisecond // when a reader looks for events that nobody announced
 )
 
 // blockMessages reads a stream's messages from the block files into which the embedded server of this process writes them. Its
@@ -33,7 +33,7 @@ type blockMessages struct {
 	file   *os.File // nil before the stream's first block
 	number uint64   // of the block, 0 before the first
 	sums   *checksums
-	offset int64  // in the file, behind data
+	offset int64  // in the file, after data
 	space  []byte // what is read from the file
 	data   []byte // its part that is yet to be looked at
 
@@ -46,7 +46,7 @@ type blockMessages struct {
 var errStopped = errors.New("the reader was stopped")
 
 // openBlockMessages returns the messages of a stream from sequence from on. dir is the embedded server's directory. The caller
-// closes what it returns. Errors are events.ErrBlocks, events.ErrLayout, and those of the files.
+// closes what it returns. It returns events.ErrBlocks, events.ErrLayout, and the errors of the files.
 func openBlockMessages(dir, stream string, from uint64, highest *events.Watermark) (m *blockMessages, err error) {
 	msgs, err := streamDir(dir, stream)
 	if err != nil {
@@ -136,19 +136,19 @@ func (m *blockMessages) Receive(ctx context.Context) (events.Message, error) {
 	}
 }
 
-// pending returns how many events the log has behind seq, as far as that is known.
+// pending returns how many events the log has after seq, as far as that is known.
 func (m *blockMessages) pending(seq uint64) uint64 {
 	if highest := m.highest.Load(); highest > seq {
 		return highest - seq
 	}
 	if len(m.data) > 0 {
-		return 1 // or a part of one, of which the rest is being written
+		return 1 // or a part of one whose rest is being written
 	}
 	return 0
 }
 
-// awaitMore blocks until there is more to look at. Where the event is known to be stored it must be there, for the server writes
-// an event before it acknowledges it.
+// awaitMore blocks until there is more to look at. If the event is known to be stored it must be there, for the server writes an
+// event before it acknowledges it.
 func (m *blockMessages) awaitMore(ctx context.Context) error {
 	for {
 		stored := m.highest.Load() >= m.next // before the look
@@ -182,7 +182,7 @@ func (m *blockMessages) readMore() (found bool, err error) {
 		}
 		return false, err
 	}
-	// The next block is there, so that this one is full. What it got since it was read is read first.
+	// The next block is there, so that this one is full. Records added since it was read are read first.
 	if found, err = m.fill(); found || err != nil {
 		return found, err
 	}
@@ -193,7 +193,7 @@ func (m *blockMessages) readMore() (found bool, err error) {
 	return len(m.data) > 0, err
 }
 
-// fill reads more of the file behind data, and returns whether there was more.
+// fill reads more of the file after data, and returns whether there was more.
 func (m *blockMessages) fill() (found bool, err error) {
 	need := blockReadAhead
 	if len(m.data) >= recordHeader { // the record with which it begins is not whole
@@ -217,7 +217,7 @@ func (m *blockMessages) fill() (found bool, err error) {
 	return read > 0, err
 }
 
-// await blocks until the log is known to have the next event, or until it is time to look for one of which nobody told.
+// await blocks until the log is known to have the next event, or until it is time to look for one that nobody announced.
 func (m *blockMessages) await(ctx context.Context) error {
 	wake := m.highest.Raised(m.next)
 	m.timer.Reset(pollInterval)

@@ -41,9 +41,9 @@ func (b *badRecord) damaged() error {
 }
 
 // checkBlocks reads the block files of the streams under an embedded server's directory, and returns LogDamaged where the
-// server would not come to an end with one. It looks at every record where the stream's blocks have at most
-// maxWholeBlocks bytes, or where its index is gone, and otherwise at those of the last block and the first of every one.
-// Any other damage is left to the server, which finds it by checksums. Errors are LogDamaged, Unavailable and ctx's.
+// server would not come to an end with one. It looks at every record if the stream's blocks have at most maxWholeBlocks
+// bytes, or if its index is gone. Otherwise it looks at the last block's records and the first of every block. Any other
+// damage is left to the server, which finds it by checksums. Errors are LogDamaged, Unavailable and ctx's.
 func checkBlocks(ctx context.Context, dir string) error {
 	bad, err := walkStreams(ctx, dir)
 	if bad != nil {
@@ -53,8 +53,7 @@ func checkBlocks(ctx context.Context, dir string) error {
 }
 
 // CutBlocks cuts the block files under an embedded server's directory, in which no server runs, before every record with
-// which Start refuses to start. What is behind it in the file is lost: dir is a copy. Errors are Unavailable and
-// ctx's.
+// which Start refuses to start. The rest of the file is lost: dir is a copy. Errors are Unavailable and ctx's.
 func CutBlocks(ctx context.Context, dir string) error {
 	for {
 		bad, err := walkStreams(ctx, dir)
@@ -144,8 +143,8 @@ func beginsBehind(msgs string) uint64 {
 	return max(settings.FirstSeq, 1) - 1
 }
 
-// walkBlocks returns the first bad record of a stream's blocks, of which it reads all records or only some. Its first sequence comes after
-// last. Blocks that are missing between two may have had as many records as blocks can have.
+// walkBlocks returns the first bad record of a stream's blocks. It reads all records or only some. Its first sequence comes after last.
+// Blocks that are missing between two may have had as many records as blocks can have.
 func walkBlocks(ctx context.Context, blocks []block, last uint64, whole bool) (*badRecord, error) {
 	var number uint64
 	for i, b := range blocks {
@@ -175,8 +174,8 @@ type walk struct {
 	whole bool   // read all records, or only the first
 }
 
-// read reads the block's records up to the end, or to one whose length is impossible: the end of what a kill left, or
-// damage at which the server stops, too. It returns the first bad one, nil for none.
+// read reads the block's records up to the end, or up to one whose length is impossible. There a kill has ended the
+// file, or damage stops the server, too. It returns the first bad one, nil for none.
 func (w *walk) read(f io.Reader) (*badRecord, error) {
 	r := bufio.NewReaderSize(f, blockBuffer)
 	if magic, err := r.Peek(len(compressedBlock)); err == nil && bytes.Equal(magic, []byte(compressedBlock)) {

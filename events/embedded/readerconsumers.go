@@ -32,7 +32,7 @@ const durableRequests = "$JS.API.CONSUMER.DURABLE.CREATE."
 // consumerMaker makes the consumers for which readers ask, where they may have them. It passes on what it has understood, and
 // never what came.
 type consumerMaker struct {
-	readers, log *nats.Conn // connections to the account of the readers, and to that of the log
+	readers, log *nats.Conn // connections to the readers' account, and to the log's
 	stream       string     // the log's
 }
 

@@ -13,13 +13,13 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// The user names of this process: in the account of the log, and in that of the readers. Every other client is a reader.
+// The user names of this process: in the log's account, and in the readers'. Every other client is a reader.
 const (
 	nodeUser  = "fanfold"
 	makerUser = "fanfold-consumers"
 )
 
-// nodeInbox begins the subjects on which this process is answered, of which readers learn nothing.
+// nodeInbox begins the subjects on which this process is answered; readers learn nothing of them.
 const nodeInbox = "_FANFOLD"
 
 // readerInbox begins the subjects to which a consumer of a reader may deliver: the server neither stores nor obeys what is sent there.
@@ -55,7 +55,7 @@ type Readers struct {
 }
 
 // clientAccess says who a client of the embedded server is: this process, or a reader. Readers have an account of their own,
-// because the server answers a request on whatever subject the request names: in the log's account an answer could itself be
+// because the server answers a request on whatever subject the request names. In the log's account an answer could itself be
 // a request to delete the log.
 type clientAccess struct {
 	stream   string                         // the log's
@@ -102,7 +102,7 @@ func (a *clientAccess) Check(c server.ClientAuthentication) bool {
 	return true
 }
 
-// signed tells whether a signature is that of a nonce, by the holder of a public key.
+// signed tells whether a signature signs a nonce, by the holder of a public key.
 func signed(public string, nonce []byte, signature string) bool {
 	raw, err := base64.RawURLEncoding.DecodeString(signature)
 	if err != nil { // as older clients write it

@@ -13,8 +13,8 @@ import (
 	"github.com/minio/highwayhash"
 )
 
-// What a record of the server's block files begins with: its length, which counts all of it, with a flag; its sequence,
-// with two flags; its time; and the length of its subject. A checksum ends it.
+// A record of the server's block files begins with its length, which counts all of it, with a flag. Then come its
+// sequence, with two flags, its time, and the length of its subject. A checksum ends it.
 const (
 	recordHeader    = 4 + 8 + 8 + 2
 	recordChecksum  = 8
@@ -70,8 +70,8 @@ func (c *checksums) whole(b []byte) int {
 	return size
 }
 
-// firstSequence returns the sequence of the first event in a stream's block, 0 where there is none before a record that is not whole. A mark of an event
-// that was removed is none: the block of a restored log begins with that of the last event before.
+// firstSequence returns the sequence of the first event in a stream's block, 0 where there is none before a record that is not whole. A mark of a
+// removed event does not count: the block of a restored log begins with the mark of the last event before.
 func firstSequence(b block, stream string) (uint64, error) {
 	f, err := os.Open(b.path)
 	if err != nil {

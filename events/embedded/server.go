@@ -68,11 +68,10 @@ type Server struct {
 	rewriting *rewriting // what the next Restart writes anew; nil for nothing
 }
 
-// Start starts a NATS server and returns it once it takes connections. Errors are Invalid
-// for what is not an address, LogDamaged for files with which the server would not come to an end,
-// Unavailable, and ctx's: then the server may still be starting, for it cannot be stopped before it
-// has started, and holds its directory until it has or the process ends. The caller closes the server, after
-// every connection to it.
+// Start starts a NATS server and returns it once it takes connections. It returns Invalid for a wrong address,
+// LogDamaged for files with which the server would not come to an end, Unavailable, and ctx's error. After ctx's
+// error the server may still be starting: it cannot be stopped before, and holds its directory until then. The caller
+// closes the server, after every connection to it.
 func Start(ctx context.Context, opt Options) (*Server, error) {
 	if opt.Logger == nil {
 		opt.Logger = slog.Default()
@@ -111,7 +110,7 @@ func Start(ctx context.Context, opt Options) (*Server, error) {
 	return e, nil
 }
 
-// start starts the server, and returns once it takes connections. The errors are those of Start.
+// start starts the server, and returns once it takes connections. It returns the errors of Start.
 func (e *Server) start(ctx context.Context) error {
 	if err := checkBlocks(ctx, e.opt.Dir); err != nil {
 		return err
@@ -167,7 +166,7 @@ func (e *Server) admitReaders(s *server.Server) error {
 	return nil
 }
 
-// stop stops the server, where it runs, and returns once its files are closed. The error is that of closing files.
+// stop stops the server, where it runs, and returns once its files are closed. It returns the error of closing files.
 func (e *Server) stop() (err error) {
 	e.mu.Lock()
 	s, syncers, maker := e.server, e.syncers, e.maker
@@ -191,8 +190,7 @@ func (e *Server) stop() (err error) {
 }
 
 // Restart stops the server and starts it again, as a node's start does: what was stored in part at the log's end is cut. Then blocks take their
-// places that Rewrite has asked for.
-// known is the last event that must stay. The errors are those of Start; the server does not run then.
+// places that Rewrite has asked for. known is the last event that must stay. It returns the errors of Start; the server does not run then.
 func (e *Server) Restart(ctx context.Context, known uint64) error {
 	if err := e.stop(); err != nil {
 		e.opt.Logger.Warn("the log's files could not be closed", "err", err)
@@ -247,8 +245,8 @@ func removeConsumers(dir string) error {
 	return nil
 }
 
-// removeUnfinished removes the files with which a server that was killed was about to replace its block files, and those of streams that were
-// deleted. The server ignores them, and they have what was to go. The error is Unavailable.
+// removeUnfinished removes the files with which a killed server was about to replace its block files, and the files of deleted streams. The
+// server ignores them, and they have what was to go. The error is Unavailable.
 func removeUnfinished(dir string) error {
 	left, err := filepath.Glob(filepath.Join(escapeGlob(dir), "jetstream", "*", "streams", "*", "msgs", "*.tmp"))
 	for _, path := range left {
@@ -331,7 +329,7 @@ func (e *Server) SyncBucket(stream *jetstream.StreamInfo, stored func() uint64) 
 	return e.addSyncer(&syncer{files: files, stored: stored}, stream.State.LastSeq), nil
 }
 
-// addSyncer adds a syncer of a stream of which everything up to last is durable.
+// addSyncer adds a syncer of a stream that is durable up to last.
 func (e *Server) addSyncer(s *syncer, last uint64) *syncer {
 	s.synced.Store(last)
 	e.mu.Lock()
@@ -466,8 +464,8 @@ func (e *Server) RemoveBefore(stream string, first uint64) error {
 	return err
 }
 
-// Close stops the server and blocks until its files are closed. No log of the server may be used any more. The error is
-// that of closing files.
+// Close stops the server and blocks until its files are closed. No log of the server may be used any more. It returns
+// the error of closing files.
 func (e *Server) Close() error { return e.stop() }
 
 // natsLogger passes the server's warnings and errors on to log, and calls trouble where there was an error.

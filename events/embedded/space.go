@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/events"
 )
 
-// OutOfSpace returns what the server says of a write that failed for lack of space, after which it stores nothing more in that stream;
-// "" for no such write, and where an fsync has failed. Where it is suspected that there is no space, it looks.
+// OutOfSpace returns what the server says of a write that failed for lack of space, after which it stores nothing more in that stream.
+// It returns "" for no such write, and if an fsync has failed. If a lack of space is suspected, it looks.
 func (e *Server) OutOfSpace() string {
 	suspected := e.suspect.Swap(false)
 	if e.syncFailed() {
@@ -38,8 +38,8 @@ func (e *Server) OutOfSpace() string {
 	return ""
 }
 
-// SuspectSpace says that the server has dropped a transaction of which everything was sent. For lack of space it does so without
-// a word: it keeps transactions in files of their own before it stores them, and leaves these files open then.
+// SuspectSpace says that the server has dropped a transaction that was sent whole. For lack of space it does so without a word:
+// it keeps transactions in files of their own before it stores them, and leaves these files open then.
 func (e *Server) SuspectSpace() {
 	e.suspect.Store(true)
 	e.signalTrouble()

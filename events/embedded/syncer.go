@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// syncer makes the events of an embedded server durable. Who needs an event durable waits for it, and all who wait share
-// one fsync of the stream's block file: while one is under way, the next round gathers. The synced sequence is the
+// syncer makes the events of an embedded server durable. A write that needs an event durable waits for it. All who wait
+// share one fsync of the stream's block file: while one is under way, the next round gathers. The synced sequence is the
 // watermark up to which events may be acknowledged, shown and committed. DESIGN.md says on what this relies.
 type syncer struct {
 	files  streamFiles
@@ -47,8 +47,8 @@ type syncRound struct {
 	err  error
 }
 
-// Wait blocks until the event at seq is durable, or ctx has ended. seq is that of an event which the server has
-// acknowledged or delivered, so that it has been written. The error is Unavailable.
+// Wait blocks until the event at seq is durable, or ctx has ended. The server has acknowledged or delivered the
+// event, so it has been written. The error is Unavailable.
 func (s *syncer) Wait(ctx context.Context, seq uint64) error {
 	if s.synced.Load() >= seq {
 		return nil
@@ -72,7 +72,7 @@ func (s *syncer) Wait(ctx context.Context, seq uint64) error {
 	}
 }
 
-// join returns the first round that covers seq: the one under way where it began behind the event, the next one
+// join returns the first round that covers seq: the one under way if it began after the event, the next one
 // otherwise. It is called under mu.
 func (s *syncer) join(seq uint64) *syncRound {
 	if s.current != nil && s.current.upTo >= seq {
@@ -141,8 +141,8 @@ func (s *syncer) sync(seq uint64) error {
 	return nil
 }
 
-// maxFsync is how long an fsync may take before writes are refused: those that wait for it give up after a while, and make
-// room for others, so that what is not synced would grow.
+// maxFsync is how long an fsync may take before writes are refused. Waiting writes give up after a while and make room for
+// others, so without it the unsynced part would grow.
 const maxFsync = 10 * time.Second
 
 // Failure returns why nothing is synced any more, or not at present, nil where all is well.

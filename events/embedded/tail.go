@@ -30,15 +30,15 @@ type Tail struct {
 	TooBig  bool // nothing was cut, for it is more than a tail
 }
 
-// CutTail cuts the end of the logs under an embedded server's directory, in which no server runs, where it was never made
-// durable: from the first record that is not whole or not the next one, for a loss of power leaves any part of what
-// was not synced, or from the first event of an incomplete transaction or batch. A server's index that has
-// more events than its blocks is removed. Nothing is cut up to the event known, which is the last one that is known to have
-// been durable or folded, nor where more than a tail would be lost, nor where nothing is known and the index has more:
-// that is damage, and left to the server and to Log.Check. What is cut is kept in a directory of its own.
+// CutTail cuts the end of the logs under an embedded server's directory if it was never made durable. No server runs there.
+// It cuts from the first record that is not whole or not the next one, or from the first event of an incomplete transaction
+// or batch. A server's index that has more events than its blocks is removed. It cuts nothing up to the event known, the
+// last one known to have been durable or folded. It also cuts nothing if more than a tail would be lost, or if nothing is
+// known and the index has more: Log.Check and the server deal with such damage. The cut part is saved in a directory of its
+// own.
 //
-// What stays behind the event known is written again, in place, and is synced with the server's other files: after an fsync
-// that failed the operating system may have it in memory alone, and take it for written.
+// Records that stay after the event known are written again, in place, and synced with the server's other files. After a
+// failed fsync the operating system may have them in memory alone, and take them for written.
 //
 // It returns what was found. Errors are Unavailable, and ctx's.
 func CutTail(ctx context.Context, dir string, known uint64) (found []Tail, err error) {
@@ -80,9 +80,9 @@ type tailScan struct {
 	known  uint64
 	blocks []block
 
-	at         place     // behind the last record read
+	at         place     // after the last record read
 	end        place     // where the log is to end
-	afterKnown place     // behind the event known
+	afterKnown place     // after the event known
 	open       openBatch // what the last event belongs to, where that is not at its end
 	reason     string    // why what is after end is to be cut; "" for no reason
 }
@@ -274,7 +274,7 @@ func (b *openBatch) add(part events.BatchPart) {
 	b.tx = part.Tx
 }
 
-// skip goes one event further, of which nothing is left.
+// skip goes one event further; nothing is left of it.
 func (b *openBatch) skip() {
 	if b.left > 0 {
 		b.left--
@@ -333,7 +333,7 @@ func (s *tailScan) cut(path string) error {
 	return nil
 }
 
-// cutBlock cuts a block at offset, and keeps what is behind in a file. A block without records is removed.
+// cutBlock cuts a block at offset, and saves the rest in a file. A block without records is removed.
 func (s *tailScan) cutBlock(b *block, offset int64, kept string) error {
 	data, err := os.ReadFile(b.path)
 	if err != nil {
@@ -351,7 +351,7 @@ func (s *tailScan) cutBlock(b *block, offset int64, kept string) error {
 	return os.Remove(b.path)
 }
 
-// rewrite writes the records behind the event known again, each block as it is.
+// rewrite writes the records after the event known again, each block as it is.
 func (s *tailScan) rewrite() error {
 	for i := s.afterKnown.block; i < len(s.blocks); i++ {
 		b, from := s.blocks[i], int64(0)

@@ -84,7 +84,7 @@ func reconnectDelay(attempt int) time.Duration {
 	return pause/2 + rand.N(pause/2)
 }
 
-// Dial connects to one of the servers in a list, separated by commas, and returns a connection that goes over to another of
+// Dial connects to one of the servers in a list, separated by commas. It returns a connection that goes over to another of
 // them, or comes back, for ever, until the caller closes it. Passwords, tokens, keys and certificates are read from their
 // files each time. It blocks for connectTimeout a server. Errors are Invalid for options that cannot be, and Unavailable,
 // which says for each server what is wrong and names the flag to look at.

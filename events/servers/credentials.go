@@ -242,7 +242,7 @@ func (c Credentials) explain(err error) string {
 		return "the server wants a client certificate (" + alert.Err.Error() + "): give --nats-cert and --nats-key"
 	case alert != nil:
 		return "the server refuses the certificate of --nats-cert (" + alert.Err.Error() + ")"
-	case errors.Is(err, nats.ErrTLS): // it closed the connection behind the handshake, and its reason came too late to be read
+	case errors.Is(err, nats.ErrTLS): // it closed the connection after the handshake, and its reason came too late to be read
 		return err.Error() + "; check --nats-cert and --nats-key, for the server may want a client certificate"
 	}
 	return err.Error()

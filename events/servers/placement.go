@@ -47,9 +47,9 @@ func (p Placement) Explained() error {
 	return fanfold.Wrap(p.Err, code, "%s: %s; the server says: %s", what, todo, fanfold.MessageOf(p.Err))
 }
 
-// Place has a stream made or changed, which is to have n replicas, by ask, which may be called again. Where the server refuses
-// them although as many servers answer, some of these may have started so short ago that others have not heard of them, or have
-// no leader yet: it asks again, for startWait.
+// Place has a stream made or changed, which is to have n replicas, by ask, which may be called again. The servers may refuse it
+// although as many answer: some may have started so recently that others have not heard of them, or have no leader yet. Then
+// Place asks again, for startWait.
 func (c *Client) Place(ctx context.Context, n int, ask func() error) Placement {
 	p := Placement{replicas: n}
 	c.Await(ctx, func() (why error) {
@@ -83,7 +83,7 @@ func (c *Client) Await(ctx context.Context, ask func() (why error)) {
 // maxCounted bounds the servers that are counted.
 const maxCounted = 64
 
-// countServers connects to every server that the connection knows of, all at the same time, and returns how many different
+// countServers connects to every server that the connection knows of, all at the same time. It returns how many different
 // ones of its cluster answer, and how many URLs do not. A client cannot ask a server how large its cluster is.
 func (c *Client) countServers() (there, silent int) {
 	known := c.NC.Servers()

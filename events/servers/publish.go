@@ -20,8 +20,8 @@ func Refusal(err error) *jetstream.APIError {
 	return api
 }
 
-// Request sends a message and returns the stream's answer. Errors are the server's refusal, as a *jetstream.APIError, and
-// those of the connection, where the message may be stored.
+// Request sends a message and returns the stream's answer. It returns the server's refusal, as a *jetstream.APIError, and
+// the connection's errors, after which the message may be stored.
 func (c *Client) Request(ctx context.Context, msg *nats.Msg) (Ack, error) {
 	resp, err := c.NC.RequestMsgWithContext(ctx, msg)
 	if err != nil {

@@ -49,7 +49,7 @@ type Cluster struct {
 // is elected in place of a leader in less than four.
 const silentReplica = 3 * time.Second
 
-// Leads tells whether the state is that of a leader which has just heard of most of n replicas, itself among them.
+// Leads tells whether the state comes from a leader that has just heard of most of n replicas, itself among them.
 func (c *Cluster) Leads(n int) bool {
 	if c == nil || c.Leader == "" {
 		return false
@@ -63,8 +63,8 @@ func (c *Cluster) Leads(n int) bool {
 	return heard > n/2
 }
 
-// Count returns how many replicas are current, and how many messages the farthest of the others lacks. A nil state is that of
-// a server that is in no cluster.
+// Count returns how many replicas are current, and how many messages the farthest of the others lacks. A server that is in no
+// cluster has a nil state.
 func (c *Cluster) Count() (current int, behind uint64) {
 	if c == nil {
 		return 1, 0
@@ -128,10 +128,10 @@ const (
 	replicasLook = 200 * time.Millisecond
 )
 
-// SetReplicas gives some streams n replicas, the log's first, and then waits until all of them are current, for a minute at most:
-// it returns how far they are, and tells note each time it looks. It blocks for up to startWait longer for each whose servers have
-// just started. Errors are Conflict where there are not as many servers, with nothing changed; ctx's; and Unavailable, where some
-// streams may have changed already, and which the same call goes on from.
+// SetReplicas gives some streams n replicas, the log's first, and waits until all of them are current, for a minute at most. It
+// returns how far they are, and tells note each time it looks. It blocks for up to startWait longer for each whose servers have
+// just started. It returns ctx's error, and Conflict if there are not as many servers, with nothing changed. After Unavailable
+// some streams may have changed already, and the same call goes on from there.
 func (c *Client) SetReplicas(ctx context.Context, streams []string, n int, note func(Replicas)) (r Replicas, err error) {
 	for _, name := range streams { // the log's first: it is refused before anything has changed
 		if err := c.setReplicas(ctx, name, n); err != nil {
