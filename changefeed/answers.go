@@ -47,10 +47,10 @@ func (a *answers) follow(st *stream) (end func()) {
 // Transports lists the names of the transports, as the parameter feed has them.
 func Transports() []string { return slices.Clone(transports) }
 
-// Subscribers returns how many answers of a transport are under way, those of consumer groups included.
+// Subscribers returns how many answers of a transport are under way, including consumer groups'.
 func (f *Feed) Subscribers(transport string) int64 { return f.answers.running[transport].Load() }
 
-// Farthest returns the position of the endless answer that is the furthest behind. found is false where there is none.
+// Farthest returns the position of the endless answer that lags most. found is false where there is none.
 func (f *Feed) Farthest() (at fanfold.Position, found bool) {
 	f.answers.mu.Lock()
 	defer f.answers.mu.Unlock()
@@ -62,7 +62,7 @@ func (f *Feed) Farthest() (at fanfold.Position, found bool) {
 	return at, found
 }
 
-// Behind returns how many endless answers have yet to come to a position, those of consumer groups included.
+// Behind returns how many endless answers have yet to come to a position, including consumer groups'.
 func (f *Feed) Behind(at fanfold.Position) (n int64) {
 	f.answers.mu.Lock()
 	defer f.answers.mu.Unlock()

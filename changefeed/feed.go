@@ -15,13 +15,12 @@ import (
 
 // Store is what the feed needs of the read model.
 type Store interface {
-	// Changes returns the page of changes behind q.After.
+	// Changes returns the page of changes after q.After.
 	Changes(q fanfold.ChangeQuery) (fanfold.ChangePage, error)
-	// Bounds returns the position of the newest prefix of the log that can be read, and the oldest position behind which
+	// Bounds returns the position of the newest prefix of the log that can be read, and the oldest position after which
 	// no change is missing.
 	Bounds() (oldest, head fanfold.Position, err error)
-	// Before returns a position that has every change from before t at or before it, and every later
-	// change behind it.
+	// Before returns a position that separates the changes from before t from all later ones, which come after it.
 	Before(t time.Time) (fanfold.Position, error)
 	// Changed returns a channel that is closed once more than seq is folded, or nothing more will be.
 	Changed(seq uint64) <-chan struct{}
@@ -37,7 +36,7 @@ type Options struct {
 	Budget       *sending.Budget  // from which what is being sent is taken; default one of its own
 	Issuer       fanfold.Issuer   // gives out positions
 	Now          func() time.Time // for tests: by which the time is measured that an answer looks for rows; default time.Now
-	// OnSent is told of events of which a row was sent, with the context of the request. It must not block; nil for nobody.
+	// OnSent is told of events after a row of theirs was sent, with the context of the request. It must not block; nil for nobody.
 	OnSent func(ctx context.Context, seq uint64)
 }
 
@@ -85,9 +84,9 @@ func newFeed(store Store, opt Options) *Feed {
 // Close ends open feeds and makes later ones end at once. It does not wait for them.
 func (f *Feed) Close() { f.end() }
 
-// Serve answers a request, by GET or HEAD, with the changes that a query asks for. It blocks for as long as the feed lasts. An error means that
-// nothing has been written, and is the caller's to answer: Invalid for a bad request, StoreChanged and PositionGone for a
-// position from which it cannot go on, and Unavailable. What goes wrong later ends the answer.
+// Serve answers a request, by GET or HEAD, with the changes that a query asks for. It blocks for as long as the feed lasts. After an error
+// nothing has been written, and the caller answers. It is Invalid for a bad request, StoreChanged or PositionGone for a position from which it
+// cannot go on, or Unavailable. A later failure ends the answer.
 func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, q Query) error {
 	req, err := f.newRequest(q)
 	if err != nil {
@@ -103,7 +102,7 @@ func (f *Feed) Serve(w http.ResponseWriter, r *http.Request, q Query) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	control := http.NewResponseController(w)
-	defer f.onClose(func() { // w is not to be used behind the return
+	defer f.onClose(func() { // w is not to be used after the return
 		cancel()
 		// A client that does not read must not hold up the end.
 		_ = control.SetWriteDeadline(time.Now().Add(closingWriteTimeout)) // a writer without deadlines does not block for long
@@ -155,8 +154,8 @@ func (f *Feed) onClose(fn func()) (stop func()) {
 	}
 }
 
-// Bounds of filters, of which an evaluation takes up to some 5 ms, and a row up to three: how many are evaluated at a time, and
-// after how many evaluations it is the next one's turn.
+// Bounds of filters: how many are evaluated at a time, and after how many evaluations it is the next one's turn. An evaluation
+// takes up to some 5 ms, and a row up to three.
 const (
 	maxFiltering      = 2
 	evaluationsAtOnce = 16
@@ -188,7 +187,7 @@ func (f *Feed) extendWriteDeadline(control *http.ResponseController, most time.D
 	}
 }
 
-// httpWriter writes an answer to one client, for each piece of which the client has writeTime, and once it has lost its rights
+// httpWriter writes an answer to one client. The client has writeTime for each piece, and once it has lost its rights
 // closingWriteTimeout. A client that does not read for that long loses its connection; until then it costs the piece that is being
 // sent.
 type httpWriter struct {

@@ -37,7 +37,7 @@ func (req *request) filters() bool {
 	return !req.AllChanges || len(req.Collections) > 0 || req.Direct || req.NoCascades || req.Partitions > 0 || req.filter != nil
 }
 
-// query returns the query for the page behind a position that has at most maxBytes.
+// query returns the query for the page after a position, with at most maxBytes.
 func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQuery {
 	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.Collections, Latest: !req.AllChanges,
 		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions, Reads: req.reads, Shape: req.shape}
@@ -107,7 +107,7 @@ func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.T
 }
 
 // judge returns a row as it is sent, and whether it is: where the document matches the filter, or has matched it before. A
-// change that is not its document's newest is sent only where the document leaves by it and does not come back by a later one,
+// change that is not its document's newest is sent only if the document leaves by it and does not come back by a later one,
 // which would tell of itself.
 func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 	if row.Superseded {
@@ -159,7 +159,7 @@ func (s *scan) verdict(row fanfold.ChangeRow, doc []byte) expr.Verdict {
 	return s.req.filter.Judge(jsondoc.MustParse(filterValues(row, doc, s.issuer)))
 }
 
-// filterValues returns the variables of a filter as an object. What a row does not have is no member.
+// filterValues returns the variables of a filter as an object. A missing value is no member.
 func filterValues(row fanfold.ChangeRow, doc []byte, issuer fanfold.Issuer) []byte {
 	values := append(appendHead([]byte(`{"change":`), row, issuer), '}')
 	if doc != nil {

@@ -12,8 +12,8 @@ const typeNDJSON = "application/x-ndjson"
 // lineWriter sends a row a line, and heartbeats as lines that have a position alone.
 type lineWriter struct{ httpWriter }
 
-// newLineWriter returns a writer of lines, of which it has begun the answer: with a heartbeat, for a compressed answer does
-// not begin before it has something.
+// newLineWriter returns a writer of lines and begins its answer with a heartbeat, for a compressed answer does not begin
+// before it has something.
 func newLineWriter(f *Feed, w http.ResponseWriter, s *scan) *lineWriter {
 	o := &lineWriter{httpWriter: newHTTPWriter(f, w, s)}
 	o.begin(typeNDJSON, s.at)
@@ -31,7 +31,7 @@ func (o *lineWriter) row(row fanfold.ChangeRow) error {
 // share sends the rows of a piece.
 func (o *lineWriter) share(p *piece, after fanfold.Position) error {
 	for _, row := range p.rowsAfter(after) {
-		if err := o.send(p.text[row.json : row.end+1]); err != nil { // what is behind a row begins with a line break
+		if err := o.send(p.text[row.json : row.end+1]); err != nil { // the text after a row begins with a line break
 			return err
 		}
 	}

@@ -41,7 +41,7 @@ type Selection struct {
 	Direct      bool     // no derived changes
 	NoCascades  bool     // no changes that a delete brought with it
 	View        fanfold.View
-	Filter      string // only changes of which this CEL expression is true; "" for all
+	Filter      string // only changes for which this CEL expression is true; "" for all
 	Params      string // the values of params in it, as a JSON object; "" for none
 	Partition   int    // only keys of this one
 	Partitions  int    // of so many, at most MaxPartitions; 0 for keys of all

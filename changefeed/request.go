@@ -16,7 +16,7 @@ type request struct {
 	head    fanfold.Position // where the store stood then
 	shape   string           // the same for the same rows: everything that is asked for but the position, the transport and when it ends, and the rights
 	fresh   fanfold.Position // up to here nothing that was there before has been given to the consumer, who begins with nothing
-	filter  *expr.Filter     // only changes of which it is true; nil for none
+	filter  *expr.Filter     // only changes for which it is true; nil for none
 	actors  bool             // rows say who sent the request that they come from
 	timeout time.Duration    // of a long poll, and of a stream where quiet is set
 	quiet   bool             // the stream ends where no change comes for timeout
@@ -24,7 +24,7 @@ type request struct {
 	reads func(collection string) bool // whether the consumer reads a collection; nil where it reads all
 }
 
-// newRequest returns what a query asks for. Errors are Invalid, Forbidden without rights, and those of resolveSince.
+// newRequest returns what a query asks for. It returns Invalid, Forbidden without rights, and the errors of resolveSince.
 func (f *Feed) newRequest(q Query) (req *request, err error) {
 	if q.Rights == nil {
 		return nil, fanfold.Errorf(fanfold.Forbidden, "the right to read the feed is missing")
@@ -46,9 +46,9 @@ func (f *Feed) newRequest(q Query) (req *request, err error) {
 }
 
 // resolveSince returns the position that since names: a position, 0, now, or an RFC 3339 time; and the position at which
-// the store stands. It does not wait for a position that this node has yet to reach: the consumer has seen it on a node
-// that is ahead, and nothing is sent before this one is there too. Errors are Invalid; StoreChanged for a position of
-// another store; PositionGone for one behind which changes are missing; and those of the store.
+// the store stands. It does not wait for a position that this node has yet to reach. The consumer has seen it on a node
+// that is ahead, and nothing is sent before this one is there too. It returns Invalid, StoreChanged for a position of
+// another store, PositionGone if changes after the position are missing, and the store's errors.
 func (f *Feed) resolveSince(text string) (since, head fanfold.Position, err error) {
 	oldest, head, err := f.store.Bounds()
 	if err != nil {
@@ -69,7 +69,7 @@ func (f *Feed) resolveSince(text string) (since, head fanfold.Position, err erro
 	return since, head, nil
 }
 
-// parseSince returns the position that a position or a time stands for. Errors are those of resolveSince.
+// parseSince returns the position that a position or a time stands for. It returns the errors of resolveSince.
 func (f *Feed) parseSince(text string) (fanfold.Position, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return f.store.Before(t)

@@ -88,7 +88,7 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 }
 
 // appendCause appends the write that a derived change follows from, or the delete that another write does, and by which rule
-// or relation. Where there are several the member rules lists all of them. at is 0 where the delete was still to come.
+// or relation. If there are several, the member rules lists all of them. at is 0 where the delete was still to come.
 func appendCause(dst []byte, issuer fanfold.Issuer, at fanfold.Position, key *fanfold.Key, rules []string) []byte {
 	dst = append(dst, `,"cause":{`...)
 	begin := len(dst)

@@ -13,7 +13,7 @@ import (
 )
 
 // Bounds of what is held in memory for one consumer: change rows, and the bytes of a page where the budget has room for
-// that now. Where it has not, a page has sending.Small bytes, or one row.
+// that now. If it has none, a page has sending.Small bytes, or one row.
 const (
 	maxPageRows  = 256
 	maxPageBytes = 1 << 20
@@ -32,7 +32,7 @@ type scan struct {
 	leftOut    func(rows int)                        // see Feed
 	at         fanfold.Position                      // everything up to here was looked at
 	head       fanfold.Position                      // where the store stood; before at where the consumer has been at a node that is ahead
-	pending    int64                                 // how many changes are behind at
+	pending    int64                                 // how many changes are after at
 	uncounted  bool                                  // that is not known
 	sent       int                                   // rows
 	noValue    int                                   // rows that were left out because the filter has no value for them
@@ -83,9 +83,8 @@ func (s *scan) heartbeat() string {
 	return "{" + s.lastSeqMembers() + "}"
 }
 
-// pendingMember returns the member pending, with how many changes are behind what was looked at, of those that the
-// consumer asks for. It is empty where they cannot be counted without looking at them, and for whoever does not read all
-// collections.
+// pendingMember returns the member pending: how many of the changes that the consumer asks for are still to be looked
+// at. It is empty where they cannot be counted without looking at them, and for whoever does not read all collections.
 func (s *scan) pendingMember() string {
 	if s.req.reads != nil || s.ahead() || s.uncounted || s.pending > 0 && s.req.filters() {
 		return ""
@@ -136,9 +135,9 @@ func (w *scanWork) pass() error {
 	return errWorkBound
 }
 
-// sendToHead sends each change after at, up to the newest one, and returns nil there. It returns errLimitReached after
-// the event or transaction that reaches the limit, so that neither is cut, errWorkBound, and errRightsChanged. What it has sent is with the
-// client then, and none of it is held. Other errors are the output's, the store's and ctx's.
+// sendToHead sends each change after at, up to the newest one, and returns nil there. It returns errLimitReached after the event or
+// transaction that reaches the limit, so that neither is cut, errWorkBound, and errRightsChanged. The client has the sent rows then, and
+// none is held. Other errors are the output's, the store's and ctx's.
 func (s *scan) sendToHead(ctx context.Context, out output) error {
 	s.work.look()
 	for ctx.Err() == nil {
@@ -219,8 +218,8 @@ func (s *scan) reportSent(ctx context.Context, rows []fanfold.ChangeRow) {
 	}
 }
 
-// limitReached reports whether the limit is reached and the event or transaction that reached it is over: behind it another
-// one was looked at, or there is nothing yet, for the read model has events and transactions whole.
+// limitReached reports whether the limit is reached and the event or transaction that reached it is over. It is over if a
+// later one was looked at, or if nothing follows yet, for the read model has events and transactions whole.
 func (s *scan) limitReached(page fanfold.ChangePage) bool {
 	if s.req.Limit == 0 || s.sent < s.req.Limit {
 		return false

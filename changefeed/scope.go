@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Scope is what a feed has for a reader who does not choose by itself where it begins and what it sees, as a member of a
-// consumer group does not.
+// Scope is what a feed has for a reader who does not choose by itself where it begins and what it sees. A member of a
+// consumer group is one.
 type Scope struct {
 	Since     fanfold.Position // everything behind it
 	Until     fanfold.Position // and up to it; 0 for no end
@@ -37,7 +37,7 @@ func (s *Scope) Passed() fanfold.Position {
 }
 
 // ServeScope answers a request with what a scope has, as Serve does. The query says how it is to be sent; what it selects, and
-// since when, is the scope's to say. The error is that of Serve.
+// since when, is the scope's to say. It returns the errors of Serve.
 func (f *Feed) ServeScope(w http.ResponseWriter, r *http.Request, q Query, scope *Scope) error {
 	q.Selection, q.Since = scope.Selection, scope.Since.String()
 	o := f.over(&scopedStore{Store: f.store, scope: scope, begins: time.Now().Add(scope.Wait)})
@@ -59,7 +59,7 @@ func (f *Feed) CheckSelection(s Selection) error {
 }
 
 // Resolve returns the position that a text names, as the parameter since does. It blocks until this node has reached it.
-// Errors are those of since; Timeout where ctx's deadline comes first; ctx's; and Unavailable.
+// It returns the errors of since and ctx, Unavailable, and Timeout if ctx's deadline comes first.
 func (f *Feed) Resolve(ctx context.Context, text string) (fanfold.Position, error) {
 	at, _, err := f.resolveSince(text)
 	if err != nil {
@@ -81,7 +81,7 @@ type scopedStore struct {
 	begun       atomic.Bool // somebody was woken because of the beginning
 }
 
-// Changes returns the page of the scope's changes behind q.After.
+// Changes returns the page of the scope's changes after q.After.
 func (s *scopedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err error) {
 	until := s.scope.Until
 	if time.Now().Before(s.begins) || until > 0 && q.After >= until {
@@ -104,7 +104,7 @@ func (s *scopedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, e
 	return page, nil
 }
 
-// Changed returns a channel that is closed once there may be more behind seq, or nothing more will be.
+// Changed returns a channel that is closed once there may be more after seq, or nothing more will be.
 func (s *scopedStore) Changed(seq uint64) <-chan struct{} {
 	switch {
 	case !s.changesRead.Load():
@@ -120,7 +120,7 @@ func (s *scopedStore) Changed(seq uint64) <-chan struct{} {
 	return s.Store.Changed(seq)
 }
 
-// Wait blocks until there may be something behind what was read before.
+// Wait blocks until there may be something after the changes that were read before.
 func (s *scopedStore) Wait(ctx context.Context, seq uint64) error {
 	if s.begun.Swap(false) {
 		return nil

@@ -11,16 +11,16 @@ import (
 	"github.com/fanfold/fanfold/internal/sending"
 )
 
-// Bounds of what a shared feed keeps for its subscribers, in bytes and in pieces, and of how long it waits for those that have
-// not taken the oldest piece yet.
+// Bounds of the pieces that a shared feed holds for its subscribers, in bytes and in number, and of how long it waits for
+// subscribers that have not taken the oldest piece yet.
 const (
 	maxWindowBytes    = 1 << 20
 	maxWindow         = 256
 	maxSubscriberWait = 100 * time.Millisecond
 )
 
-// Bounds of the CPU time that a shared feed takes to wake its subscribers and write to their connections: where there are many,
-// it lets changes collect, so that each write has several.
+// Bounds of the CPU time that a shared feed takes to wake its subscribers and write to their connections. If they are many, it
+// lets changes collect, so that each write has several.
 const (
 	writeCost   = 75 * time.Microsecond // some two times what one costs
 	maxCollect  = 100 * time.Millisecond
@@ -189,7 +189,7 @@ func (s *subscription) release(p *piece) {
 	p.release()
 }
 
-// release lets go of a piece under the shared feed's lock. What nobody uses gives back its room.
+// release lets go of a piece under the shared feed's lock. A piece that nobody uses gives back its room.
 func (p *piece) release() {
 	if p.users--; p.users > 0 {
 		return

@@ -16,7 +16,7 @@ type eventWriter struct {
 	lastID fanfold.Position // the last id
 }
 
-// newEventWriter returns a writer of an event stream, of which it has begun the answer.
+// newEventWriter returns a writer of an event stream and begins its answer.
 func newEventWriter(f *Feed, w http.ResponseWriter, s *scan) *eventWriter {
 	o := &eventWriter{httpWriter: newHTTPWriter(f, w, s), lastID: s.at}
 	o.begin(typeEventStream, s.at)

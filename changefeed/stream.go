@@ -13,7 +13,7 @@ import (
 // transport sends an endless feed to one consumer.
 type transport interface {
 	output // alive sends a heartbeat
-	// share sends the rows of a piece that are behind a position. It may keep them until flush.
+	// share sends the rows of a piece that are after a position. It may keep them until flush.
 	share(p *piece, after fanfold.Position) error
 	// finish sends the last words of a feed that ends because of err, and ends it. Nothing else is called then.
 	finish(err error)
@@ -31,13 +31,13 @@ type stream struct {
 	quiet *time.Timer // ends it; nil for never
 	sent  int         // rows, when the timers were set last
 
-	at  atomic.Uint64                // the scan's position, for those who ask how far behind the consumer is
+	at  atomic.Uint64                // the scan's position, for the consumer's lag
 	sub atomic.Pointer[subscription] // while it follows a shared feed
 }
 
 // stream sends changes until the consumer leaves, the limit or the timeout is reached or the feed is closed: each row, and
 // after each quiet heartbeat interval the position alone. A consumer that has caught up shares the reading with all that
-// ask the same, until it falls behind.
+// ask the same, until it lags again.
 func (f *Feed) stream(ctx context.Context, s *scan, out transport) {
 	st := &stream{feed: f, scan: s, out: out, beats: time.NewTicker(s.req.Heartbeat)}
 	defer st.beats.Stop()
@@ -72,8 +72,8 @@ func (st *stream) run(ctx context.Context) error {
 	}
 }
 
-// alone reports whether the consumer reads by itself also at the head: because it ends somewhere within the rows, or because
-// it has come from a node that is ahead, and the others have yet to get to where it is.
+// alone reports whether the consumer reads by itself also at the head. It does if it ends somewhere within the rows, or has
+// come from a node that is ahead and the others have yet to get there.
 func (st *stream) alone() (bool, error) {
 	if st.scan.req.Limit > 0 {
 		return true, nil

@@ -25,8 +25,8 @@ func (g *Groups) Backup(ctx context.Context) ([]backup.Group, error) {
 	return out, nil
 }
 
-// each calls fn with every group that g's rights include, and leaves out those of another store, or that are gone by then. Errors are
-// fn's, Internal and Unavailable.
+// each calls fn with every group that g's rights include. It leaves out groups of another store, and groups that are gone by then.
+// Errors are fn's, Internal and Unavailable.
 func (g *Groups) each(ctx context.Context, fn func(s *group) error) error {
 	list, err := g.List(ctx)
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Behind names, in order, the groups that have yet to acknowledge a change up to a position, or have parked one. It looks at the
-// changes after the oldest checkpoint, and evaluates no filter: a change counts that a filter would leave out. Groups of another store are
-// left out. Errors are those of the read model, Internal and Unavailable.
+// Behind names, in order, the groups that have yet to acknowledge a change up to a position, or have parked one. It looks at the changes
+// after the oldest checkpoint, and evaluates no filter: a change counts that a filter would leave out. Groups of another store are left
+// out. It returns the errors of the read model, Internal and Unavailable.
 func (g *Groups) Behind(ctx context.Context, at fanfold.Position) (names []string, err error) {
 	err = g.eachBefore(ctx, at, func(s *group, waits []bool) error {
 		if slices.Contains(waits, true) {
@@ -23,7 +23,7 @@ func (g *Groups) Behind(ctx context.Context, at fanfold.Position) (names []strin
 }
 
 // PassOver moves checkpoints on to a position, of partitions that have acknowledged everything up to it. So they can be read once the
-// changes up to it are gone. The other partitions stay. Errors are those of the read model, Internal, Busy and Unavailable.
+// changes up to it are gone. The other partitions stay. It returns the errors of the read model, Internal, Busy and Unavailable.
 func (g *Groups) PassOver(ctx context.Context, at fanfold.Position) error {
 	return g.eachBefore(ctx, at, func(s *group, waits []bool) error {
 		for n, waits := range waits {
@@ -45,8 +45,8 @@ func (g *Groups) PassOver(ctx context.Context, at fanfold.Position) error {
 	})
 }
 
-// eachBefore calls fn with each group of which a partition's checkpoint is before a position, or a parked batch begins before it. waits
-// tells of each partition whether there is something up to the position that it has yet to give.
+// eachBefore calls fn with each group that has a partition with a checkpoint before a position, or a parked batch that begins before
+// it. waits tells of each partition whether there is something up to the position that it has yet to give.
 func (g *Groups) eachBefore(ctx context.Context, at fanfold.Position, fn func(s *group, waits []bool) error) error {
 	return g.each(ctx, func(s *group) error {
 		states, err := g.partitions(ctx, s)

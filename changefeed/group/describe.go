@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/changefeed"
 )
 
-// Lag says how much is behind a checkpoint. A member that is nil is not known.
+// Lag says how much is left after a checkpoint. A member that is nil is not known.
 type Lag struct {
 	Changes *int64   `json:"changes,omitempty"` // that are still to be given
 	Seconds *float64 `json:"seconds,omitempty"` // since the oldest of them was made, 0 where there is none
@@ -92,13 +92,13 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 
 // Backlog says how much of a group's work is to be done.
 type Backlog struct {
-	Changes int64   // behind the checkpoints of its partitions
+	Changes int64   // after the checkpoints of its partitions
 	Seconds float64 // since the oldest of them was made
 	Parked  int     // batches
 }
 
-// Backlog returns what a group has to do. Where its lag is not known, because it is too far behind for its changes to be
-// counted or has a filter, all changes behind its oldest checkpoint are taken, which are not fewer. Errors are Invalid,
+// Backlog returns what a group has to do. If its lag is not known, it takes all changes after its oldest checkpoint,
+// which are not fewer. The lag is not known if it is too large to be counted, or with a filter. Errors are Invalid,
 // NotFound and Unavailable.
 func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error) {
 	s, err := g.get(ctx, name)
@@ -143,7 +143,7 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 	return b, err
 }
 
-// total returns the lag of a group from those of its partitions.
+// total returns the lag of a group from the lags of its partitions.
 func total(lags []Lag) (all Lag) {
 	changes, seconds := int64(0), 0.0
 	for _, l := range lags {
@@ -209,7 +209,7 @@ func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
 	return fanfold.ChangeQuery{After: after, Latest: s.Mode == "latest", Collections: s.Collections, Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude"}
 }
 
-// countable returns the oldest checkpoint behind which no more than bound changes are. found is false where there
+// countable returns the oldest checkpoint that is followed by no more than bound changes. found is false where there
 // is none. Those before the oldest position do not count.
 func (g *Groups) countable(states []*partition, oldest fanfold.Position, bound int64) (from fanfold.Position, found bool, err error) {
 	checkpoints := make([]fanfold.Position, 0, len(states))

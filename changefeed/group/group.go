@@ -20,7 +20,7 @@ import (
 	"github.com/fanfold/fanfold/changefeed"
 )
 
-// KV keeps small values by their keys, which are tokens with dots between them. What it has returned is durable.
+// KV keeps small values by their keys, which are tokens with dots between them. A value that it has returned is durable.
 type KV interface {
 	// Get returns what a key has.
 	Get(ctx context.Context, key string) (fanfold.Entry, error)
@@ -159,14 +159,14 @@ func tokenOf(epoch uint64, random string) string {
 	return strconv.FormatUint(epoch, 10) + "-" + random
 }
 
-// group is what is kept of a group under its name. The keys of its members, partitions and parked batches begin with its id,
-// so that those of a group that was deleted are never taken for those of another of its name.
+// group is what is kept of a group under its name. The keys of its members, partitions and parked batches begin with its id.
+// So nobody takes a deleted group's keys for the keys of another group with its name.
 type group struct {
 	ID         string           `json:"id"`
 	Settings   Settings         `json:"settings"`
 	Created    time.Time        `json:"created"`
 	Maker      string           `json:"maker,omitempty"`      // the principal that made it, which may delete it; "" for one that nobody knows
-	Store      fanfold.StoreID  `json:"store,omitempty"`      // of which the group's positions are
+	Store      fanfold.StoreID  `json:"store,omitempty"`      // the version that the group's positions have
 	Start      fanfold.Position `json:"start"`                // where partitions without a checkpoint begin
 	Fold       int              `json:"fold,omitempty"`       // the version of the fold that Start is of
 	Generation int              `json:"generation,omitempty"` // how often the group was reset
@@ -280,7 +280,7 @@ func eventStart(at fanfold.Position) fanfold.Position {
 	return fanfold.At(at.Seq(), 0) - 1
 }
 
-// eventEnd returns the position behind the event that a position lies inside of, and a position between two events as it is.
+// eventEnd returns the position after the event that a position lies inside of, and a position between two events as it is.
 func eventEnd(at fanfold.Position) fanfold.Position {
 	if at.N() == 0 {
 		return at

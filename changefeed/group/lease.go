@@ -35,9 +35,9 @@ func eachOf(ctx context.Context, numbers []int, fn func(ctx context.Context, num
 	return work.Wait()
 }
 
-// Lease returns the leases that a member has, by partition, after it has joined the group, or stayed in it: those that it had
-// and that are its share, renewed, and free ones up to its share. It wants at most so many partitions, 0 for any number. A lease
-// that it has beyond its share is not renewed and not returned, but its token is good until another member has taken the
+// Lease returns the leases that a member has, by partition, after it has joined the group, or stayed in it. It renews the
+// member's leases up to its share, and adds free ones up to its share. It wants at most so many partitions, 0 for any number. A
+// lease that it has beyond its share is not renewed and not returned, but its token is good until another member has taken the
 // partition. Errors are Invalid, Forbidden, NotFound, Unprocessable for more than MaxMembers members, Busy and Unavailable.
 func (g *Groups) Lease(ctx context.Context, name, member string, most int) ([]Lease, error) {
 	s, err := g.get(ctx, name)
@@ -126,8 +126,8 @@ func (a *assignment) overlong(lease time.Duration) (numbers []int) {
 	return numbers
 }
 
-// shorten makes leases that a clock which was ahead has given end as if they were given now: whoever has one and goes on renews
-// it, and nobody waits for the others until that clock's time.
+// shorten makes leases that a fast clock has given end as if they were given now. An owner that goes on renews its lease, and
+// nobody waits for the others until that clock's time.
 func (g *Groups) shorten(ctx context.Context, s *group, numbers []int) error {
 	return eachOf(ctx, numbers, func(ctx context.Context, n int) error {
 		return g.change(ctx, s, n, func(p *partition) (bool, error) {
@@ -141,7 +141,7 @@ func (g *Groups) shorten(ctx context.Context, s *group, numbers []int) error {
 	})
 }
 
-// join adds a member to those of a group, or lets it stay, and returns them all.
+// join adds a member to a group's members, or lets it stay, and returns them all.
 func (g *Groups) join(ctx context.Context, s *group, name string, most int, now time.Time) (all members, err error) {
 	err = g.update(ctx, s.membersKey(), func(old []byte) ([]byte, error) {
 		var was members

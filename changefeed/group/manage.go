@@ -166,8 +166,8 @@ func (g *Groups) Delete(ctx context.Context, name string) error {
 	}
 }
 
-// Reset makes all partitions of a group begin at what a text names: a position, 0, now or a time. All leases end, and what was
-// parked behind that position comes again by itself. Unless force says so, it is refused while a lease is held. Errors are
+// Reset makes all partitions of a group begin at what a text names: a position, 0, now or a time. All leases end, and batches
+// parked after that position come again by themselves. Unless force says so, it is refused while a lease is held. Errors are
 // Invalid, NotFound, Conflict, Timeout, Busy and Unavailable.
 func (g *Groups) Reset(ctx context.Context, name, to string, force bool) error {
 	s, err := g.get(ctx, name)

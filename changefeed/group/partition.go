@@ -6,8 +6,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// partition is the state of one partition, the value of one key, so that every change of it is a compare-and-set. That is
-// what keeps two owners from both acknowledging: a token is in it or it is not, whatever any clock says.
+// partition is the state of one partition, the value of one key, so that every change of it is a compare-and-set. So two
+// owners never both acknowledge: a token is in it or it is not, whatever any clock says.
 type partition struct {
 	Generation int              `json:"generation,omitempty"` // of the group's beginning that Checkpoint is counted from
 	Checkpoint fanfold.Position `json:"checkpoint"`           // everything up to it is acknowledged or parked
@@ -27,7 +27,7 @@ type partition struct {
 	LastParked int         `json:"lastParked,omitempty"` // the number of the batch that was parked last
 }
 
-// parkedRef names a parked batch: the changes behind From, up to To. What else is known of it has a key of its own.
+// parkedRef names a parked batch: the changes after From, up to To. Its other data has a key of its own.
 type parkedRef struct {
 	Number int              `json:"n"`
 	From   fanfold.Position `json:"from"`
@@ -62,8 +62,8 @@ func (p *partition) release() {
 	p.Owner, p.Token, p.Expires = "", "", time.Time{}
 }
 
-// check returns LeaseLost where a token is not that of the lease. It does not ask for the time: while nobody else has taken
-// the lease, its owner may acknowledge.
+// check returns LeaseLost for a token that the lease does not have. It does not ask for the time: while nobody else has
+// taken the lease, its owner may acknowledge.
 func (p *partition) check(token string) error {
 	if !p.isToken(token) {
 		return fanfold.Errorf(fanfold.LeaseLost, "the lease of the partition is not this token's any more: ask for leases again, and drop what was read under it")
@@ -71,7 +71,7 @@ func (p *partition) check(token string) error {
 	return nil
 }
 
-// isToken reports whether a token is that of the lease.
+// isToken reports whether the lease has this token.
 func (p *partition) isToken(token string) bool { return token != "" && token == p.Token }
 
 // retried returns the parked batch that is to be given again, nil for none.
@@ -86,7 +86,7 @@ func (p *partition) retried() *parkedRef {
 
 // ack records that everything up to a position was handled. A position within a parked batch that is given again is of that
 // batch: nobody is given such a position otherwise. done is that batch where it is through. Any other position that is not
-// behind the checkpoint changes nothing.
+// after the checkpoint changes nothing.
 func (p *partition) ack(at fanfold.Position) (changed bool, done *parkedRef) {
 	if r := p.retried(); r != nil && r.From < at && at <= r.To {
 		if at == r.To {
@@ -115,7 +115,7 @@ type failure struct {
 }
 
 // nack records that an attempt failed. parked is the batch where it is parked by that, again or for the first time.
-// Otherwise it comes again after a back-off. A position that is not behind the checkpoint changes nothing.
+// Otherwise it comes again after a back-off. A position that is not after the checkpoint changes nothing.
 func (p *partition) nack(f failure) (changed bool, parked *parkedRef) {
 	if r := p.retried(); r != nil && r.From < f.at && f.at <= r.To {
 		r.Retry = false
@@ -172,7 +172,7 @@ func backOff(attempts int) time.Duration {
 	return min(firstBackOff<<(attempts-1), maxBackOff)
 }
 
-// reset makes the partition begin at a position. Its lease ends. What was parked behind that position comes again, and is not
+// reset makes the partition begin at a position. Its lease ends. Batches parked after that position come again, and are not
 // parked any more.
 func (p *partition) reset(generation int, start fanfold.Position) {
 	p.Generation, p.Checkpoint = generation, start
@@ -188,7 +188,7 @@ func (p *partition) reset(generation int, start fanfold.Position) {
 	p.Parked = parked
 }
 
-// refold makes the positions those of another version of the fold. The checkpoint inside an event becomes that event's
+// refold translates the positions into another version of the fold. The checkpoint inside an event becomes that event's
 // start, and a parked batch grows to whole events before it, so that nothing is missed and something comes again.
 func (p *partition) refold() {
 	p.Checkpoint = eventStart(p.Checkpoint)

@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// Batch names what a member was given of a partition: everything behind its checkpoint, or its parked batch that is given
-// again, up to a position.
+// Batch names the batch that a member was given of a partition: everything after its checkpoint, or its parked batch that
+// is given again, up to a position.
 type Batch struct {
 	Partition int
 	Token     string
@@ -62,8 +62,8 @@ type Failed struct {
 	Member   string    `json:"member,omitempty"`
 }
 
-// Nack records that a batch could not be handled, and why: it comes again after a back-off, or, after as many attempts as the
-// group has, is parked, and the partition goes on behind it. The errors are those of Ack.
+// Nack records that a batch could not be handled, and why. It comes again after a back-off. After as many attempts as the
+// group has, it is parked, and the partition goes on after it. It returns the errors of Ack.
 func (g *Groups) Nack(ctx context.Context, name string, b Batch, why string) error {
 	s, err := g.get(ctx, name)
 	if err != nil {
@@ -132,7 +132,7 @@ func clip(s string) string {
 type Parked struct {
 	ID        string           `json:"id"`
 	Partition int              `json:"partition"`
-	From      fanfold.Bookmark `json:"from"` // the batch is behind it
+	From      fanfold.Bookmark `json:"from"` // the batch is after it
 	To        fanfold.Bookmark `json:"to"`   // up to it
 	*Failed                    // nil since a restore: a backup has the batch alone
 	Retry     bool             `json:"retry"` // it is to be given again
@@ -171,8 +171,8 @@ func (g *Groups) Parked(ctx context.Context, name string) ([]Parked, error) {
 	return out, nil
 }
 
-// parked returns a group with the partition and the number that the id of a parked batch names. Errors are those of get, and
-// NotFound.
+// parked returns a group with the partition and the number that the id of a parked batch names. It returns the errors of
+// get, and NotFound.
 func (g *Groups) parked(ctx context.Context, name, id string) (s *group, number, batch int, err error) {
 	if s, err = g.get(ctx, name); err == nil {
 		number, batch, err = parkedID(s, id)

@@ -30,10 +30,9 @@ type Reading struct {
 	Query     changefeed.Query // how they are to be sent
 }
 
-// ServeChanges answers a member's request for the changes of a partition whose token it has: the changes of the first parked
-// batch that is to be given again, or those after the checkpoint. It blocks for as long as the answer lasts. The answer ends
-// when the lease is lost, when a batch has failed, when another parked batch is to be given, or when the rights of g have ended. Errors are to be answered: LeaseLost, Invalid, Forbidden, NotFound, Unavailable, and
-// PositionGone where the changes that it is to give are no longer kept.
+// ServeChanges answers a member's request for the changes of a partition whose token it has. It sends the changes of the first parked batch that is to be given again, or the changes after the checkpoint. It blocks
+// for as long as the answer lasts. The answer ends when the lease is lost, when a batch has failed, when another parked batch is to be given, or when the rights of g have ended. Errors are to be answered:
+// LeaseLost, Invalid, Forbidden, NotFound, Unavailable, and PositionGone where the changes that it is to give are no longer kept.
 func (g *Groups) ServeChanges(w http.ResponseWriter, r *http.Request, asked Reading) error {
 	read, scope, err := g.read(r.Context(), asked.Group, asked.Partition, asked.Token)
 	if err != nil {
@@ -84,7 +83,7 @@ func (g *Groups) partition(ctx context.Context, s *group, number int) (p *partit
 	return p, err
 }
 
-// withPartition calls fn with the state of a partition. The errors are those of partition.
+// withPartition calls fn with the state of a partition. It returns the errors of partition.
 func (g *Groups) withPartition(ctx context.Context, s *group, number int, fn func(p *partition)) error {
 	if err := s.checkPartition(number); err != nil {
 		return err
@@ -100,8 +99,8 @@ func (g *Groups) withPartition(ctx context.Context, s *group, number int, fn fun
 	return err
 }
 
-// watch returns once a member is to be given something else than what it reads, or ctx has ended. Where the log cannot be
-// asked it goes on: what a member reads without a lease it cannot acknowledge.
+// watch returns once a member is to be given something else than what it reads, or ctx has ended. If the log cannot be
+// asked, it goes on: a member without a lease cannot acknowledge what it reads.
 func (g *Groups) watch(ctx context.Context, read *reading, scope *changefeed.Scope) {
 	ticker := time.NewTicker(g.opt.Watch)
 	defer ticker.Stop()
@@ -126,10 +125,10 @@ func (g *Groups) watch(ctx context.Context, read *reading, scope *changefeed.Sco
 	}
 }
 
-// finishEmpty takes a parked batch off the list that was given again and of which nothing is left: with mode=latest, documents
-// that have changed since come with their newest change alone. After an answer without rows that has not come to the end, the partition goes on
-// where it has looked up to, whether the member acknowledges that or not. Errors are Busy and Unavailable; the answer has been given,
-// and they are for nobody to see.
+// finishEmpty takes an empty parked batch that was given again off the list. With mode=latest a batch gets empty, because documents that have
+// changed since come with their newest change alone. After an answer without rows that has not come to the end, the partition goes on where it
+// has looked up to, whether the member acknowledges that or not. Errors are Busy and Unavailable; the answer has been given, and they are for
+// nobody to see.
 func (g *Groups) finishEmpty(ctx context.Context, read *reading, scope *changefeed.Scope) error {
 	ctx = context.WithoutCancel(ctx)
 	if passed := scope.Passed(); passed > 0 && !scope.Empty() {

@@ -37,7 +37,7 @@ type Settings struct {
 	Derived     string   `json:"derived"`               // include (default) or exclude
 	Cascades    string   `json:"cascades"`              // include (default) or exclude
 	Collections []string `json:"collections,omitempty"` // empty for all
-	Filter      string   `json:"filter,omitempty"`      // only changes of which this CEL expression is true; "" for all
+	Filter      string   `json:"filter,omitempty"`      // only changes for which this CEL expression is true; "" for all
 	Lease       Duration `json:"lease"`                 // how long a lease lasts without being renewed; default 30 s
 	MaxAttempts int      `json:"maxAttempts"`           // after which a batch that fails is parked; default 5
 	Role        string   `json:"role,omitempty"`        // whose rights decide which changes there are, and who may be a member; default admin

@@ -49,8 +49,8 @@ func (m members) leave(name string) (out members, changed bool) {
 	return out, len(out) < len(m)
 }
 
-// mayRenew reports whether so much of a time that ends at expires is over that it is worth a write to make it end at until: a
-// quarter, or more than there can be where a clock was set back.
+// mayRenew reports whether a write is worth it that moves an end from expires to until. It is once a quarter of the time is
+// over, or if more is left than there can be: a clock was set back.
 func mayRenew(expires, now, until time.Time) bool {
 	whole := until.Sub(now)
 	left := expires.Sub(now)
