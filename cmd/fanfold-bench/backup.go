@@ -42,8 +42,8 @@ func wordyBook(i int) string {
 // benchBackup measures backups of a running node beside copies of the log's files.
 func benchBackup(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
 	s := benchStore{model: backupModel, authors: 1000, books: documents, text: wordyBook}
-	err = s.run(ctx, filepath.Join(dir, "store"), func(ctx context.Context, n *node.Node) error {
-		b := backupBench{n: n, dir: dir}
+	err = s.run(ctx, filepath.Join(dir, "store"), func(ctx context.Context, n *node.Node, c *client.Client) error {
+		b := backupBench{n: n, c: c, dir: dir}
 		for _, part := range []func(ctx context.Context) error{b.whole, b.restore, func(ctx context.Context) error { return b.more(ctx, documents) }, b.beside} {
 			if err := part(ctx); err != nil {
 				return err
@@ -58,6 +58,7 @@ func benchBackup(ctx context.Context, dir string, documents int) (results []benc
 // backupBench is a node whose backups are measured.
 type backupBench struct {
 	n       *node.Node
+	c       *client.Client
 	dir     string
 	first   int64 // bytes of the first backup
 	results []bench.Result
@@ -66,21 +67,16 @@ type backupBench struct {
 // backup makes or continues a backup, and returns its manifest, how many bytes came, and how long that took. Where the store has erased something since,
 // all of it is written anew.
 func (b *backupBench) backup(ctx context.Context, dir string) (m *backup.Manifest, bytes int64, took time.Duration, err error) {
-	c, err := connect(b.n.URL())
-	if err != nil {
-		return nil, 0, 0, err
-	}
-	defer c.Close()
 	began := time.Now()
 	w, err := backup.OpenWriter(dir)
 	if err != nil {
 		return nil, 0, 0, err
 	}
 	defer func() { err = errors.Join(err, w.Close()) }()
-	m, bytes, err = receive(ctx, c, w)
+	m, bytes, err = receive(ctx, b.c, w)
 	if errors.Is(err, backup.ErrErased) {
 		var more int64
-		m, more, err = receive(ctx, c, w)
+		m, more, err = receive(ctx, b.c, w)
 		bytes += more
 	}
 	return m, bytes, time.Since(began), err
@@ -161,33 +157,33 @@ func syncDir(path string) error {
 func (b *backupBench) whole(ctx context.Context) error {
 	var ours, copied int64
 	var events uint64
-	r, err := bench.Pairs("backup of everything", "events/s", "a copy of the log's files, synced", func(int) (rate float64, err error) {
-		dir := filepath.Join(b.dir, "backup")
-		if err := os.RemoveAll(dir); err != nil {
-			return 0, err
-		}
-		m, bytes, took, err := b.backup(ctx, dir)
-		if err != nil {
-			return 0, err
-		}
-		ours, events = bytes, m.Position
-		return float64(events) / took.Seconds(), nil
-	}, func(int) (rate float64, err error) {
-		dir := filepath.Join(b.dir, "copy")
-		bytes, took, err := b.copyLog(dir)
-		copied = bytes
-		last, lastErr := b.n.Log.LastSeq(ctx)
-		return float64(last) / took.Seconds(), errors.Join(err, lastErr, os.RemoveAll(dir))
-	})
+	r, err := bench.Pair{Name: "backup of everything", Unit: "events/s", Limit: "a copy of the log's files, synced",
+		Ours: func(int) (rate float64, err error) {
+			dir := filepath.Join(b.dir, "backup")
+			if err := os.RemoveAll(dir); err != nil {
+				return 0, err
+			}
+			m, bytes, took, err := b.backup(ctx, dir)
+			if err != nil {
+				return 0, err
+			}
+			ours, events = bytes, m.Position
+			return float64(events) / took.Seconds(), nil
+		}, Plain: func(int) (rate float64, err error) {
+			dir := filepath.Join(b.dir, "copy")
+			bytes, took, err := b.copyLog(dir)
+			copied = bytes
+			last, lastErr := b.n.Log.LastSeq(ctx)
+			return float64(last) / took.Seconds(), errors.Join(err, lastErr, os.RemoveAll(dir))
+		}}.Run()
 	b.first = ours
-	size := bench.Result{Name: fmt.Sprintf("bytes of a backup of %d events", events), Ours: float64(ours), Limit: float64(copied), Unit: "bytes", Ratio: float64(ours) / float64(copied), Notes: []string{"limit: the log's files"}}
-	b.results = append(b.results, r, size)
+	b.results = append(b.results, r, bench.One(fmt.Sprintf("bytes of a backup of %d events", events), "bytes", float64(ours), float64(copied), "limit: the log's files"))
 	return err
 }
 
 // restore measures restores of the backup beside replays of the log. Each reads the backup twice and the restored log once, and syncs it.
 func (b *backupBench) restore(ctx context.Context) error {
-	r, err := bench.Pairs("restore", "events/s", "a replay", func(int) (rate float64, err error) {
+	r, err := bench.Pair{Name: "restore", Unit: "events/s", Limit: "a replay", Ours: func(int) (rate float64, err error) {
 		from, err := backup.Open(filepath.Join(b.dir, "backup"))
 		if err != nil {
 			return 0, err
@@ -198,7 +194,7 @@ func (b *backupBench) restore(ctx context.Context) error {
 			return 0, err
 		}
 		return float64(restored.Events) / time.Since(began).Seconds(), os.RemoveAll(dir)
-	}, func(int) (rate float64, err error) {
+	}, Plain: func(int) (rate float64, err error) {
 		last, err := b.n.Log.LastSeq(ctx)
 		if err != nil {
 			return 0, err
@@ -206,34 +202,29 @@ func (b *backupBench) restore(ctx context.Context) error {
 		began := time.Now()
 		err = b.n.Projector.ReplayTo(ctx, last)
 		return float64(last) / time.Since(began).Seconds(), err
-	})
+	}}.Run()
 	b.results = append(b.results, r)
 	return err
 }
 
 // more measures a backup after 1% more events.
 func (b *backupBench) more(ctx context.Context, documents int) error {
-	c, err := connect(b.n.URL())
-	if err != nil {
-		return err
-	}
-	defer c.Close()
 	var lines strings.Builder
 	for i := range max(documents/100, 1) {
 		lines.WriteString(wordyBook(documents+i) + "\n")
 	}
-	if _, err := c.Import(ctx, strings.NewReader(lines.String()), client.ImportOptions{Collection: "books"}); err != nil {
+	if _, err := b.c.Import(ctx, strings.NewReader(lines.String()), client.ImportOptions{Collection: "books"}); err != nil {
 		return err
 	}
 	_, bytes, took, err := b.backup(ctx, filepath.Join(b.dir, "backup"))
-	b.results = append(b.results, bench.Result{Name: "bytes of another one after 1% more events", Ours: float64(bytes), Limit: float64(b.first), Unit: "bytes", Ratio: float64(bytes) / float64(b.first),
-		Notes: []string{"limit: the first backup", fmt.Sprintf("it took %.2f s", took.Seconds())}})
+	b.results = append(b.results, bench.One("bytes of another one after 1% more events", "bytes", float64(bytes), float64(b.first),
+		"limit: the first backup", fmt.Sprintf("it took %.2f s", took.Seconds())))
 	return err
 }
 
 // beside measures PUTs while backups are made, one after the other.
 func (b *backupBench) beside(ctx context.Context) error {
-	r, err := bench.PutsBeside(ctx, "p99 of PUT beside backups", b.n.Addr(), 16, "one backup after the other, into a new directory each", func(ctx context.Context) (wait func() error) {
+	r, err := bench.Beside(ctx, "p99 of PUT beside backups", b.n.Addr(), bench.Puts, "one backup after the other, into a new directory each", func(ctx context.Context) (wait func() error) {
 		ended := make(chan error, 1)
 		go func() {
 			dir := filepath.Join(b.dir, "beside")

@@ -50,8 +50,8 @@ func benchErase(ctx context.Context, dir string, documents int) (results []bench
 				return err
 			}
 			limit := replay + float64(gone)*eraseMessage.Seconds()
-			results = append(results, bench.Result{Name: fmt.Sprintf("erasure of %d of %d events", gone, last), Ours: took.Seconds() * 1000, Limit: limit * 1000, Unit: "ms", Ratio: took.Seconds() / limit,
-				Notes: []string{fmt.Sprintf("limit: a replay of all events (%.1f s), and %v an event", replay, eraseMessage), fmt.Sprintf("%d documents", erased.count)}})
+			results = append(results, bench.One(fmt.Sprintf("erasure of %d of %d events", gone, last), "ms", took.Seconds()*1000, limit*1000,
+				fmt.Sprintf("limit: a replay of all events (%.1f s), and %v an event", replay, eraseMessage), fmt.Sprintf("%d documents", erased.count)))
 		}
 		beside, err := besideErasure(ctx, n)
 		results = append(results, beside)

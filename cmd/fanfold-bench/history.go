@@ -35,15 +35,15 @@ func bookOf(i, version, author int) string {
 // and once more by an import.
 func benchHistory(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
 	s := benchStore{model: historyModel, authors: 1, books: documents, text: func(i int) string { return historyBook(i, 1) }}
-	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
+	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
 		filled, err := n.Log.LastSeq(ctx)
 		if err != nil {
 			return err
 		}
-		if err := writeAgain(ctx, n, documents, func(i int) string { return historyBook(i, 2) }); err != nil {
+		if err := writeAgain(ctx, c, documents, func(i int) string { return historyBook(i, 2) }); err != nil {
 			return err
 		}
-		h := historyBench{n: n, books: documents, filled: filled}
+		h := historyBench{n: n, c: c, books: documents, filled: filled}
 		if h.last, err = n.Log.LastSeq(ctx); err != nil {
 			return err
 		}
@@ -59,12 +59,7 @@ func benchHistory(ctx context.Context, dir string, documents int) (results []ben
 }
 
 // writeAgain imports the next version of every book, "" for none.
-func writeAgain(ctx context.Context, n *node.Node, documents int, text func(i int) string) error {
-	c, err := connect(n.URL())
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+func writeAgain(ctx context.Context, c *client.Client, documents int, text func(i int) string) error {
 	const piece = 10_000
 	for from := 0; from < documents; from += piece {
 		var lines strings.Builder
@@ -83,6 +78,7 @@ func writeAgain(ctx context.Context, n *node.Node, documents int, text func(i in
 // historyBench is a store that is measured.
 type historyBench struct {
 	n            *node.Node
+	c            *client.Client
 	books        int
 	filled, last uint64 // the last events of the first versions and of all
 	results      []bench.Result
@@ -90,8 +86,8 @@ type historyBench struct {
 
 // compare adds how fast a path is answered over conns connections, beside another.
 func (h *historyBench) compare(ctx context.Context, name string, conns int, ours func(n int) string, limit string, plain func(n int) string) error {
-	r, err := bench.Pairs(name, "requests/s", limit, func(int) (float64, error) { return bench.Rate(ctx, h.n.Addr(), conns, ours) },
-		func(int) (float64, error) { return bench.Rate(ctx, h.n.Addr(), conns, plain) })
+	r, err := bench.Pair{Name: name, Unit: "requests/s", Limit: limit,
+		Ours: bench.Rate(ctx, h.n.Addr(), conns, bench.Gets(ours)), Plain: bench.Rate(ctx, h.n.Addr(), conns, bench.Gets(plain))}.Run()
 	h.results = append(h.results, r)
 	return err
 }
@@ -132,7 +128,7 @@ const movedBooks = 10
 
 // children measures the books of the author, of which some have moved since.
 func (h *historyBench) children(ctx context.Context) error {
-	if err := writeAgain(ctx, h.n, h.books, func(i int) string {
+	if err := writeAgain(ctx, h.c, h.books, func(i int) string {
 		if i%movedBooks > 0 {
 			return ""
 		}
@@ -168,21 +164,18 @@ func (h *historyBench) differences(ctx context.Context) error {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	c, err := connect(h.n.URL())
-	if err != nil {
-		return err
-	}
-	defer c.Close()
+	c := h.c
 	from := h.last - min(farEvents, uint64(h.books))
 	statement := fmt.Sprintf("SELECT number, previous FROM change WHERE position > %d", from<<20)
 	for _, pages := range []string{"the first 1000", "all pages"} {
-		r, err := bench.Pairs(fmt.Sprintf("%s of %d documents that differ", pages, min(farEvents, h.books)), "1/s", "the bare statement that reads the changes of all", func(run int) (float64, error) {
-			// other states each time, so that nothing is known of them
-			return differencesRate(ctx, c, client.DiffOptions{From: strconv.FormatUint(from+uint64(run)%10, 10), Limit: 1000}, pages == "all pages")
-		}, func(int) (float64, error) {
-			took, err := bench.PlainSeconds(ctx, db, statement)
-			return 1 / took, err
-		})
+		r, err := bench.Pair{Name: fmt.Sprintf("%s of %d documents that differ", pages, min(farEvents, h.books)), Unit: "1/s", Limit: "the bare statement that reads the changes of all",
+			Ours: func(run int) (float64, error) {
+				// other states each time, so that nothing is known of them
+				return differencesRate(ctx, c, client.DiffOptions{From: strconv.FormatUint(from+uint64(run)%10, 10), Limit: 1000}, pages == "all pages")
+			}, Plain: func(int) (float64, error) {
+				took, err := bench.PlainSeconds(ctx, db, statement)
+				return 1 / took, err
+			}}.Run()
 		if err != nil {
 			return err
 		}

@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 )
 
@@ -14,16 +13,14 @@ import (
 const killRounds = 100
 
 // benchKills measures how long a node with documents takes from a kill until it is ready again.
-func benchKills(ctx context.Context, dir string, documents, scale int) ([]bench.Result, error) {
-	if n := documents / scale; n < minRichDocuments || n > maxRichDocuments {
-		return nil, fanfold.Errorf(fanfold.Invalid, "kills takes %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
-	}
+func benchKills(ctx context.Context, dir string, q benchRequest) ([]bench.Result, error) {
+	documents := q.documents / q.scale
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	s := benchStore{model: benchModel, authors: benchAuthors, books: max(0, documents/scale-benchAuthors)}
-	r, err := bench.Kills{Program: self, Dir: filepath.Join(dir, "killed"), Documents: documents / scale, Rounds: killRounds / scale, Load: func(ctx context.Context, url string) error {
+	s := benchStore{model: benchModel, authors: benchAuthors, books: max(0, documents-benchAuthors)}
+	r, err := bench.Kills{Program: self, Dir: filepath.Join(dir, "killed"), Documents: documents, Rounds: killRounds / q.scale, Load: func(ctx context.Context, url string) error {
 		return loadInto(ctx, url, 0, s.model, func(w io.Writer) error {
 			return s.putEach(func(collection string, _ int, body string) error { return writeLine(w, collection, body) }, inOrder)
 		})

@@ -6,12 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"os/signal"
 	"path/filepath"
 	"runtime/pprof"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -43,8 +45,7 @@ func command() *cobra.Command {
 		Long: `Measure reads, writes, import, replay and fan-out on a temporary directory. Each figure stands
 beside the limit for it, measured in the same run: a bare Echo handler that reads one SQLite row,
 plain publishes to JetStream with one fsync for all that wait, a hand-written SQLite loop that writes the same rows, one UPDATE
-with json_set, the first of many comments on a post, a plain message on its way to a consumer. The change of a model on a million documents,
-which takes minutes, is measured where it is asked for only, and so are: rich, --documents documents
+with json_set, a plain message on its way to a consumer. Measured where they are asked for only: rich, --documents documents
 under a model with many rules, imported with and without its limit and guards; query, --documents documents
 that are asked for by indexes and without, and what these cost writes; history, reads of what was beside those of what is; retention, what compactions give back, and what they and erasures cost; transactions, of two documents
 beside plain writes, guarded writes beside plain ones, and plain ones beside a guarded import; bystanders, what reads
@@ -61,36 +62,45 @@ of their own, on the NATS server of --nats where it is given; what they write st
 	}
 	cmd.AddCommand(serveCommand(), replayCommand())
 	f := cmd.Flags()
-	f.StringVar(&only, "only", "", "one of "+benchNames)
-	f.IntVar(&documents, "documents", richDocuments, "how many documents rich, query, retention, sizing and kills have, and copies the largest rename of feed and bystanders has")
+	f.StringVar(&only, "only", "", "one of "+benchNames())
+	f.IntVar(&documents, "documents", defaultDocuments, "how many documents rich, query, retention, sizing and kills have, and copies the largest rename of feed and bystanders has")
 	f.IntVar(&nodes.count, "nodes", 1, "how many nodes bystanders and nodes have")
 	f.IntVar(&nodes.steps, "steps", 1, "in how many renames, one after the other, bystanders changes its copies")
 	f.StringVar(&nodes.nats, "nats", "", "URL of a NATS server for bystanders and nodes to keep the log on; it must have none yet")
 	f.IntVar(&nodes.replicas, "replicas", 1, "replicas of the log on that server, and those of its cluster")
-	f.BoolVar(&quick, "quick", false, "a tenth of the size")
+	f.BoolVar(&quick, "quick", false, "a tenth of the size, and short rounds")
 	f.StringVar(&profile, "cpuprofile", "", "write a CPU profile of all of it to this file")
 	f.BoolVar(&asJSON, "json", false, "print the results as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		q := benchRequest{only: only, scale: 1, documents: documents, nodes: nodes}
+		if quick {
+			q.scale = 10
+			bench.Shorten()
+		}
 		defer node.ReserveHeap()() // as fanfold serve does
 		var results []bench.Result
-		err := profiled(profile, func() (err error) {
-			results, err = runBench(cmd.Context(), benchRequest{only: only, quick: quick, documents: documents, nodes: nodes})
-			return err
-		})
+		err := profiled(profile, func() (err error) { results, err = runBench(cmd.Context(), q); return err })
 		if err != nil {
 			return err
 		}
-		if asJSON {
-			enc := json.NewEncoder(cmd.OutOrStdout())
-			enc.SetIndent("", "  ")
-			return enc.Encode(results)
-		}
-		for _, r := range results {
-			fmt.Fprintln(cmd.OutOrStdout(), r)
-		}
-		return nil
+		return printResults(cmd.OutOrStdout(), results, asJSON)
 	}
 	return cmd
+}
+
+// printResults prints a line for each result and its notes, or all as JSON.
+func printResults(w io.Writer, results []bench.Result, asJSON bool) error {
+	if asJSON {
+		enc := json.NewEncoder(w)
+		enc.SetIndent("", "  ")
+		return enc.Encode(results)
+	}
+	for _, r := range results {
+		if _, err := fmt.Fprintln(w, r); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // profiled calls fn, and writes a CPU profile of it to the file at path, "" for none.
@@ -110,44 +120,82 @@ func profiled(path string, fn func() error) error {
 	return fn()
 }
 
-// benchmark is one figure. run works in dir, which it makes, at a size divided by scale.
-type benchmark struct {
-	name string
-	run  func(ctx context.Context, dir string, scale int) (bench.Result, error)
+// row is a benchmark. Several may have one name.
+type row struct {
+	name   string // that --only takes
+	alone  bool   // it is measured where it is asked for only
+	fewest int    // documents that it takes; 0 where it has a size of its own
+	run    func(ctx context.Context, dir string, q benchRequest) ([]bench.Result, error)
 }
 
-var benchmarks = []benchmark{
-	{"get", benchGet},
-	{"put", benchPut(1)},
-	{"put", benchPut(16)},
-	{"put", benchPut(64)},
-	{"put", benchPut(256)},
-	{"import", benchImport},
-	{"replay", benchReplay},
-	{"rename", benchRenameAuthor},
-	{"rename", benchRenamePublisher},
-	{"comments", benchComments},
-	{"feed", benchFeedLatency(0)},
-	{"feed", benchFeedLatency(1000)},
-	{"feed", benchFeedMany},
-	{"feedreads", benchFeedReads},
-	{"feed", benchFeedRename(10)},
-	{"feed", benchFeedRename(1000)},
-	{"feed", benchFeedRename(feedCopies)},
-	{"model", benchModelChange},
+var rows = []row{
+	{name: "get", run: scaled(benchGet)},
+	{name: "put", run: scaled(benchPut(1))},
+	{name: "put", run: scaled(benchPut(16))},
+	{name: "put", run: scaled(benchPut(64))},
+	{name: "put", run: scaled(benchPut(256))},
+	{name: "import", run: scaled(benchImport)},
+	{name: "replay", run: scaled(benchReplay)},
+	{name: "rename", run: scaled(benchRenameAuthor)},
+	{name: "rename", run: scaled(benchRenamePublisher)},
+	{name: "feed", run: scaled(benchFeedLatency(0))},
+	{name: "feed", run: scaled(benchFeedLatency(1000))},
+	{name: "feed", run: scaled(benchFeedMany)},
+	{name: "feedreads", run: scaled(benchFeedReads)},
+	{name: "feed", run: scaled(benchFeedRename(10))},
+	{name: "feed", run: scaled(benchFeedRename(1000))},
+	{name: "feed", run: scaled(benchFeedRename(feedCopies))},
+	{name: "feed", alone: true, run: benchFeedMore},
+	{name: "rich", alone: true, fewest: 2000, run: sized(benchRich)},
+	{name: "query", alone: true, fewest: 2000, run: sized(benchQuery)},
+	{name: "history", alone: true, fewest: 2000, run: sized(benchHistory)},
+	{name: "history", alone: true, fewest: 2000, run: sized(benchBackup)},
+	{name: "backup", alone: true, fewest: 1, run: sized(benchBackup)},
+	{name: "retention", alone: true, fewest: 2000, run: sized(benchRetention)},
+	{name: "transactions", alone: true, run: benchTransactions},
+	{name: "bystanders", alone: true, run: benchBystanders},
+	{name: "nodes", alone: true, run: benchReadsAndWrites},
+	{name: "sizing", alone: true, fewest: minSized, run: sized(benchSizing)},
+	{name: "kills", alone: true, fewest: 2000, run: benchKills},
 }
 
-// feedCopies is how many copies the largest rename on the feed has, unless --documents asks for more.
-const feedCopies = 100_000
+// Documents that benchmarks have where the command line says nothing, and at most.
+const (
+	defaultDocuments = 100_000
+	maxDocuments     = 10_000_000
+)
+
+// scaled is a row of one figure, at a size divided by scale.
+func scaled(run func(ctx context.Context, dir string, scale int) (bench.Result, error)) func(ctx context.Context, dir string, q benchRequest) ([]bench.Result, error) {
+	return func(ctx context.Context, dir string, q benchRequest) ([]bench.Result, error) {
+		r, err := run(ctx, dir, q.scale)
+		return []bench.Result{r}, err
+	}
+}
+
+// sized is a row for so many documents as the command line says.
+func sized(run func(ctx context.Context, dir string, documents int) ([]bench.Result, error)) func(ctx context.Context, dir string, q benchRequest) ([]bench.Result, error) {
+	return func(ctx context.Context, dir string, q benchRequest) ([]bench.Result, error) {
+		return run(ctx, dir, q.documents/q.scale)
+	}
+}
 
 // benchNames lists what can be measured by itself.
-const benchNames = "get, put, import, replay, rename, comments, feed, model, rich, query, history, backup, retention, access, transactions, bystanders, nodes, sizing, kills"
+func benchNames() string {
+	var names []string
+	for _, r := range rows {
+		if !slices.Contains(names, r.name) {
+			names = append(names, r.name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
 
 // benchRequest says what is to be measured.
 type benchRequest struct {
 	only      string // "" for everything that does not take minutes by itself
-	quick     bool
-	documents int // of rich data and sizing, and copies of the largest rename
+	scale     int
+	documents int // and copies of the largest rename
 	nodes     benchNodes
 }
 
@@ -158,75 +206,21 @@ func runBench(ctx context.Context, q benchRequest) (results []bench.Result, err 
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	scale := 1
-	if q.quick {
-		scale = 10
-	}
-	switch q.only {
-	case "rich":
-		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
-			return nil, fanfold.Errorf(fanfold.Invalid, "rich data has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
-		}
-		return benchRich(ctx, dir, q.documents/scale)
-	case "query":
-		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
-			return nil, fanfold.Errorf(fanfold.Invalid, "query has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
-		}
-		return benchQuery(ctx, dir, q.documents/scale)
-	case "history":
-		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
-			return nil, fanfold.Errorf(fanfold.Invalid, "history has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
-		}
-		results, err := benchHistory(ctx, filepath.Join(dir, "history"), q.documents/scale)
-		if err != nil {
-			return results, err
-		}
-		backups, err := benchBackup(ctx, filepath.Join(dir, "backup"), q.documents/scale)
-		return append(results, backups...), err
-	case "retention":
-		if n := q.documents / scale; n < minRichDocuments || n > maxRichDocuments {
-			return nil, fanfold.Errorf(fanfold.Invalid, "retention has %d to %d documents, not %d", minRichDocuments, maxRichDocuments, n)
-		}
-		return benchRetention(ctx, dir, q.documents/scale)
-	case "backup":
-		return benchBackup(ctx, dir, q.documents/scale)
-	case "access":
-		return benchAccess(ctx, dir, scale)
-	case "transactions":
-		return benchTransactions(ctx, dir)
-	case "bystanders":
-		return benchBystanders(ctx, dir, q.nodes, q.documents, scale)
-	case "nodes":
-		return benchReadsAndWrites(ctx, dir, q.nodes, scale)
-	case "sizing":
-		if n := q.documents / scale; n < minSized || n > maxRichDocuments {
-			return nil, fanfold.Errorf(fanfold.Invalid, "sizing takes %d to %d documents, not %d", minSized, maxRichDocuments, n)
-		}
-		return benchSizing(ctx, dir, q.documents/scale)
-	case "kills":
-		return benchKills(ctx, dir, q.documents, scale)
-	}
-	return runList(ctx, dir, q, scale)
-}
-
-// runList measures what is in the list of benchmarks.
-func runList(ctx context.Context, dir string, q benchRequest, scale int) (results []bench.Result, err error) {
-	list := benchmarks
-	if q.only == "feed" && q.documents > feedCopies {
-		list = append(slices.Clip(list), benchmark{"feed", benchFeedRename(q.documents)})
-	}
-	for i, b := range list {
-		if q.only != b.name && (q.only != "" || b.name == "model") {
+	for i, row := range rows {
+		if q.only != row.name && (q.only != "" || row.alone) {
 			continue
 		}
-		r, err := b.run(ctx, filepath.Join(dir, b.name+strconv.Itoa(i)), scale)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", b.name, err)
+		if n := q.documents / q.scale; row.fewest > 0 && (n < row.fewest || n > maxDocuments) {
+			return nil, fanfold.Errorf(fanfold.Invalid, "%s takes %d to %d documents, not %d", row.name, row.fewest, maxDocuments, n)
 		}
-		results = append(results, r)
+		r, err := row.run(ctx, filepath.Join(dir, row.name+strconv.Itoa(i)), q)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", row.name, err)
+		}
+		results = append(results, r...)
 	}
 	if len(results) == 0 {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of %s", q.only, benchNames)
+		return nil, fanfold.Errorf(fanfold.Invalid, "--only %q is not one of %s", q.only, benchNames())
 	}
 	return results, nil
 }

@@ -117,12 +117,11 @@ func TestLogInUse(t *testing.T) {
 	defer end()
 	err = n.Run(ctx, func(ctx context.Context) error {
 		defer end()
-		c, err := connect(n.URL())
-		if err != nil {
+		err := withClient(n.URL(), func(c *client.Client) error {
+			_, err := c.PutModel(ctx, []byte(benchModel), client.ModelOptions{})
 			return err
-		}
-		defer c.Close()
-		if _, err := c.PutModel(ctx, []byte(benchModel), client.ModelOptions{}); err != nil {
+		})
+		if err != nil {
 			return err
 		}
 		if out, err := runLine(t, "--only", "nodes", "--nats", url); err == nil || !strings.Contains(err.Error(), "is not empty") {

@@ -60,19 +60,16 @@ func (b benchNodes) run(ctx context.Context, dir string, fn func(n *bench.Nodes,
 	if err := n.CaughtUp(ctx); err != nil {
 		return err
 	}
-	c, err := connect(n.URL(0))
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	s, err := c.Status(ctx)
-	if err != nil {
-		return err
-	}
-	if s.Model != 0 {
-		return fanfold.Errorf(fanfold.Invalid, "the log on %s is not empty: a benchmark fills it, and needs servers of its own", b.nats)
-	}
-	return fn(n, c)
+	return withClient(n.URL(0), func(c *client.Client) error {
+		s, err := c.Status(ctx)
+		if err == nil && s.Model != 0 {
+			err = fanfold.Errorf(fanfold.Invalid, "the log on %s is not empty: a benchmark fills it, and needs servers of its own", b.nats)
+		}
+		if err != nil {
+			return err
+		}
+		return fn(n, c)
+	})
 }
 
 // load applies the model, and imports the documents over the API.
@@ -124,16 +121,17 @@ const minCopies = 1000
 const bystanderOthers = 10_000
 
 // benchBystanders measures requests beside renames of 10,000, 100,000 and so on copies, up to largest.
-func benchBystanders(ctx context.Context, dir string, nodes benchNodes, largest, scale int) (results []bench.Result, err error) {
-	if largest < minCopies || largest > maxRichDocuments {
-		return nil, fanfold.Errorf(fanfold.Invalid, "bystanders takes %d to %d copies, not %d", minCopies, maxRichDocuments, largest)
+func benchBystanders(ctx context.Context, dir string, q benchRequest) (results []bench.Result, err error) {
+	nodes, largest := q.nodes, q.documents
+	if largest < minCopies || largest > maxDocuments {
+		return nil, fanfold.Errorf(fanfold.Invalid, "bystanders takes %d to %d copies, not %d", minCopies, maxDocuments, largest)
 	}
 	for copies := 10_000; ; copies *= 10 {
 		copies = min(copies, largest)
 		if nodes.nats != "" || nodes.steps > 1 {
 			copies = largest // the log is filled once
 		}
-		b := bench.Bystanders{Copies: copies / scale, Steps: nodes.steps, Others: bystanderOthers / scale}
+		b := bench.Bystanders{Copies: copies / q.scale, Steps: nodes.steps, Others: bystanderOthers / q.scale}
 		s := benchStore{model: publisherModel, authors: benchAuthors, books: b.Copies + b.Others, publisher: func(i int) int {
 			if i < b.Copies {
 				return i % b.Steps
@@ -157,9 +155,9 @@ func benchBystanders(ctx context.Context, dir string, nodes benchNodes, largest,
 }
 
 // benchReadsAndWrites measures reads and writes of one node, of two, and so on.
-func benchReadsAndWrites(ctx context.Context, dir string, nodes benchNodes, scale int) (results []bench.Result, err error) {
-	s := benchStore{model: benchModel, authors: benchAuthors, books: 20_000 / scale}
-	err = nodes.run(ctx, dir, func(n *bench.Nodes, c *client.Client) error {
+func benchReadsAndWrites(ctx context.Context, dir string, q benchRequest) (results []bench.Result, err error) {
+	s := benchStore{model: benchModel, authors: benchAuthors, books: 20_000 / q.scale}
+	err = q.nodes.run(ctx, dir, func(n *bench.Nodes, c *client.Client) error {
 		if err := errors.Join(s.load(ctx, c), n.CaughtUp(ctx)); err != nil {
 			return err
 		}
@@ -217,15 +215,12 @@ func simpleLoad(ctx context.Context, url string, round, documents int) (written 
 
 // loadInto imports what write writes to the node at url, in round 0 after its model.
 func loadInto(ctx context.Context, url string, round int, model string, write func(w io.Writer) error) error {
-	c, err := connect(url)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	if round == 0 {
-		if _, err := c.PutModel(ctx, []byte(model), client.ModelOptions{}); err != nil {
-			return err
+	return withClient(url, func(c *client.Client) error {
+		if round == 0 {
+			if _, err := c.PutModel(ctx, []byte(model), client.ModelOptions{}); err != nil {
+				return err
+			}
 		}
-	}
-	return importAll(ctx, c, write)
+		return importAll(ctx, c, write)
+	})
 }

@@ -45,7 +45,7 @@ func replayCommand() *cobra.Command {
 	cmd.Flags().StringVar(&data, "data", "", "directory of a server that is not running")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		debug.SetGCPercent(40) // as fanfold replay --data does
-		n, err := openNode(cmd.Context(), data)
+		n, err := openWith(cmd.Context(), data, func(*node.Config) {})
 		if err != nil {
 			return err
 		}
@@ -61,12 +61,7 @@ func replayCommand() *cobra.Command {
 	return cmd
 }
 
-// openNode returns a node over the files in dir; the caller runs or closes it.
-func openNode(ctx context.Context, dir string) (*node.Node, error) {
-	return openWith(ctx, dir, func(*node.Config) {})
-}
-
-// openWith does what openNode does, with what change makes of the configuration.
+// openWith returns a node over the files in dir, with what change makes of its configuration; the caller runs or closes it.
 func openWith(ctx context.Context, dir string, change func(cfg *node.Config)) (*node.Node, error) {
 	logger := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 	cfg := node.Config{Data: dir, Listen: "127.0.0.1:0", Durability: "always", Logger: logger}
@@ -74,7 +69,12 @@ func openWith(ctx context.Context, dir string, change func(cfg *node.Config)) (*
 	return node.Open(ctx, cfg)
 }
 
-// connect returns a client of the node at url, which sends each request once.
-func connect(url string) (*client.Client, error) {
-	return client.New(url, client.Options{RetryFor: -1, NoKeys: true})
+// withClient calls fn with a client of the node at url, which sends each request once.
+func withClient(url string, fn func(c *client.Client) error) error {
+	c, err := client.New(url, client.Options{RetryFor: -1, NoKeys: true})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return fn(c)
 }

@@ -63,22 +63,19 @@ func queryReads(ctx context.Context, dir string, n queryBooks) (results []bench.
 		results = append(results, r)
 		return err
 	}
-	err = n.store(readIndexes).run(ctx, dir, func(ctx context.Context, node *node.Node) error {
+	err = n.store(readIndexes).run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) error {
 		file, err := bench.CurrentFile(node.Store)
 		if err != nil {
 			return err
 		}
-		lookups, err := bench.Pairs("lookup by an index, 64 connections", "requests/s", "GET by id", func(int) (float64, error) {
-			return bench.Rate(ctx, node.Addr(), 64, func(i int) string {
+		lookups, err := bench.Pair{Name: "lookup by an index, 64 connections", Unit: "requests/s", Limit: "GET by id",
+			Ours: bench.Rate(ctx, node.Addr(), 64, bench.Gets(func(i int) string {
 				return "/v1/books" + bench.Escape("filter", "doc.k == params.k", "params", fmt.Sprintf(`{"k":%d}`, i%int(n)))
-			})
-		}, func(int) (float64, error) {
-			return bench.Rate(ctx, node.Addr(), 64, func(i int) string { return "/v1/books/" + strconv.Itoa(i%int(n)) })
-		})
+			})), Plain: bench.Rate(ctx, node.Addr(), 64, bench.Books(int(n)))}.Run()
 		if err := add(lookups, err); err != nil {
 			return err
 		}
-		if err := queryPages(ctx, node, file, n, add); err != nil {
+		if err := queryPages(ctx, node, c, file, n, add); err != nil {
 			return err
 		}
 		return queryCounts(ctx, node, file, add)
@@ -87,7 +84,7 @@ func queryReads(ctx context.Context, dir string, n queryBooks) (results []bench.
 }
 
 // queryPages measures pages of 50 at the beginning of a range and deep in it.
-func queryPages(ctx context.Context, node *node.Node, file string, n queryBooks, add func(bench.Result, error) error) error {
+func queryPages(ctx context.Context, node *node.Node, c *client.Client, file string, n queryBooks, add func(bench.Result, error) error) error {
 	for _, deep := range []int{0, min(100_000, int(n)/2)} {
 		low := sortkey.AppendInt(nil, int64(deep))
 		addr, stop, err := bench.PlainPages(file, fmt.Sprintf(`SELECT d.body FROM index_entry e JOIN document d ON d.number = e.tie
@@ -97,18 +94,15 @@ func queryPages(ctx context.Context, node *node.Node, file string, n queryBooks,
 		}
 		query := []string{"filter", "doc.k >= 0", "sort", "k", "limit", "50"}
 		if deep > 0 {
-			cursor, err := queryCursor(ctx, node, deep)
+			cursor, err := queryCursor(ctx, c, deep)
 			if err != nil {
 				return errors.Join(err, stop())
 			}
 			query = append(query, "cursor", cursor)
 		}
 		path := "/v1/books" + bench.Escape(query...)
-		r, err := bench.Pairs(fmt.Sprintf("page of 50 in order, %d deep, 16 connections", deep), "pages/s", "a bare Echo handler with the same statement",
-			func(int) (float64, error) { return bench.Rate(ctx, node.Addr(), 16, func(int) string { return path }) },
-			func(int) (float64, error) {
-				return bench.Rate(ctx, addr, 16, func(int) string { return "/page" })
-			})
+		r, err := bench.Pair{Name: fmt.Sprintf("page of 50 in order, %d deep, 16 connections", deep), Unit: "pages/s", Limit: "a bare Echo handler with the same statement",
+			Ours: bench.Rate(ctx, node.Addr(), 16, bench.Gets(func(int) string { return path })), Plain: bench.Rate(ctx, addr, 16, bench.Gets(func(int) string { return "/page" }))}.Run()
 		if err := errors.Join(add(r, err), stop()); err != nil {
 			return err
 		}
@@ -117,12 +111,7 @@ func queryPages(ctx context.Context, node *node.Node, file string, n queryBooks,
 }
 
 // queryCursor goes through pages until it is deep in the order, and returns the cursor there.
-func queryCursor(ctx context.Context, n *node.Node, deep int) (cursor string, err error) {
-	c, err := connect(n.URL())
-	if err != nil {
-		return "", err
-	}
-	defer c.Close()
+func queryCursor(ctx context.Context, c *client.Client, deep int) (cursor string, err error) {
 	books := client.Collection[json.RawMessage](c, "books")
 	for at := 0; at < deep; at += 1000 {
 		_, next, err := books.QueryPage(ctx, client.Query{Filter: "doc.k >= 0", Sort: []string{"k"}, Limit: 1000, Fields: []string{"id"}}, cursor)
@@ -150,13 +139,13 @@ func queryCounts(ctx context.Context, n *node.Node, file string, add func(bench.
 		{"groups of all entries of an index", "SELECT key, count(*) FROM index_entry WHERE idx = (SELECT id FROM declared_index WHERE name = 'onShelf') GROUP BY key",
 			[]string{"group", "shelf"}},
 	} {
-		r, err := bench.Pairs(c.name, "1/s", c.statement, func(int) (float64, error) {
+		r, err := bench.Pair{Name: c.name, Unit: "1/s", Limit: c.statement, Ours: func(int) (float64, error) {
 			took, err := bench.Seconds(ctx, n.URL()+"/v1/books"+bench.Escape(c.query...))
 			return 1 / took, err
-		}, func(int) (float64, error) {
+		}, Plain: func(int) (float64, error) {
 			took, err := bench.PlainSeconds(ctx, db, c.statement)
 			return 1 / took, err
-		})
+		}}.Run()
 		if err := add(r, err); err != nil {
 			return err
 		}
@@ -167,7 +156,7 @@ func queryCounts(ctx context.Context, n *node.Node, file string, add func(bench.
 // queryScan measures a filter that no index serves, and what it does to others.
 func queryScan(ctx context.Context, dir string, _ queryBooks) (results []bench.Result, err error) {
 	n := queryBooks(scanned)
-	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node) (err error) {
+	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) (err error) {
 		file, err := bench.CurrentFile(node.Store)
 		if err != nil {
 			return err
@@ -178,18 +167,19 @@ func queryScan(ctx context.Context, dir string, _ queryBooks) (results []bench.R
 		}
 		defer func() { err = errors.Join(err, db.Close()) }()
 		url := node.URL() + "/v1/books" + bench.Escape("filter", `doc.a > 1 && doc.s.contains("x of no text")`, "maxScan", "100000")
-		r, err := bench.Pairs(fmt.Sprintf("filter that looks at %d documents", scanned), "documents/s", "the bare statement that reads them", func(int) (float64, error) {
-			took, err := bench.Seconds(ctx, url)
-			return scanned / took, err
-		}, func(int) (float64, error) {
-			took, err := bench.PlainSeconds(ctx, db, "SELECT number, id, revision, position, created, updated, body FROM document WHERE collection = 'books'")
-			return scanned / took, err
-		})
+		r, err := bench.Pair{Name: fmt.Sprintf("filter that looks at %d documents", scanned), Unit: "documents/s", Limit: "the bare statement that reads them",
+			Ours: func(int) (float64, error) {
+				took, err := bench.Seconds(ctx, url)
+				return scanned / took, err
+			}, Plain: func(int) (float64, error) {
+				took, err := bench.PlainSeconds(ctx, db, "SELECT number, id, revision, position, created, updated, body FROM document WHERE collection = 'books'")
+				return scanned / took, err
+			}}.Run()
 		results = append(results, r)
 		if err != nil {
 			return err
 		}
-		r, err = bench.Beside(ctx, "p99 of GET beside 16 of the worst queries", node.Addr(), func(i int) string { return "/v1/books/" + strconv.Itoa(i%scanned) },
+		r, err = bench.Beside(ctx, "p99 of GET beside 16 of the worst queries", node.Addr(), func(string) bench.Request { return bench.Books(scanned) },
 			"the goal is 0.5: twice the time", func(ctx context.Context) func() error { return bench.Hammer(ctx, 16, url) })
 		results = append(results, r)
 		return err
@@ -205,12 +195,7 @@ func queryImport(ctx context.Context, dir string, n queryBooks) ([]bench.Result,
 	}
 	rate := func(name, indexes string) func(round int) (float64, error) {
 		return func(round int) (rate float64, err error) {
-			err = benchStore{model: queryModel(indexes), authors: 1}.run(ctx, filepath.Join(dir, name+strconv.Itoa(round)), func(ctx context.Context, node *node.Node) error {
-				c, err := connect(node.URL())
-				if err != nil {
-					return err
-				}
-				defer c.Close()
+			err = benchStore{model: queryModel(indexes), authors: 1}.run(ctx, filepath.Join(dir, name+strconv.Itoa(round)), func(ctx context.Context, node *node.Node, c *client.Client) error {
 				began := time.Now()
 				_, err = c.Import(ctx, bytes.NewReader(lines.Bytes()), client.ImportOptions{Collection: "books"})
 				rate = float64(n) / time.Since(began).Seconds()
@@ -219,14 +204,15 @@ func queryImport(ctx context.Context, dir string, n queryBooks) ([]bench.Result,
 			return rate, err
 		}
 	}
-	r, err := bench.Pairs(fmt.Sprintf("import of %d with one index", n), "documents/s", "without the index", rate("index", `"byK":["k"]`), rate("plain", ""))
+	r, err := bench.Pair{Name: fmt.Sprintf("import of %d with one index", n), Unit: "documents/s", Limit: "without the index",
+		Ours: rate("index", `"byK":["k"]`), Plain: rate("plain", "")}.Run()
 	return []bench.Result{r}, err
 }
 
 // queryPuts measures what three indexes cost a write.
 func queryPuts(ctx context.Context, dir string, _ queryBooks) (results []bench.Result, err error) {
-	err = queryBooks(scanned).store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node) error {
-		return queryBooks(scanned).store(`"byTitle":["title","year"],"byYear":["year"],"byAuthor":["authors[].id"]`).run(ctx, filepath.Join(dir, "indexes"), func(ctx context.Context, indexed *node.Node) error {
+	err = queryBooks(scanned).store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, without *client.Client) error {
+		return queryBooks(scanned).store(`"byTitle":["title","year"],"byYear":["year"],"byAuthor":["authors[].id"]`).run(ctx, filepath.Join(dir, "indexes"), func(ctx context.Context, indexed *node.Node, with *client.Client) error {
 			r, err := bench.PutBeside(ctx, "durable PUT with three indexes, 16 connections", "without them", indexed.Addr(), plain.Addr(), 16)
 			results = append(results, r)
 			return err
@@ -245,20 +231,11 @@ func queryRenames(ctx context.Context, dir string, n queryBooks) (results []benc
 			return float64(n) / time.Since(began).Seconds(), err
 		}
 	}
-	err = n.store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node) error {
-		without, err := connect(plain.URL())
-		if err != nil {
-			return err
-		}
-		defer without.Close()
+	err = n.store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, without *client.Client) error {
 		for i, x := range []struct{ how, index string }{{"alone", `"byName":["authorName"]`}, {"in a composite", `"byShelf":["shelf","authorName"]`}} {
-			if err := n.store(x.index).run(ctx, filepath.Join(dir, strconv.Itoa(i)), func(ctx context.Context, indexed *node.Node) error {
-				with, err := connect(indexed.URL())
-				if err != nil {
-					return err
-				}
-				defer with.Close()
-				r, err := bench.Pairs(fmt.Sprintf("rename of %d copies, indexed %s", n, x.how), "copies/s", "without the index", rename(ctx, with), rename(ctx, without))
+			if err := n.store(x.index).run(ctx, filepath.Join(dir, strconv.Itoa(i)), func(ctx context.Context, indexed *node.Node, with *client.Client) error {
+				r, err := bench.Pair{Name: fmt.Sprintf("rename of %d copies, indexed %s", n, x.how), Unit: "copies/s", Limit: "without the index",
+					Ours: rename(ctx, with), Plain: rename(ctx, without)}.Run()
 				results = append(results, r)
 				return err
 			}); err != nil {
@@ -272,27 +249,23 @@ func queryRenames(ctx context.Context, dir string, n queryBooks) (results []benc
 
 // queryBuild measures an index that is added to a full store.
 func queryBuild(ctx context.Context, dir string, n queryBooks) (results []bench.Result, err error) {
-	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node) error {
-		c, err := connect(node.URL())
-		if err != nil {
-			return err
-		}
-		defer c.Close()
-		r, err := bench.Pairs(fmt.Sprintf("index over %d documents, until it is in force", n), "documents/s", "a bare loop: read, make keys, sort, insert", func(round int) (float64, error) {
-			began := time.Now()
-			_, err := c.ApplyModel(ctx, []byte(queryModel(fmt.Sprintf(`"byK%d":["k"]`, round))), client.ModelOptions{AllowRemoval: true})
-			return float64(n) / time.Since(began).Seconds(), err
-		}, func(round int) (float64, error) {
-			file, err := bench.CurrentFile(node.Store) // each model that was prepared has brought another one
-			if err != nil {
-				return 0, err
-			}
-			took, err := bench.BareIndex(ctx, file, filepath.Join(dir, fmt.Sprintf("bare%d.db", round)), func(body []byte) ([]byte, error) {
-				t := jsondoc.MustParse(body)
-				return sortkey.Append(nil, t, t.Member(jsondoc.Root, "k")), nil
-			})
-			return float64(n) / took, err
-		})
+	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) error {
+		r, err := bench.Pair{Name: fmt.Sprintf("index over %d documents, until it is in force", n), Unit: "documents/s", Limit: "a bare loop: read, make keys, sort, insert",
+			Ours: func(round int) (float64, error) {
+				began := time.Now()
+				_, err := c.ApplyModel(ctx, []byte(queryModel(fmt.Sprintf(`"byK%d":["k"]`, round))), client.ModelOptions{AllowRemoval: true})
+				return float64(n) / time.Since(began).Seconds(), err
+			}, Plain: func(round int) (float64, error) {
+				file, err := bench.CurrentFile(node.Store) // each model that was prepared has brought another one
+				if err != nil {
+					return 0, err
+				}
+				took, err := bench.BareIndex(ctx, file, filepath.Join(dir, fmt.Sprintf("bare%d.db", round)), func(body []byte) ([]byte, error) {
+					t := jsondoc.MustParse(body)
+					return sortkey.Append(nil, t, t.Member(jsondoc.Root, "k")), nil
+				})
+				return float64(n) / took, err
+			}}.Run()
 		results = append(results, r)
 		return err
 	})

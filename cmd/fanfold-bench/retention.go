@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/node"
 )
@@ -31,17 +31,8 @@ func benchRetention(ctx context.Context, dir string, documents int) (results []b
 	return results, nil
 }
 
-// runRetention runs fn on a node over a log that s has filled, which is purged at once after a compaction.
-func runRetention(ctx context.Context, s benchStore, dir string, fn func(ctx context.Context, n *node.Node) error) error {
-	if err := s.fill(ctx, dir); err != nil {
-		return err
-	}
-	n, err := openWith(ctx, dir, func(cfg *node.Config) { cfg.PurgeWait = time.Nanosecond })
-	if err != nil {
-		return err
-	}
-	return runFolded(ctx, n, fn)
-}
+// purgeSoon lets a node purge its log at once after a compaction.
+func purgeSoon(cfg *node.Config) { cfg.PurgeWait = time.Nanosecond }
 
 // compactTo compacts the store to an event, and returns how long that took until the store begins there. It waits for the purge besides.
 func compactTo(ctx context.Context, n *node.Node, seq uint64) (time.Duration, error) {
@@ -65,42 +56,9 @@ func compactTo(ctx context.Context, n *node.Node, seq uint64) (time.Duration, er
 	return took, err
 }
 
-// diskOf returns the bytes of the files below a directory. Files that go meanwhile do not count.
-func diskOf(dir string) (bytes int64, err error) {
-	err = filepath.WalkDir(dir, func(_ string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return ignoreGone(err)
-		}
-		info, err := d.Info()
-		if err == nil {
-			bytes += info.Size()
-		}
-		return ignoreGone(err)
-	})
-	return bytes, err
-}
-
-// ignoreGone returns nil for the error of a file that is not there any more.
-func ignoreGone(err error) error {
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
-
-// storeDisk returns the bytes of the log, with the base, and of the read model.
-func storeDisk(dir string) (log, readModel int64, err error) {
-	log, err = diskOf(filepath.Join(dir, "nats"))
-	if err != nil {
-		return 0, 0, err
-	}
-	readModel, err = diskOf(filepath.Join(dir, "readmodel"))
-	return log, readModel, err
-}
-
 // compactedDisk compacts a store to its last event, and returns its bytes before and after with a note of both.
 func compactedDisk(ctx context.Context, n *node.Node, dir string) (before, after int64, note string, err error) {
-	logBefore, rowsBefore, err := storeDisk(dir)
+	logBefore, rowsBefore, err := bench.StoreDisk(dir)
 	if err != nil {
 		return 0, 0, "", err
 	}
@@ -112,7 +70,7 @@ func compactedDisk(ctx context.Context, n *node.Node, dir string) (before, after
 	if err != nil {
 		return 0, 0, "", err
 	}
-	logAfter, rowsAfter, err := storeDisk(dir)
+	logAfter, rowsAfter, err := bench.StoreDisk(dir)
 	note = fmt.Sprintf("log and base %d kB, before %d kB; read model %d kB, before %d kB; %d events, %.1f s", logAfter/1000, logBefore/1000, rowsAfter/1000, rowsBefore/1000, last, took.Seconds())
 	return logBefore + rowsBefore, logAfter + rowsAfter, note, err
 }
@@ -121,10 +79,9 @@ func compactedDisk(ctx context.Context, n *node.Node, dir string) (before, after
 func benchUpdatesOfOne(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
 	same := func(i int) string { return fmt.Sprintf(`{"id":"0","version":%d,"summary":"%0300d"}`, i, i) }
 	s := benchStore{model: `{"collections":{"books":{}}}`, authors: 1, books: documents, text: same, oneBook: true}
-	err = runRetention(ctx, s, dir, func(ctx context.Context, n *node.Node) error {
+	err = s.runWith(ctx, dir, purgeSoon, func(ctx context.Context, n *node.Node, c *client.Client) error {
 		before, after, note, err := compactedDisk(ctx, n, dir)
-		results = append(results, bench.Result{Name: fmt.Sprintf("disk after %d updates of a document", documents), Ours: float64(after), Limit: float64(before), Unit: "bytes", Ratio: float64(after) / float64(before),
-			Notes: []string{"limit: before the compaction", note}})
+		results = append(results, bench.One(fmt.Sprintf("disk after %d updates of a document", documents), "bytes", float64(after), float64(before), "limit: before the compaction", note))
 		return err
 	})
 	return results, err
@@ -136,8 +93,8 @@ func benchVersions(ctx context.Context, dir string, documents int) (results []be
 	s := benchStore{model: historyModel, authors: 1000, books: documents, text: book(retentionVersions)}
 	ours, alone := filepath.Join(dir, "versions"), filepath.Join(dir, "last")
 	var plain int64
-	err = runRetention(ctx, s, alone, func(context.Context, *node.Node) error {
-		log, rows, err := storeDisk(alone)
+	err = s.runWith(ctx, alone, purgeSoon, func(context.Context, *node.Node, *client.Client) error {
+		log, rows, err := bench.StoreDisk(alone)
 		plain = log + rows
 		return err
 	})
@@ -145,15 +102,14 @@ func benchVersions(ctx context.Context, dir string, documents int) (results []be
 		return nil, err
 	}
 	s.text = book(1)
-	err = runRetention(ctx, s, ours, func(ctx context.Context, n *node.Node) error {
+	err = s.runWith(ctx, ours, purgeSoon, func(ctx context.Context, n *node.Node, c *client.Client) error {
 		for version := 2; version <= retentionVersions; version++ {
-			if err := writeAgain(ctx, n, documents, book(version)); err != nil {
+			if err := writeAgain(ctx, c, documents, book(version)); err != nil {
 				return err
 			}
 		}
 		_, after, note, err := compactedDisk(ctx, n, ours)
-		results = append(results, bench.Result{Name: fmt.Sprintf("disk of %d documents after %d versions", documents, retentionVersions), Ours: float64(after), Limit: float64(plain), Unit: "bytes",
-			Ratio: float64(after) / float64(plain), Notes: []string{"limit: a store that has the last versions alone", note}})
+		results = append(results, bench.One(fmt.Sprintf("disk of %d documents after %d versions", documents, retentionVersions), "bytes", float64(after), float64(plain), "limit: a store that has the last versions alone", note))
 		return err
 	})
 	return results, err
@@ -162,7 +118,7 @@ func benchVersions(ctx context.Context, dir string, documents int) (results []be
 // runReplayed runs fn on a node over books in one version each. fn has the log's last event and the seconds of a replay up to it.
 func runReplayed(ctx context.Context, dir string, documents int, fn func(ctx context.Context, n *node.Node, last uint64, replay float64) error) error {
 	s := benchStore{model: historyModel, authors: 1000, books: documents, text: func(i int) string { return historyBook(i, 1) }}
-	return runRetention(ctx, s, dir, func(ctx context.Context, n *node.Node) error {
+	return s.runWith(ctx, dir, purgeSoon, func(ctx context.Context, n *node.Node, c *client.Client) error {
 		last, err := n.Log.LastSeq(ctx)
 		if err != nil {
 			return err
@@ -188,8 +144,8 @@ func benchCompact(ctx context.Context, dir string, documents int) (results []ben
 		}
 		beside, err := besideCompact(ctx, n)
 		results = append(results,
-			bench.Result{Name: fmt.Sprintf("compaction of %d events", last), Ours: took.Seconds() * 1000, Limit: full * 1000, Unit: "ms", Ratio: took.Seconds() / full, Notes: []string{"limit: a replay of all events"}},
-			bench.Result{Name: "replay from the base", Ours: short * 1000, Limit: full * 1000, Unit: "ms", Ratio: short / full, Notes: []string{"limit: a replay of all events", fmt.Sprintf("of the last tenth: %d events", last/suffixShare)}}, beside)
+			bench.One(fmt.Sprintf("compaction of %d events", last), "ms", took.Seconds()*1000, full*1000, "limit: a replay of all events"),
+			bench.One("replay from the base", "ms", short*1000, full*1000, "limit: a replay of all events", fmt.Sprintf("of the last tenth: %d events", last/suffixShare)), beside)
 		return err
 	})
 	return results, err
@@ -223,7 +179,7 @@ func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
 // putsBeside measures PUTs beside work, and counts GETs that are refused. Work that the end of the PUTs ends has not failed.
 func putsBeside(ctx context.Context, n *node.Node, name, what string, work func(ctx context.Context) error) (bench.Result, error) {
 	var gets getCount
-	r, err := bench.PutsBeside(ctx, name, n.Addr(), 16, what, func(ctx context.Context) (wait func() error) {
+	r, err := bench.Beside(ctx, name, n.Addr(), bench.Puts, what, func(ctx context.Context) (wait func() error) {
 		ended := make(chan error, 1)
 		go func() {
 			err := work(ctx)

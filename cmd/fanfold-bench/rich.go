@@ -15,13 +15,6 @@ import (
 	"github.com/fanfold/fanfold/node"
 )
 
-// richDocuments is how many documents the rich data has where the command line says nothing; it may have others.
-const (
-	richDocuments    = 100_000
-	minRichDocuments = 2000
-	maxRichDocuments = 10_000_000
-)
-
 // benchRich measures an import of rich data under a model with many rules, beside the same without its guards. Then it measures a change
 // that reaches the 22 of a hundred documents which refer to one, and a replay.
 func benchRich(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
@@ -36,8 +29,8 @@ func benchRich(ctx context.Context, dir string, documents int) (results []bench.
 	}
 	var change bench.Result
 	guardedDir := filepath.Join(dir, "guarded")
-	guarded, err := richRound(ctx, guardedDir, d, true, func(ctx context.Context, n *node.Node) error {
-		change, err = richChange(ctx, n, guardedDir, d)
+	guarded, err := richRound(ctx, guardedDir, d, true, func(ctx context.Context, n *node.Node, c *client.Client) error {
+		change, err = richChange(ctx, n, c, guardedDir, d)
 		return err
 	})
 	if err != nil {
@@ -52,14 +45,9 @@ func benchRich(ctx context.Context, dir string, documents int) (results []bench.
 }
 
 // richRound imports rich data into a new store in dir, and calls then, which may be nil, on the node.
-func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, then func(ctx context.Context, n *node.Node) error) (r bench.RichRound, err error) {
+func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, then measure) (r bench.RichRound, err error) {
 	s := benchStore{model: `{"collections":{}}`}
-	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
-		c, err := connect(n.URL())
-		if err != nil {
-			return err
-		}
-		defer c.Close()
+	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
 		if _, err := c.PutModel(ctx, []byte(bench.RichModel(guards)), client.ModelOptions{}); err != nil {
 			return err
 		}
@@ -70,18 +58,13 @@ func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, t
 		if err != nil || then == nil {
 			return err
 		}
-		return then(ctx, n)
+		return then(ctx, n, c)
 	})
 	return r, err
 }
 
 // richChange moves publisher 0 to another city, of which each of its books has a copy, and then changes the limit alone.
-func richChange(ctx context.Context, n *node.Node, dir string, d bench.RichData) (bench.Result, error) {
-	c, err := connect(n.URL())
-	if err != nil {
-		return bench.Result{}, err
-	}
-	defer c.Close()
+func richChange(ctx context.Context, n *node.Node, c *client.Client, dir string, d bench.RichData) (bench.Result, error) {
 	publishers := client.Collection[json.RawMessage](c, "publishers")
 	r, err := bench.Rename{
 		Name:   fmt.Sprintf("change that reaches %d rich documents", d.Reached()),

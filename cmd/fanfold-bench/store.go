@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -12,7 +13,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
@@ -32,12 +37,6 @@ const publisherModel = `{"collections":{"authors":{},"publishers":{},"books":{
 "relations":{"authors":{"path":"authors[].id","to":"authors"},"publisher":{"path":"pub","to":"publishers"}},
 "derive":{"publisherName":{"copy":"publisher","value":"doc.name"}}}}}`
 
-// commentsModel gives a post its newest comments, their count and a mean, and keeps them in pages.
-const commentsModel = `{"collections":{"posts":{"derive":{
-"recent":{"recent":"comments.post","max":3,"fields":["id","text"]},"n":{"count":"comments.post"},
-"stars":{"avg":"comments.post","of":"stars"}}},
-"comments":{"relations":{"post":{"path":"post","to":"posts"}},"pages":{"by":"post","size":100}}}}`
-
 // benchAuthors is how many authors a store has, and how many publishers where its model has them.
 const benchAuthors = 1000
 
@@ -52,11 +51,16 @@ type benchStore struct {
 	oneBook      bool               // all texts of books are of the first
 }
 
-// fill makes the log in dir. It is not synced while it is filled, and its window for duplicates is short, so that it
-// stands as one that is not new.
+// fill makes the log in dir.
 func (s benchStore) fill(ctx context.Context, dir string) (err error) {
+	return withLog(ctx, filepath.Join(dir, "nats"), func(_ *nats.Conn, log *events.Log) error { return s.append(ctx, log) })
+}
+
+// withLog calls fn with a log of its own in dir. It is not synced, and its window for duplicates is short, so that it
+// stands as one that is not new.
+func withLog(ctx context.Context, dir string, fn func(nc *nats.Conn, log *events.Log) error) (err error) {
 	logger := slog.New(slog.DiscardHandler)
-	server, err := embedded.Start(ctx, embedded.Options{Dir: filepath.Join(dir, "nats"), Durability: embedded.Interval, Logger: logger})
+	server, err := embedded.Start(ctx, embedded.Options{Dir: dir, Durability: embedded.Interval, Logger: logger})
 	if err != nil {
 		return err
 	}
@@ -70,6 +74,11 @@ func (s benchStore) fill(ctx context.Context, dir string) (err error) {
 	if err != nil {
 		return err
 	}
+	return fn(nc, log)
+}
+
+// append appends the model and every document.
+func (s benchStore) append(ctx context.Context, log *events.Log) error {
 	model := &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(s.model)}
 	if _, err := log.Append(ctx, model, fanfold.Expect{}); err != nil {
 		return err
@@ -122,35 +131,50 @@ func (s benchStore) book(i int) string {
 		`"authors":[{"id":"%d"},{"id":"%d"}],"pub":"%d","summary":"%0250d"}`, i, i, i%s.authors, second, publisher, i)
 }
 
+// measure is what is done with a node and a client of it.
+type measure func(ctx context.Context, n *node.Node, c *client.Client) error
+
 // run fills a log in dir and runs fn on a node over it, once the node has folded it.
-func (s benchStore) run(ctx context.Context, dir string, fn func(ctx context.Context, n *node.Node) error) error {
+func (s benchStore) run(ctx context.Context, dir string, fn measure) error {
+	return s.runWith(ctx, dir, func(*node.Config) {}, fn)
+}
+
+// runWith does what run does, with what change makes of the node's configuration.
+func (s benchStore) runWith(ctx context.Context, dir string, change func(cfg *node.Config), fn measure) error {
 	if err := s.fill(ctx, dir); err != nil {
 		return err
 	}
-	n, err := openNode(ctx, dir)
+	n, err := openWith(ctx, dir, change)
 	if err != nil {
 		return err
 	}
-	return runFolded(ctx, n, fn)
-}
-
-// runFolded runs fn on a node, once the node has folded its log, and ends the node.
-func runFolded(ctx context.Context, n *node.Node, fn func(ctx context.Context, n *node.Node) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var result error
-	err := n.Run(ctx, func(ctx context.Context) error {
+	err = n.Run(ctx, func(ctx context.Context) error {
 		defer cancel()
 		last, err := n.Log.LastSeq(ctx)
 		if err == nil {
 			err = n.Store.Applied.Wait(ctx, last)
 		}
 		if err == nil {
-			err = fn(ctx, n)
+			err = withClient(n.URL(), func(c *client.Client) error { return fn(ctx, n, c) })
 		}
 		result = err
 		return nil
 	})
 	return errors.Join(result, err)
+}
+
+// leave makes a store in dir, and calls fn with this program, which runs on the store as a process of its own.
+func (s benchStore) leave(ctx context.Context, dir string, fn func(program string) (bench.Result, error)) (r bench.Result, err error) {
+	program, err := os.Executable()
+	if err == nil {
+		err = s.run(ctx, dir, func(context.Context, *node.Node, *client.Client) error { return nil })
+	}
+	if err != nil {
+		return r, err
+	}
+	return fn(program)
 }
 
 // parallelism is how many goroutines parallel uses.

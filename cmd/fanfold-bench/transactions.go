@@ -11,9 +11,9 @@ import (
 )
 
 // benchTransactions measures transactions and guarded writes beside plain ones, and plain ones beside an import of guarded documents.
-func benchTransactions(ctx context.Context, dir string) (results []bench.Result, err error) {
+func benchTransactions(ctx context.Context, dir string, _ benchRequest) (results []bench.Result, err error) {
 	s := benchStore{model: bench.TransactionModel, authors: bench.TransactionTargets}
-	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node) error {
+	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
 		for _, conns := range []int{1, 16, 64} {
 			r, err := bench.Transactions(ctx, n.Addr(), conns)
 			if err != nil {
@@ -21,11 +21,6 @@ func benchTransactions(ctx context.Context, dir string) (results []bench.Result,
 			}
 			results = append(results, r...)
 		}
-		c, err := connect(n.URL())
-		if err != nil {
-			return err
-		}
-		defer c.Close()
 		r, err := bench.PutsBesideImport(ctx, n.Addr(), func(lines io.Reader) error {
 			result, err := c.Import(ctx, lines, client.ImportOptions{Collection: "guarded"})
 			if err == nil && result.Refused > 0 {

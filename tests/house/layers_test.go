@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"tests/linear":                     {"tests/harness"},
 	"tests/consumer":                   {"", "tests/harness"},
 	"api/internal/view":                {"", "access", "internal/reports", "model", "query"},
-	"cmd/fanfold-bench":                {"", "access", "access/keys", "backup", "client", "cmd/fanfold-bench/internal/bench", "events", "events/embedded", "internal/jsondoc", "internal/sortkey", "model", "node"},
+	"cmd/fanfold-bench":                {"", "backup", "client", "cmd/fanfold-bench/internal/bench", "events", "events/embedded", "internal/jsondoc", "internal/sortkey", "node"},
 	"cmd/fanfold-bench/internal/bench": {"sqlite"},
 	"events/buckets":                   {"", "events", "events/servers"},
 	"events/embedded":                  {"", "events", "events/servers"},

@@ -4,6 +4,7 @@ package bench
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	_ "github.com/mattn/go-sqlite3" // the driver behind database/sql
 )
@@ -27,14 +28,57 @@ func (r Result) String() string {
 	return out
 }
 
-// result returns the Result of rates that were measured in pairs. The ratio is the median of the pairs' ratios, because
-// a machine's speed drifts.
-func result(name, unit string, ours, limit []float64) Result {
-	ratios := make([]float64, len(ours))
-	for i := range ours {
-		ratios[i] = ours[i] / limit[i]
+// One returns the result of figures that were measured once.
+func One(name, unit string, ours, limit float64, notes ...string) Result {
+	return Result{Name: name, Unit: unit, Ours: ours, Limit: limit, Ratio: ours / limit, Notes: notes}
+}
+
+// roundTime is how long a round of requests lasts, and pairRounds how many pairs are measured after a warm-up.
+var (
+	roundTime  = 2 * time.Second
+	pairRounds = 6
+)
+
+// Shorten makes rounds short and few: what they measure says little then. It is called before anything is measured.
+func Shorten() { roundTime, pairRounds = 300*time.Millisecond, 2 }
+
+// Pair is what is measured in turns: ours, and the limit.
+type Pair struct {
+	Name, Unit  string
+	Limit       string // says what the limit is
+	Rounds      int    // pairs at most; 0 for pairRounds
+	OursFirst   bool   // in each pair; else the limit is
+	Cold        bool   // nothing is warmed up, as each round begins with something new
+	Ours, Plain func(round int) (float64, error)
+}
+
+// Run measures. The ratio is the median of the pairs' ratios, because a machine's speed drifts.
+func (p Pair) Run() (Result, error) {
+	rounds, first := pairRounds, 1
+	if p.Rounds > 0 {
+		rounds = min(rounds, p.Rounds)
 	}
-	return Result{Name: name, Unit: unit, Ours: median(ours), Limit: median(limit), Ratio: median(ratios)}
+	if p.Cold {
+		first = 0
+	}
+	var ours, limits, ratios []float64
+	for i := range rounds + first {
+		var took [2]float64
+		turns := []func(round int) (float64, error){p.Plain, p.Ours}
+		for k := range turns {
+			if p.OursFirst {
+				k = 1 - k
+			}
+			var err error
+			if took[k], err = turns[k](i); err != nil {
+				return Result{}, fmt.Errorf("%s: %w", p.Name, err)
+			}
+		}
+		if i >= first {
+			limits, ours, ratios = append(limits, took[0]), append(ours, took[1]), append(ratios, took[1]/took[0])
+		}
+	}
+	return Result{Name: p.Name, Unit: p.Unit, Ours: median(ours), Limit: median(limits), Ratio: median(ratios), Notes: []string{"limit: " + p.Limit}}, nil
 }
 
 // median returns the middle of v, which must not be empty; of an even number the upper one.

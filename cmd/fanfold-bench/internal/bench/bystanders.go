@@ -107,12 +107,11 @@ func (b Bystanders) result(quiet, busy []seen) Result {
 	for k := range busy {
 		slices.Sort(busy[k].millis)
 	}
-	r := result(fmt.Sprintf("PUT beside a rename of %d copies, p99", b.Copies), "ms",
-		[]float64{percentile(busy[0].millis, 99)}, []float64{percentile(quiet[0].millis, 99)})
+	r := One(fmt.Sprintf("PUT beside a rename of %d copies, p99", b.Copies), "ms", percentile(busy[0].millis, 99), percentile(quiet[0].millis, 99),
+		fmt.Sprintf("limit: the same %d requests a second of each kind before; less is faster", bystanderRate))
 	if b.Steps > 1 {
 		r.Name = fmt.Sprintf("PUT beside %d renames of %d copies, p99", b.Steps, b.Copies/b.Steps)
 	}
-	r.Notes = append(r.Notes, fmt.Sprintf("limit: the same %d requests a second of each kind before; less is faster", bystanderRate))
 	for k, kind := range bystanders {
 		note := fmt.Sprintf("%s: %v; before: %v", kind.name, busy[k], quiet[k])
 		if late := kind.statuses[1]; late != 0 {
@@ -166,19 +165,6 @@ func awaitPosition(ctx context.Context, web *http.Client, url, position string) 
 			return err
 		}
 	}
-}
-
-// answer sends a request, and reads its answer to the end. The error says so where it has none of the statuses.
-func answer(web *http.Client, req *http.Request, statuses ...int) (status int, header http.Header, err error) {
-	resp, err := web.Do(req)
-	if err != nil {
-		return 0, nil, err
-	}
-	text, err := io.ReadAll(resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err == nil && !slices.Contains(statuses, resp.StatusCode) {
-		err = fmt.Errorf("%s %s: %s %s", req.Method, req.URL, resp.Status, text)
-	}
-	return resp.StatusCode, resp.Header, err
 }
 
 // pass is phase for some time.

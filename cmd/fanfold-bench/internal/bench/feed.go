@@ -150,34 +150,25 @@ const latencyWriters = 16
 // subscriber: of writes one by one where rate is 0, else of that many a second. The limit is the time from the publish of a
 // message to its arrival at a consumer of JetStream, without any sync, in the same process.
 func FeedLatency(ctx context.Context, addr string, raw RawLog, rate int) (r Result, err error) {
-	var ours, limit loopResults
-	for range 3 {
-		lats, err := rawLatencies(ctx, raw, rate)
-		if err != nil {
-			return r, err
-		}
-		limit.add(0, lats)
-		if lats, err = feedLatencies(ctx, addr, rate); err != nil {
-			return r, err
-		}
-		ours.add(0, lats)
-	}
-	r = result("feed latency, idle: acknowledged to row, p50", "µs", micro(ours.p50), micro(limit.p50))
+	var ours, limit latencies
+	name := "feed latency, idle: acknowledged to row, p50"
 	if rate > 0 {
-		r.Name = fmt.Sprintf("feed latency, %d writes/s, p50", rate)
+		name = fmt.Sprintf("feed latency, %d writes/s, p50", rate)
 	}
-	r.Notes = append(r.Notes, "limit: publish to consumer of plain JetStream, in process and without sync; less is faster",
-		fmt.Sprintf("p99 %.2f ms; limit p99 %.2f ms", median(ours.p99), median(limit.p99)))
-	return r, nil
-}
-
-// micro returns milliseconds as microseconds.
-func micro(ms []float64) []float64 {
-	out := make([]float64, len(ms))
-	for i, v := range ms {
-		out[i] = v * 1000
+	r, err = Pair{Name: name, Unit: "µs", Limit: "publish to consumer of plain JetStream, in process and without sync; less is faster", Rounds: 3, Cold: true,
+		Ours: func(int) (float64, error) {
+			lats, err := feedLatencies(ctx, addr, rate)
+			ours.add(lats)
+			return 1000 * percentile(lats, 50), err
+		}, Plain: func(int) (float64, error) {
+			lats, err := rawLatencies(ctx, raw, rate)
+			limit.add(lats)
+			return 1000 * percentile(lats, 50), err
+		}}.Run()
+	if err == nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("p99 %.2f ms; limit p99 %.2f ms", median(ours.p99), median(limit.p99)))
 	}
-	return out
+	return r, err
 }
 
 // The length of a round of FeedLatency.
@@ -317,33 +308,30 @@ func rawLatencies(ctx context.Context, raw RawLog, rate int) ([]float64, error) 
 
 // FeedRename measures how long it takes from a rename until a subscriber has every row, beside the time until every copy is
 // right for readers. write renames, and returns then.
-func FeedRename(ctx context.Context, addr string, copies int, write func(name string) error) (r Result, err error) {
-	var ours, limit []float64
-	for i := range 4 {
-		f, err := follow(ctx, addr, "now")
-		if err != nil {
-			return r, err
-		}
-		f.until = func(n int) bool { return n == copies+1 }
-		if err := f.begin(); err != nil {
-			return r, err
-		}
-		began := time.Now()
-		if err := write(fmt.Sprintf("Press%d", i)); err != nil {
-			return r, err
-		}
-		right := time.Since(began)
-		<-f.done
-		all := time.Since(began)
-		f.end()
-		if f.rows != copies+1 {
-			return r, fmt.Errorf("%d rows came of %d", f.rows, copies+1)
-		}
-		if i > 0 { // the first is a warm-up
-			ours, limit = append(ours, all.Seconds()*1000), append(limit, right.Seconds()*1000)
-		}
-	}
-	r = result(fmt.Sprintf("rename of %d copies, to the last row", copies), "ms", ours, limit)
-	r.Notes = append(r.Notes, "limit: until every copy is right for readers, and the write is answered; less is faster")
-	return r, nil
+func FeedRename(ctx context.Context, addr string, copies int, write func(name string) error) (Result, error) {
+	var right time.Duration
+	return Pair{Name: fmt.Sprintf("rename of %d copies, to the last row", copies), Unit: "ms", Rounds: 3, OursFirst: true,
+		Limit: "until every copy is right for readers, and the write is answered; less is faster",
+		Ours: func(round int) (float64, error) {
+			f, err := follow(ctx, addr, "now")
+			if err != nil {
+				return 0, err
+			}
+			f.until = func(n int) bool { return n == copies+1 }
+			if err := f.begin(); err != nil {
+				return 0, err
+			}
+			began := time.Now()
+			if err := write(fmt.Sprintf("Press%d", round)); err != nil {
+				return 0, err
+			}
+			right = time.Since(began)
+			<-f.done
+			all := time.Since(began)
+			f.end()
+			if f.rows != copies+1 {
+				err = fmt.Errorf("%d rows came of %d", f.rows, copies+1)
+			}
+			return all.Seconds() * 1000, err
+		}, Plain: func(int) (float64, error) { return right.Seconds() * 1000, nil }}.Run()
 }

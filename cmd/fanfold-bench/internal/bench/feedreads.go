@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
-	"sync"
 	"time"
 )
 
@@ -15,7 +13,6 @@ import (
 const (
 	catchUpFeeds     = 200
 	honestFeeds      = 60
-	feedReadsTime    = 4 * time.Second
 	feedReadsRounds  = 3
 	feedReadsPause   = 2 * time.Millisecond
 	feedReadsAtOnce  = 4
@@ -31,19 +28,19 @@ func FeedReads(ctx context.Context, program, dir string, scale, books int) (r Re
 	}
 	defer func() { err = errors.Join(err, s.stop()) }()
 	feeds := catchUpFeeds / scale
-	var alone, beside, slowest []float64
-	for range feedReadsRounds {
-		lone, _, err := s.reads(ctx, books)
-		if err != nil {
-			return r, err
-		}
-		p50, p99, err := s.readsBeside(ctx, feeds, false, books)
-		if err != nil {
-			return r, err
-		}
-		alone, beside, slowest = append(alone, lone), append(beside, p50), append(slowest, p99)
+	var slowest []float64
+	r, err = Pair{Name: fmt.Sprintf("GET beside %d feeds that do not read, p50", feeds), Unit: "ms", Limit: "the same alone", Rounds: feedReadsRounds, Cold: true,
+		Ours: func(int) (float64, error) {
+			p50, p99, err := s.readsBeside(ctx, feeds, false, books)
+			slowest = append(slowest, p99)
+			return p50, err
+		}, Plain: func(int) (float64, error) {
+			p50, _, err := s.reads(ctx, books)
+			return p50, err
+		}}.Run()
+	if err != nil {
+		return r, err
 	}
-	r = result(fmt.Sprintf("GET beside %d feeds that do not read, p50", feeds), "ms", beside, alone)
 	honest, p99, err := s.readsBeside(ctx, honestFeeds/scale, true, books)
 	if err != nil {
 		return r, err
@@ -55,19 +52,8 @@ func FeedReads(ctx context.Context, program, dir string, scale, books int) (r Re
 
 // reads sends GETs over a few connections, with pauses, and returns the median and the 99th percentile of their latencies in ms.
 func (s *server) reads(ctx context.Context, books int) (p50, p99 float64, err error) {
-	lats, errs := make([][]float64, feedReadsAtOnce), make([]error, feedReadsAtOnce)
-	end := time.Now().Add(feedReadsTime)
-	var wg sync.WaitGroup
-	for i := range feedReadsAtOnce {
-		wg.Go(func() { _, lats[i], errs[i] = loadOne(ctx, Target{Addr: s.addr, Pause: feedReadsPause}, i, books, end) })
-	}
-	wg.Wait()
-	all := slices.Concat(lats...)
-	slices.Sort(all)
-	if err := errors.Join(errs...); err != nil || len(all) == 0 {
-		return 0, 0, errors.Join(err, errors.New("GETs beside feeds failed"))
-	}
-	return percentile(all, 50), percentile(all, 99), nil
+	_, lats, err := sendPaused(ctx, s.addr, feedReadsAtOnce, feedReadsPause, Books(books))
+	return percentile(lats, 50), percentile(lats, 99), err
 }
 
 // readsBeside is reads beside feeds from 0, which read or do not.

@@ -22,7 +22,8 @@ func (n *Nodes) Reads(ctx context.Context, books int) (results []Result, err err
 		before := n.cpu()
 		began := time.Now()
 		rate, p99, err := n.shared(readers, func(addr string) (float64, float64, error) {
-			return load(ctx, Target{Addr: addr}, nodesConns/readers, books)
+			rate, lats, err := Send(ctx, addr, nodesConns/readers, Books(books))
+			return rate, percentile(lats, 99), err
 		})
 		if err != nil || use == 0 {
 			if err != nil {
@@ -37,10 +38,8 @@ func (n *Nodes) Reads(ctx context.Context, books int) (results []Result, err err
 		if use == 1 {
 			one = rate
 		}
-		r := result(fmt.Sprintf("GET from %d nodes, %d connections", use, nodesConns), "requests/s", []float64{rate}, []float64{one})
 		took := time.Since(began).Seconds()
-		r.Notes = append(r.Notes, fmt.Sprintf("limit: one node; all on %d processors. CPU of a node for a read: %.0f µs; p99 %.1f ms", runtime.NumCPU(), cpu.Seconds()*1e6/(rate*took), p99))
-		results = append(results, r)
+		results = append(results, One(fmt.Sprintf("GET from %d nodes, %d connections", use, nodesConns), "requests/s", rate, one, fmt.Sprintf("limit: one node; all on %d processors. CPU of a node for a read: %.0f µs; p99 %.1f ms", runtime.NumCPU(), cpu.Seconds()*1e6/(rate*took), p99)))
 	}
 	return results, nil
 }
@@ -60,7 +59,7 @@ func (n *Nodes) Writes(ctx context.Context) (results []Result, err error) {
 			round++
 			mine := round
 			mu.Unlock()
-			rate, lats, err := putRound(ctx, Target{Addr: addr}, mine, nodesConns/writers)
+			rate, lats, err := Send(ctx, addr, nodesConns/writers, Puts(fmt.Sprint("p", mine)))
 			return rate, percentile(lats, 99), err
 		})
 		took := time.Since(began).Seconds()
@@ -73,13 +72,11 @@ func (n *Nodes) Writes(ctx context.Context) (results []Result, err error) {
 		if use == 1 {
 			one = rate
 		}
-		r := result(fmt.Sprintf("PUT to %d nodes, %d connections", use, nodesConns), "writes/s", []float64{rate}, []float64{one})
 		note := fmt.Sprintf("limit: one node; p99 %.1f ms. CPU for a write, of the nodes in turn:", p99)
 		for i, after := range n.cpu() {
 			note += fmt.Sprintf(" %.0f µs", (after-before[i]).Seconds()*1e6/(rate*took))
 		}
-		r.Notes = append(r.Notes, note)
-		results = append(results, r)
+		results = append(results, One(fmt.Sprintf("PUT to %d nodes, %d connections", use, nodesConns), "writes/s", rate, one, note))
 	}
 	return results, nil
 }

@@ -56,7 +56,7 @@ func rawRound(ctx context.Context, log RawLog, round string, conns int) (rate fl
 		defer close(ended)
 		g.run()
 	}()
-	rate, lats, err = closedLoop(conns, func(_ int) (func(int) error, func() error, error) {
+	rate, lats, err = closedLoop(conns, 0, func(_ int) (func(int) error, func() error, error) {
 		w := rawWrite{done: make(chan error, 1)}
 		var body []byte
 		return func(_ int) error {

@@ -40,27 +40,15 @@ func (b Rename) Run(ctx context.Context, store *sqlite.Store, dir string) (r Res
 	if err := copyFile(ctx, store, plain); err != nil {
 		return r, err
 	}
-	const rounds = 5
-	var ours, limit []float64
-	for i := range rounds {
-		plainTook, err := b.update(plain, fmt.Sprintf("Bob%d Author", i))
-		if err != nil {
-			return r, err
-		}
-		began := time.Now()
-		if err := b.Write(fmt.Sprintf("Bob%d", i)); err != nil {
-			return r, err
-		}
-		took := time.Since(began)
-		if i == 0 {
-			continue // a warm-up
-		}
-		ours = append(ours, float64(b.Copies)/took.Seconds())
-		limit = append(limit, float64(b.Copies)/plainTook.Seconds())
-	}
-	r = result(b.Name, "copies/s", ours, limit)
-	r.Notes = append(r.Notes, "limit: one UPDATE ... json_set over the same rows, without feed rows")
-	return r, nil
+	return Pair{Name: b.Name, Unit: "copies/s", Limit: "one UPDATE ... json_set over the same rows, without feed rows", Rounds: 4,
+		Ours: func(round int) (float64, error) {
+			began := time.Now()
+			err := b.Write(fmt.Sprintf("Bob%d", round))
+			return float64(b.Copies) / time.Since(began).Seconds(), err
+		}, Plain: func(round int) (float64, error) {
+			took, err := b.update(plain, fmt.Sprintf("Bob%d Author", round))
+			return float64(b.Copies) / took.Seconds(), err
+		}}.Run()
 }
 
 // copyFile copies the store's read model to a new file.

@@ -6,32 +6,47 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"time"
 )
 
+// Loader imports NDJSON into a new store in dir, and returns how long that took once everything is folded.
+type Loader func(ctx context.Context, dir string, body []byte) (time.Duration, error)
+
+// Import compares an import of count documents with a hand-written SQLite loop that writes the rows it wrote. dir names
+// the directory of each round.
+func Import(ctx context.Context, dir func(round int) string, count int, load Loader) (Result, error) {
+	var text []byte
+	for i := range count {
+		text = append(appendBook(text, strconv.Itoa(i)), '\n')
+	}
+	return Pair{Name: fmt.Sprintf("import of %d documents", count), Unit: "documents/s", Rounds: 3, Cold: true, OursFirst: true,
+		Limit: "a hand-written SQLite loop writing the same rows; ours includes the log, synced, and the fold",
+		Ours: func(round int) (float64, error) {
+			took, err := load(ctx, dir(round), text)
+			return float64(count) / took.Seconds(), err
+		}, Plain: func(round int) (float64, error) {
+			took, err := handWritten(dir(round))
+			return float64(count) / took.Seconds(), err
+		}}.Run()
+}
+
 // Replay compares `program replay --data dir`, a process of its own, with a hand-written loop that writes the rows it
 // wrote. events is how many the log has.
-func Replay(ctx context.Context, program, dir string, events int) (r Result, err error) {
-	const rounds = 3
-	var ours, limit []float64
+func Replay(ctx context.Context, program, dir string, events int) (Result, error) {
 	memory := 0
-	for range rounds {
-		n, seconds, peak, err := replay(ctx, program, dir)
-		if err != nil {
-			return r, err
-		}
-		ours, memory = append(ours, float64(n)/seconds), max(memory, peak)
-		took, err := handWritten(dir)
-		if err != nil {
-			return r, err
-		}
-		limit = append(limit, float64(n)/took.Seconds())
-	}
-	r = result(fmt.Sprintf("replay of %d events", events), "events/s", ours, limit)
-	r.Notes = append(r.Notes, "limit: a hand-written SQLite loop writing the same rows",
-		fmt.Sprintf("most memory of the replaying process, embedded log included: %d MB", memory))
-	return r, nil
+	r, err := Pair{Name: fmt.Sprintf("replay of %d events", events), Unit: "events/s", Limit: "a hand-written SQLite loop writing the same rows",
+		Rounds: 3, Cold: true, OursFirst: true, Ours: func(int) (float64, error) {
+			n, seconds, peak, err := replay(ctx, program, dir)
+			memory = max(memory, peak)
+			return float64(n) / seconds, err
+		}, Plain: func(int) (float64, error) {
+			took, err := handWritten(dir)
+			return float64(events) / took.Seconds(), err
+		}}.Run()
+	r.Notes = append(r.Notes, fmt.Sprintf("most memory of the replaying process, embedded log included: %d MB", memory))
+	return r, err
 }
 
 // replay runs one replay, and returns how many events it folded, how long that took, and the most memory that its

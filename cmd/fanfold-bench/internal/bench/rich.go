@@ -143,13 +143,11 @@ func diskOnceStill(ctx context.Context, dir string) (size int64, err error) {
 // RichResult compares imports of rich data with the same import without limit, strict relations and unique members. small
 // is an import of a tenth of the documents.
 func RichResult(small, guarded, plain RichRound) Result {
-	r := result(fmt.Sprintf("import of %d rich documents", guarded.Documents), "documents/s", []float64{guarded.rate()}, []float64{plain.rate()})
-	r.Notes = append(r.Notes, "limit: the same import without fan-out limit, strict relations and unique members",
+	return One(fmt.Sprintf("import of %d rich documents", guarded.Documents), "documents/s", guarded.rate(), plain.rate(), "limit: the same import without fan-out limit, strict relations and unique members",
 		fmt.Sprintf("CPU for a document: %.0f us, at %d documents %.0f us (%.2f times); without the guards %.0f us", guarded.cpu(), small.Documents, small.cpu(), guarded.cpu()/small.cpu(), plain.cpu()),
 		fmt.Sprintf("on the disk for a byte written: log %.2f, read model %.2f, of which changes %.2f; SQLite's WAL right after the import %.2f (%.0f MB written)",
 			guarded.times(guarded.Disk.Log), guarded.times(guarded.Disk.Rows), guarded.times(guarded.Disk.Changes), guarded.times(guarded.Disk.WAL), float64(guarded.Written)/1e6),
 		fmt.Sprintf("most memory of the process, log and client included: %d MB; lines refused: %d", guarded.Memory, guarded.Refused))
-	return r
 }
 
 // RichReplay compares a replay of the log that an import of rich data has left in dir, by program in a process of its own, with the
@@ -159,9 +157,7 @@ func RichReplay(ctx context.Context, program, dir string, imported RichRound) (r
 	if err != nil {
 		return r, err
 	}
-	r = result(fmt.Sprintf("replay of %d rich documents", imported.Documents), "documents/s", []float64{float64(imported.Documents) / seconds}, []float64{imported.rate()})
-	r.Notes = append(r.Notes, "limit: the import", fmt.Sprintf("%d events, with the changes that reached many; most memory of the replaying process, embedded log included: %d MB", events, peak))
-	return r, nil
+	return One(fmt.Sprintf("replay of %d rich documents", imported.Documents), "documents/s", float64(imported.Documents)/seconds, imported.rate(), "limit: the import", fmt.Sprintf("%d events, with the changes that reached many; most memory of the replaying process, embedded log included: %d MB", events, peak)), nil
 }
 
 // cpuTime returns the CPU time that this process has taken.
@@ -171,6 +167,15 @@ func cpuTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// StoreDisk returns how many bytes the log and the read model below dir have on the disk.
+func StoreDisk(dir string) (log, rows int64, err error) {
+	log, err = diskUse(filepath.Join(dir, "nats"))
+	if err == nil {
+		rows, err = diskUse(filepath.Join(dir, "readmodel"))
+	}
+	return log, rows, err
 }
 
 // diskUse returns how many bytes the files below dir have. A file that goes meanwhile is passed over.

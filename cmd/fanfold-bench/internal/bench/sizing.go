@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 )
 
@@ -35,7 +34,7 @@ func (s Sizing) Run(ctx context.Context) (r Result, err error) {
 	if err != nil {
 		return r, err
 	}
-	log, rows, err := s.disk()
+	log, rows, err := StoreDisk(s.Dir)
 	if err != nil {
 		return r, err
 	}
@@ -44,8 +43,7 @@ func (s Sizing) Run(ctx context.Context) (r Result, err error) {
 		return r, err
 	}
 	each := func(v int64) float64 { return float64(v) / float64(s.Documents) }
-	r = result(fmt.Sprintf("%d %s documents on the disk", s.Documents, s.Name), "bytes each", []float64{each(first.log + first.rows)}, []float64{each(first.written)})
-	r.Notes = append(r.Notes, "limit: the documents' own bytes; less is better",
+	r = One(fmt.Sprintf("%d %s documents on the disk", s.Documents, s.Name), "bytes each", each(first.log+first.rows), each(first.written), "limit: the documents' own bytes; less is better",
 		fmt.Sprintf("imported: log %.0f bytes, read model %.0f bytes, CPU %.0f µs each; %.1f s; most memory %d MB",
 			each(first.log), each(first.rows), each(first.cpu.Microseconds()), first.took.Seconds(), first.most),
 		fmt.Sprintf("each written once more: log %.0f bytes, read model %.0f bytes, CPU %.0f µs; %.1f s; most memory %d MB",
@@ -66,18 +64,9 @@ func (s Sizing) round(ctx context.Context, round int, before usage) (u usage, er
 	if err = errors.Join(err, n.stop()); err != nil {
 		return u, err
 	}
-	log, rows, err := s.disk()
+	log, rows, err := StoreDisk(s.Dir)
 	u.log, u.rows = log-before.log, rows-before.rows
 	return u, err
-}
-
-// disk returns how many bytes the log and the read model have on the disk.
-func (s Sizing) disk() (log, rows int64, err error) {
-	log, err = diskUse(filepath.Join(s.Dir, "nats"))
-	if err == nil {
-		rows, err = diskUse(filepath.Join(s.Dir, "readmodel"))
-	}
-	return log, rows, err
 }
 
 // work starts a node on the documents, reads and writes for some seconds, and says how long it took to become ready, and
@@ -95,11 +84,11 @@ func (s Sizing) work(ctx context.Context) (notes []string, err error) {
 	memory(fmt.Sprintf("started in %.1f s", time.Since(began).Seconds()))
 	time.Sleep(idleTime)
 	memory("at rest")
-	if _, _, err := load(ctx, Target{Addr: n.addr}, nodesConns, s.Books); err != nil {
+	if _, _, err := Send(ctx, n.addr, nodesConns, Books(s.Books)); err != nil {
 		return nil, err
 	}
 	memory(fmt.Sprintf("after reads over %d connections", nodesConns))
-	if _, _, err := putRound(ctx, Target{Addr: n.addr}, 0, nodesConns); err != nil {
+	if _, _, err := Send(ctx, n.addr, nodesConns, Puts("p")); err != nil {
 		return nil, err
 	}
 	memory(fmt.Sprintf("after writes over %d connections", nodesConns))

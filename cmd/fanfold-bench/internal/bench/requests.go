@@ -1,0 +1,251 @@
+package bench
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Request appends request n of a worker to dst.
+type Request func(dst []byte, worker, n int) []byte
+
+// Gets asks for one path after the other.
+func Gets(path func(n int) string) Request {
+	return func(dst []byte, worker, n int) []byte {
+		dst = append(append(dst, "GET "...), path(worker*7919+n*31)...)
+		return append(dst, " HTTP/1.1\r\nHost: localhost\r\n\r\n"...)
+	}
+}
+
+// Books asks for one book after the other, of so many.
+func Books(count int) Request {
+	return Gets(func(n int) string { return "/v1/books/" + strconv.Itoa(n%count) })
+}
+
+// Puts writes new books. name is one that no other round has.
+func Puts(name string) Request {
+	return func(dst []byte, worker, n int) []byte {
+		id := fmt.Sprintf("%s-%d-%d", name, worker, n)
+		return appendRequest(dst, "PUT /v1/books/"+id, appendBook(nil, id))
+	}
+}
+
+// appendRequest appends a request with a JSON body.
+func appendRequest(dst []byte, line string, body []byte) []byte {
+	dst = append(append(dst, line...), " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "...)
+	dst = append(strconv.AppendInt(dst, int64(len(body)), 10), "\r\n\r\n"...)
+	return append(dst, body...)
+}
+
+// appendBook appends a document of 500 bytes that refers to two authors.
+func appendBook(dst []byte, id string) []byte {
+	return appendNote(dst, id, `,"title":"A book","year":1984,"authors":[{"id":"17"},{"id":"23"}]`, 500)
+}
+
+// appendNote appends a document of so many bytes, with more members, each with a comma in front.
+func appendNote(dst []byte, id, members string, size int) []byte {
+	start := len(dst)
+	dst = append(dst, `{"id":"`+id+`"`+members+`,"summary":"`...)
+	for len(dst)-start < size-2 {
+		dst = append(dst, 'x')
+	}
+	return append(dst, `"}`...)
+}
+
+// starter prepares a worker, and returns what it calls over and over, with 0, 1, 2 and so on, and what it calls at the
+// end.
+type starter func(worker int) (call func(n int) error, done func() error, err error)
+
+// closedLoop runs conns workers for roundTime, each of which waits for one call, and then for pause, before the next. It returns calls a
+// second and their latencies in ms, sorted; the errors are those of the calls, of which one ends its worker.
+func closedLoop(conns int, pause time.Duration, start starter) (rate float64, lats []float64, err error) {
+	var wg sync.WaitGroup
+	var total atomic.Int64
+	errs, all := make([]error, conns), make([][]float64, conns)
+	began := time.Now()
+	end := began.Add(roundTime)
+	for i := range conns {
+		wg.Go(func() {
+			call, done, err := start(i)
+			if err != nil {
+				errs[i] = err
+				return
+			}
+			defer func() { errs[i] = errors.Join(errs[i], done()) }()
+			for n := 0; ; n++ {
+				before := time.Now()
+				if before.After(end) {
+					return
+				}
+				if errs[i] = call(n); errs[i] != nil {
+					return
+				}
+				total.Add(1)
+				all[i] = append(all[i], float64(time.Since(before).Microseconds())/1000)
+				time.Sleep(pause)
+			}
+		})
+	}
+	wg.Wait()
+	took := time.Since(began)
+	lats = slices.Concat(all...)
+	slices.Sort(lats)
+	return float64(total.Load()) / took.Seconds(), lats, errors.Join(errs...)
+}
+
+// Send sends requests for a round over conns connections, one at a time on each, and returns what closedLoop does. It does as little as
+// it can, to leave the machine to the server.
+func Send(ctx context.Context, addr string, conns int, request Request) (rate float64, lats []float64, err error) {
+	return sendPaused(ctx, addr, conns, 0, request)
+}
+
+// sendPaused does what Send does, with a pause between two requests on a connection.
+func sendPaused(ctx context.Context, addr string, conns int, pause time.Duration, request Request) (rate float64, lats []float64, err error) {
+	return closedLoop(conns, pause, func(worker int) (func(int) error, func() error, error) {
+		var d net.Dialer
+		conn, err := d.DialContext(ctx, "tcp", addr)
+		if err != nil {
+			return nil, nil, err
+		}
+		r := bufio.NewReaderSize(conn, 16<<10)
+		var req []byte
+		return func(n int) error {
+			req = request(req[:0], worker, n)
+			if _, err := conn.Write(req); err != nil {
+				return err
+			}
+			return readAnswer(r)
+		}, conn.Close, nil
+	})
+}
+
+// Rate does what Send does, and returns requests a second alone.
+func Rate(ctx context.Context, addr string, conns int, request Request) func(round int) (float64, error) {
+	return func(int) (float64, error) {
+		rate, _, err := Send(ctx, addr, conns, request)
+		return rate, err
+	}
+}
+
+// readAnswer reads an answer to its end. The error says that its status is not 200 or 201.
+func readAnswer(r *bufio.Reader) error {
+	length, chunked := 0, false
+	for first := true; ; first = false {
+		line, err := r.ReadSlice('\n')
+		if err != nil {
+			return err
+		}
+		if first && !bytes.Contains(line, []byte(" 200 ")) && !bytes.Contains(line, []byte(" 201 ")) {
+			return fmt.Errorf("answered %s", bytes.TrimSpace(line))
+		}
+		if v, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
+			if length, err = strconv.Atoi(string(bytes.TrimSpace(v))); err != nil {
+				return err
+			}
+		}
+		chunked = chunked || bytes.HasPrefix(line, []byte("Transfer-Encoding: chunked"))
+		if len(line) == 2 {
+			break
+		}
+	}
+	if !chunked {
+		_, err := r.Discard(length)
+		return err
+	}
+	_, err := io.Copy(io.Discard, httputil.NewChunkedReader(r))
+	for line := []byte(nil); err == nil && len(line) != 2; { // trailers, and the empty line
+		line, err = r.ReadSlice('\n')
+	}
+	return err
+}
+
+// Seconds asks once, and returns how many seconds the answer took.
+func Seconds(ctx context.Context, url string) (float64, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	began := time.Now()
+	_, _, err = answer(http.DefaultClient, req, http.StatusOK)
+	return time.Since(began).Seconds(), err
+}
+
+// answer sends a request, and reads its answer to the end. The error says so where it has none of the statuses.
+func answer(web *http.Client, req *http.Request, statuses ...int) (status int, header http.Header, err error) {
+	resp, err := web.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	text, err := io.ReadAll(resp.Body)
+	if err = errors.Join(err, resp.Body.Close()); err == nil && !slices.Contains(statuses, resp.StatusCode) {
+		err = fmt.Errorf("%s %s: %s %.300s", req.Method, req.URL, resp.Status, text)
+	}
+	return resp.StatusCode, resp.Header, err
+}
+
+// Beside compares the 99th percentile of requests over 16 connections alone with theirs beside others. The figures are requests a second
+// at one connection as slow as that percentile, so that a ratio of 0.5 is twice the time.
+func Beside(ctx context.Context, name, addr string, request func(round string) Request, others string, begin func(ctx context.Context) (wait func() error)) (Result, error) {
+	p99 := func(round string) (float64, error) {
+		_, lats, err := Send(ctx, addr, 16, request(round))
+		return 1000 / percentile(lats, 99), err
+	}
+	r, err := Pair{Name: name, Unit: "1/p99", Limit: "the same alone", Ours: func(round int) (float64, error) {
+		beside, end := context.WithCancel(ctx)
+		wait := begin(beside)
+		rate, err := p99(fmt.Sprint("beside-", round))
+		end()
+		return rate, errors.Join(err, wait())
+	}, Plain: func(round int) (float64, error) { return p99(fmt.Sprint("alone-", round)) }}.Run()
+	r.Notes = append(r.Notes, others)
+	return r, err
+}
+
+// Hammer sends one request again and again over conns connections until ctx ends. Any answer will do.
+func Hammer(ctx context.Context, conns int, url string) (wait func() error) {
+	var wg sync.WaitGroup
+	errs := make([]error, conns)
+	for i := range conns {
+		wg.Go(func() {
+			for ctx.Err() == nil {
+				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+				if err != nil {
+					errs[i] = err
+					return
+				}
+				resp, err := http.DefaultClient.Do(req)
+				if err != nil {
+					if ctx.Err() == nil {
+						errs[i] = err
+					}
+					return
+				}
+				_, _ = io.Copy(io.Discard, resp.Body)
+				_ = resp.Body.Close()
+			}
+		})
+	}
+	return func() error { wg.Wait(); return errors.Join(errs...) }
+}
+
+// Escape returns a query string of names and values.
+func Escape(pairs ...string) string {
+	var b strings.Builder
+	for i := 0; i+1 < len(pairs); i += 2 {
+		b.WriteString("?&"[min(i, 1):min(i, 1)+1] + pairs[i] + "=" + strings.ReplaceAll(url.QueryEscape(pairs[i+1]), "+", "%20"))
+	}
+	return b.String()
+}
