@@ -224,7 +224,7 @@ func (b Bystanders) send(ctx context.Context, web *http.Client, k, n int) (late 
 	book := b.Copies + (n*len(bystanders)+k)*31%b.Others
 	var body io.Reader = http.NoBody
 	if kind.method == http.MethodPut {
-		body = strings.NewReader(fmt.Sprintf(`%s,"write":%d}`, strings.TrimSuffix(b.Book(book), "}"), n)) // another one each time, or nothing is stored
+		body = strings.NewReader(fmt.Sprintf(`%s,"write":%d}`, strings.TrimSuffix(b.Book(book), "}"), time.Now().UnixNano())) // another one each time, or nothing is stored
 	}
 	url := b.Nodes.URL(n%len(b.Nodes.servers)) + "/v1/books/" + strconv.Itoa(book) + kind.query
 	req, err := http.NewRequestWithContext(ctx, kind.method, url, body)
