@@ -224,20 +224,14 @@ func (b *backupBench) more(ctx context.Context, documents int) error {
 
 // beside measures PUTs while backups are made, one after the other.
 func (b *backupBench) beside(ctx context.Context) error {
-	r, err := bench.Beside(ctx, "p99 of PUT beside backups", b.n.Addr(), bench.Puts, "one backup after the other, into a new directory each", func(ctx context.Context) (wait func() error) {
-		ended := make(chan error, 1)
-		go func() {
-			dir := filepath.Join(b.dir, "beside")
-			for ctx.Err() == nil {
-				_, _, _, err := b.backup(ctx, dir)
-				if err = errors.Join(err, os.RemoveAll(dir)); err != nil && ctx.Err() == nil && fanfold.CodeOf(err) != fanfold.Unavailable {
-					ended <- err
-					return
-				}
+	r, err := bench.Beside(ctx, "p99 of PUT beside backups", b.n.Addr(), bench.Puts, "one backup after the other, into a new directory each", func(ctx context.Context) error {
+		dir := filepath.Join(b.dir, "beside")
+		for {
+			_, _, _, err := b.backup(ctx, dir)
+			if err = errors.Join(err, os.RemoveAll(dir)); ctx.Err() != nil || err != nil && fanfold.CodeOf(err) != fanfold.Unavailable {
+				return err
 			}
-			ended <- nil
-		}()
-		return func() error { return <-ended }
+		}
 	})
 	b.results = append(b.results, r)
 	return err

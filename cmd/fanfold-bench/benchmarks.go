@@ -62,7 +62,7 @@ var patient = client.FoldWithin(time.Minute)
 func benchReplay(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	count := 200_000 / scale
 	s := benchStore{model: replayModel, authors: benchAuthors, books: count - 2*benchAuthors - 1} // and one model
-	return s.leave(ctx, dir, func(program string) (bench.Result, error) { return bench.Replay(ctx, program, dir, count) })
+	return s.leave(ctx, dir, func() (bench.Result, error) { return bench.Replay(ctx, dir, count) })
 }
 
 // benchRenameAuthor renames the second author of every book, the first being one of a thousand others: a copy in an

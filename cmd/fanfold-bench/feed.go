@@ -38,13 +38,13 @@ func withRawLog(ctx context.Context, dir string, fn func(raw bench.RawLog) error
 // benchFeedMany measures many subscribers of a server of its own.
 func benchFeedMany(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / scale}
-	return s.leave(ctx, dir, func(program string) (bench.Result, error) { return bench.FeedMany(ctx, program, dir, scale) })
+	return s.leave(ctx, dir, func() (bench.Result, error) { return bench.FeedMany(ctx, dir, scale) })
 }
 
 // benchFeedReads measures reads beside consumers that begin anew, of a server of its own.
 func benchFeedReads(ctx context.Context, dir string, scale int) (bench.Result, error) {
 	s := benchStore{model: benchModel, authors: benchAuthors, books: 100_000 / scale}
-	return s.leave(ctx, dir, func(program string) (bench.Result, error) { return bench.FeedReads(ctx, program, dir, scale, s.books) })
+	return s.leave(ctx, dir, func() (bench.Result, error) { return bench.FeedReads(ctx, dir, scale, s.books) })
 }
 
 // feedCopies is how many copies the largest rename on the feed has, unless --documents asks for more.

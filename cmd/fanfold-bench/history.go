@@ -47,7 +47,7 @@ func benchHistory(ctx context.Context, dir string, documents int) (results []ben
 		if h.last, err = n.Log.LastSeq(ctx); err != nil {
 			return err
 		}
-		for _, part := range []func(ctx context.Context) error{h.documents, h.lists, h.versions, h.differences, h.children} {
+		for _, part := range []func(ctx context.Context) error{h.reads, h.differences, h.children} {
 			if err := part(ctx); err != nil {
 				return err
 			}
@@ -84,43 +84,49 @@ type historyBench struct {
 	results      []bench.Result
 }
 
-// compare adds how fast a path is answered over conns connections, beside another.
-func (h *historyBench) compare(ctx context.Context, name string, conns int, ours func(n int) string, limit string, plain func(n int) string) error {
-	r, err := bench.Pair{Name: name, Unit: "requests/s", Limit: limit,
-		Ours: bench.Rate(ctx, h.n.Addr(), conns, bench.Gets(ours)), Plain: bench.Rate(ctx, h.n.Addr(), conns, bench.Gets(plain))}.Run()
-	h.results = append(h.results, r)
-	return err
+// comparison is requests for what was beside those for what is.
+type comparison struct {
+	name  string
+	conns int
+	ours  func(n int) string // the path of request n
+	limit string
+	plain func(n int) string
+}
+
+// compare measures comparisons.
+func (h *historyBench) compare(ctx context.Context, list ...comparison) error {
+	for _, c := range list {
+		r, err := bench.Pair{Name: c.name, Unit: "requests/s", Limit: c.limit,
+			Ours: bench.Rate(ctx, h.n.Addr(), c.conns, bench.Gets(c.ours)), Plain: bench.Rate(ctx, h.n.Addr(), c.conns, bench.Gets(c.plain))}.Run()
+		if err != nil {
+			return err
+		}
+		h.results = append(h.results, r)
+	}
+	return nil
 }
 
 // ago returns the parameter for the state some events before the last.
-func (h *historyBench) ago(events uint64) string {
-	return "at=" + strconv.FormatUint(h.last-min(events, h.last-1), 10)
+func (h *historyBench) ago(events int) string {
+	return "at=" + strconv.FormatUint(h.last-min(uint64(events), h.last-1), 10)
 }
 
 // always returns the same path for each request.
 func always(path string) func(int) string { return func(int) string { return path } }
 
-// documents measures one document.
-func (h *historyBench) documents(ctx context.Context) error {
-	// the author changed with each of the first versions, and the books with each of the second ones
-	at := "at=" + strconv.FormatUint(h.filled-nearEvents, 10)
-	return errors.Join(
-		h.compare(ctx, fmt.Sprintf("GET of the author %d changes ago, 16 connections", nearEvents), 16, always("/v1/authors/0?"+at), "GET of it now", always("/v1/authors/0")),
-		h.compare(ctx, fmt.Sprintf("GET of the author %d changes ago, 1 connection", h.books), 1, always("/v1/authors/0?at=3"), "GET of it now", always("/v1/authors/0")),
-		h.compare(ctx, "GET of books before their last write, 16 connections", 16, func(n int) string {
-			return "/v1/books/" + strconv.Itoa(n%h.books) + "?at=" + strconv.FormatUint(h.filled, 10)
-		}, "GET of them now", func(n int) string { return "/v1/books/" + strconv.Itoa(n%h.books) }))
-}
-
-// lists measures pages of a collection.
-func (h *historyBench) lists(ctx context.Context) error {
-	for _, events := range []uint64{farEvents, uint64(h.books)} {
-		name := fmt.Sprintf("list of 100 books %d events ago, 16 connections", events)
-		if err := h.compare(ctx, name, 16, always("/v1/books?limit=100&"+h.ago(events)), "the list now", always("/v1/books?limit=100")); err != nil {
-			return err
-		}
-	}
-	return nil
+// reads measures documents, lists and versions. The author changed with each of the first versions of the books, and the books with each
+// of the second ones. The author has as many versions as there are books.
+func (h *historyBench) reads(ctx context.Context) error {
+	const author, list, versions = "/v1/authors/0", "/v1/books?limit=100", "/v1/authors/0/_history?limit=100&order="
+	book := func(n int) string { return "/v1/books/" + strconv.Itoa(n%h.books) }
+	return h.compare(ctx,
+		comparison{fmt.Sprintf("GET of the author %d changes ago, 16 connections", nearEvents), 16, always(fmt.Sprintf("%s?at=%d", author, h.filled-nearEvents)), "GET of it now", always(author)},
+		comparison{fmt.Sprintf("GET of the author %d changes ago, 1 connection", h.books), 1, always(author + "?at=3"), "GET of it now", always(author)},
+		comparison{"GET of books before their last write, 16 connections", 16, func(n int) string { return fmt.Sprintf("%s?at=%d", book(n), h.filled) }, "GET of them now", book},
+		comparison{fmt.Sprintf("list of 100 books %d events ago, 16 connections", farEvents), 16, always(list + "&" + h.ago(farEvents)), "the list now", always(list)},
+		comparison{fmt.Sprintf("list of 100 books %d events ago, 16 connections", h.books), 16, always(list + "&" + h.ago(h.books)), "the list now", always(list)},
+		comparison{fmt.Sprintf("100 of %d versions, desc, 1 connection", h.books), 1, always(versions + "desc"), "a list of 100 documents", always(list)},
+		comparison{fmt.Sprintf("100 of %d versions, asc, 1 connection", h.books), 1, always(versions + "asc"), "a list of 100 documents", always(list)})
 }
 
 // movedBooks says that one book in so many moves to another author.
@@ -136,21 +142,10 @@ func (h *historyBench) children(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	at, page := "&at="+strconv.FormatUint(h.last, 10), fmt.Sprintf("/v1/authors/0/books?page=%d", max(1, h.books/200))
+	at, page := fmt.Sprintf("&at=%d", h.last), fmt.Sprintf("/v1/authors/0/books?page=%d", max(1, h.books/200))
 	const list = "/v1/authors/0/books?limit=100"
-	return errors.Join(h.compare(ctx, "100 children before 10% moved, 16 connections", 16, always(list+at), "the list now", always(list)),
-		h.compare(ctx, "a page before 10% of the children moved, 16 connections", 16, always(page+at), "the page now", always(page)))
-}
-
-// versions measures pages of the author's history, which has as many versions as there are books.
-func (h *historyBench) versions(ctx context.Context) error {
-	for _, order := range []string{"desc", "asc"} {
-		name := fmt.Sprintf("100 of %d versions, %s, 1 connection", h.books, order)
-		if err := h.compare(ctx, name, 1, always("/v1/authors/0/_history?limit=100&order="+order), "a list of 100 documents", always("/v1/books?limit=100")); err != nil {
-			return err
-		}
-	}
-	return nil
+	return h.compare(ctx, comparison{"100 children before 10% moved, 16 connections", 16, always(list + at), "the list now", always(list)},
+		comparison{"a page before 10% of the children moved, 16 connections", 16, always(page + at), "the page now", always(page)})
 }
 
 // differences measures the first page of what differs between two states, and all of them.
@@ -164,14 +159,13 @@ func (h *historyBench) differences(ctx context.Context) error {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	c := h.c
 	from := h.last - min(farEvents, uint64(h.books))
 	statement := fmt.Sprintf("SELECT number, previous FROM change WHERE position > %d", from<<20)
 	for _, pages := range []string{"the first 1000", "all pages"} {
 		r, err := bench.Pair{Name: fmt.Sprintf("%s of %d documents that differ", pages, min(farEvents, h.books)), Unit: "1/s", Limit: "the bare statement that reads the changes of all",
 			Ours: func(run int) (float64, error) {
 				// other states each time, so that nothing is known of them
-				return differencesRate(ctx, c, client.DiffOptions{From: strconv.FormatUint(from+uint64(run)%10, 10), Limit: 1000}, pages == "all pages")
+				return differencesRate(ctx, h.c, client.DiffOptions{From: strconv.FormatUint(from+uint64(run)%10, 10), Limit: 1000}, pages == "all pages")
 			}, Plain: func(int) (float64, error) {
 				took, err := bench.PlainSeconds(ctx, db, statement)
 				return 1 / took, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -48,11 +47,7 @@ func (b benchNodes) run(ctx context.Context, dir string, fn func(n *bench.Nodes,
 	if err := b.check(); err != nil {
 		return err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
-	n, err := bench.StartNodes(ctx, self, dir, b.nats, b.count, b.replicas)
+	n, err := bench.StartNodes(ctx, dir, b.nats, b.count, b.replicas)
 	if err != nil {
 		return err
 	}
@@ -176,10 +171,6 @@ const minSized = 5000
 
 // benchSizing measures what simple and rich documents take of a node.
 func benchSizing(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
 	rich := bench.RichData{Documents: documents}
 	for _, s := range []bench.Sizing{
 		{Name: "simple", Books: documents - benchAuthors, Load: func(ctx context.Context, url string, round int) (int64, error) {
@@ -190,7 +181,7 @@ func benchSizing(ctx context.Context, dir string, documents int) (results []benc
 			return written, err
 		}},
 	} {
-		s.Program, s.Dir, s.Documents = self, filepath.Join(dir, s.Name), documents
+		s.Dir, s.Documents = filepath.Join(dir, s.Name), documents
 		r, err := s.Run(ctx)
 		if err != nil {
 			return nil, err

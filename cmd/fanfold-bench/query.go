@@ -180,7 +180,7 @@ func queryScan(ctx context.Context, dir string, _ queryBooks) (results []bench.R
 			return err
 		}
 		r, err = bench.Beside(ctx, "p99 of GET beside 16 of the worst queries", node.Addr(), func(string) bench.Request { return bench.Books(scanned) },
-			"the goal is 0.5: twice the time", func(ctx context.Context) func() error { return bench.Hammer(ctx, 16, url) })
+			"the goal is 0.5: twice the time", func(ctx context.Context) error { return bench.Hammer(ctx, 16, url) })
 		results = append(results, r)
 		return err
 	})

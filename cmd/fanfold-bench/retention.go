@@ -176,20 +176,12 @@ func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
 	})
 }
 
-// putsBeside measures PUTs beside work, and counts GETs that are refused. Work that the end of the PUTs ends has not failed.
+// putsBeside measures PUTs beside work, and counts GETs that are refused.
 func putsBeside(ctx context.Context, n *node.Node, name, what string, work func(ctx context.Context) error) (bench.Result, error) {
 	var gets getCount
-	r, err := bench.Beside(ctx, name, n.Addr(), bench.Puts, what, func(ctx context.Context) (wait func() error) {
-		ended := make(chan error, 1)
-		go func() {
-			err := work(ctx)
-			if ctx.Err() != nil {
-				err = nil
-			}
-			ended <- err
-		}()
+	r, err := bench.Beside(ctx, name, n.Addr(), bench.Puts, what, func(ctx context.Context) error {
 		go gets.run(ctx, n)
-		return func() error { return <-ended }
+		return work(ctx)
 	})
 	r.Notes = append(r.Notes, gets.note())
 	return r, err

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -36,11 +35,7 @@ func benchRich(ctx context.Context, dir string, documents int) (results []bench.
 	if err != nil {
 		return nil, err
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	replay, err := bench.RichReplay(ctx, self, guardedDir, guarded)
+	replay, err := bench.RichReplay(ctx, guardedDir, guarded)
 	return []bench.Result{bench.RichResult(small, guarded, plain), change, replay}, err
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -165,16 +164,12 @@ func (s benchStore) runWith(ctx context.Context, dir string, change func(cfg *no
 	return errors.Join(result, err)
 }
 
-// leave makes a store in dir, and calls fn with this program, which runs on the store as a process of its own.
-func (s benchStore) leave(ctx context.Context, dir string, fn func(program string) (bench.Result, error)) (r bench.Result, err error) {
-	program, err := os.Executable()
-	if err == nil {
-		err = s.run(ctx, dir, func(context.Context, *node.Node, *client.Client) error { return nil })
+// leave makes a store in dir, and calls fn, which starts processes of their own on it.
+func (s benchStore) leave(ctx context.Context, dir string, fn func() (bench.Result, error)) (bench.Result, error) {
+	if err := s.run(ctx, dir, func(context.Context, *node.Node, *client.Client) error { return nil }); err != nil {
+		return bench.Result{}, err
 	}
-	if err != nil {
-		return r, err
-	}
-	return fn(program)
+	return fn()
 }
 
 // parallelism is how many goroutines parallel uses.

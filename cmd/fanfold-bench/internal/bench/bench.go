@@ -33,14 +33,14 @@ func One(name, unit string, ours, limit float64, notes ...string) Result {
 	return Result{Name: name, Unit: unit, Ours: ours, Limit: limit, Ratio: ours / limit, Notes: notes}
 }
 
-// roundTime is how long a round of requests lasts, and pairRounds how many pairs are measured after a warm-up.
 var (
-	roundTime  = 2 * time.Second
-	pairRounds = 6
+	roundTime  = 2 * time.Second // of requests
+	idleTime   = 3 * time.Second // for which a node is left alone before it is looked at
+	pairRounds = 6               // that are measured after a warm-up
 )
 
 // Shorten makes rounds short and few: what they measure says little then. It is called before anything is measured.
-func Shorten() { roundTime, pairRounds = 300*time.Millisecond, 2 }
+func Shorten() { roundTime, idleTime, pairRounds = 300*time.Millisecond, 300*time.Millisecond, 2 }
 
 // Pair is what is measured in turns: ours, and the limit.
 type Pair struct {

@@ -143,9 +143,6 @@ func (p *putter) put() (arrival, error) {
 	return arrival{seq, at}, nil
 }
 
-// latencyWriters is how many connections write at a rate.
-const latencyWriters = 16
-
 // FeedLatency measures the time from a write's acknowledgement, which is that it is in the log for good, to its row at a
 // subscriber: of writes one by one where rate is 0, else of that many a second. The limit is the time from the publish of a
 // message to its arrival at a consumer of JetStream, without any sync, in the same process.
@@ -171,43 +168,80 @@ func FeedLatency(ctx context.Context, addr string, raw RawLog, rate int) (r Resu
 	return r, err
 }
 
-// The length of a round of FeedLatency.
+// The length of a round of FeedLatency, and how many connections write at a rate.
 const (
-	idleWrites = 300
-	pacedTime  = 3 * time.Second
+	idleWrites     = 300
+	pacedTime      = 3 * time.Second
+	latencyWriters = 16
 )
 
-// paced calls the functions that start returns at a rate together, or one of them over and over where it is 0, after each
-// of which it calls settle.
-func paced(rate int, start func() (func() error, error), settle func()) error {
-	if rate == 0 {
-		call, err := start()
-		for range idleWrites {
-			if err != nil {
-				return err
-			}
-			err = call()
-			settle()
-		}
-		return err
-	}
+// paced calls the functions that start returns for so many writers at a rate together, for so long.
+func paced(rate, writers int, length time.Duration, start func() (func() error, error)) error {
 	var wg sync.WaitGroup
-	errs := make([]error, latencyWriters)
+	errs := make([]error, writers)
 	for i := range errs {
 		call, err := start()
 		if err != nil {
 			return err
 		}
 		wg.Go(func() {
-			tick := time.NewTicker(time.Second * latencyWriters / time.Duration(rate))
+			tick := time.NewTicker(time.Second * time.Duration(writers) / time.Duration(rate))
 			defer tick.Stop()
-			for end := time.Now().Add(pacedTime); errs[i] == nil && time.Now().Before(end); <-tick.C {
+			for end := time.Now().Add(length); errs[i] == nil && time.Now().Before(end); <-tick.C {
 				errs[i] = call()
 			}
 		})
 	}
 	wg.Wait()
 	return errors.Join(errs...)
+}
+
+// pacedOrIdle is paced at a rate; where that is 0, one writer calls again and again, and settle after each call.
+func pacedOrIdle(rate int, start func() (func() error, error), settle func()) error {
+	if rate > 0 {
+		return paced(rate, latencyWriters, pacedTime, start)
+	}
+	call, err := start()
+	for range idleWrites {
+		if err != nil {
+			return err
+		}
+		err = call()
+		settle()
+		time.Sleep(2 * time.Millisecond) // until all is idle
+	}
+	return err
+}
+
+// acks says when the events of writes were acknowledged.
+type acks struct {
+	mu sync.Mutex
+	at map[uint64]time.Time
+}
+
+// writer starts a writer over a connection of its own.
+func (a *acks) writer(ctx context.Context, addr string) (func() error, error) {
+	p, err := newPutter(ctx, addr)
+	return func() error {
+		got, err := p.put()
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.at[got.seq] = got.at
+		return err
+	}, err
+}
+
+// latencies returns the times from acknowledgements to rows that came, in ms. The error says that rows are missing.
+func (a *acks) latencies(rows []arrival) (lats []float64, err error) {
+	for _, row := range rows {
+		if at, ok := a.at[row.seq]; ok {
+			lats = append(lats, row.at.Sub(at).Seconds()*1000)
+		}
+	}
+	if len(lats) != len(a.at) {
+		err = fmt.Errorf("%d rows came of %d", len(lats), len(a.at))
+	}
+	return lats, err
 }
 
 // feedLatencies returns the times from acknowledgements to rows, in ms, sorted.
@@ -220,34 +254,13 @@ func feedLatencies(ctx context.Context, addr string, rate int) ([]float64, error
 	if err := f.begin(); err != nil {
 		return nil, err
 	}
-	var mu sync.Mutex
-	acked := map[uint64]time.Time{}
-	err = paced(rate, func() (func() error, error) {
-		p, err := newPutter(ctx, addr)
-		return func() error {
-			a, err := p.put()
-			mu.Lock()
-			defer mu.Unlock()
-			acked[a.seq] = a.at
-			return err
-		}, err
-	}, func() {
-		<-f.first
-		time.Sleep(2 * time.Millisecond) // until all is idle
-	})
+	acked := acks{at: map[uint64]time.Time{}}
+	err = pacedOrIdle(rate, func() (func() error, error) { return acked.writer(ctx, addr) }, func() { <-f.first })
 	time.Sleep(200 * time.Millisecond) // the last rows are on their way
 	f.end()
-	var lats []float64
-	for _, a := range f.got {
-		if at, ok := acked[a.seq]; ok {
-			lats = append(lats, a.at.Sub(at).Seconds()*1000)
-		}
-	}
-	if len(lats) != len(acked) {
-		err = errors.Join(err, fmt.Errorf("%d rows came of %d", len(lats), len(acked)))
-	}
+	lats, missing := acked.latencies(f.got)
 	slices.Sort(lats)
-	return lats, err
+	return lats, errors.Join(err, missing)
 }
 
 // rawLatencies returns the times from publishes to arrivals at a consumer, in ms, sorted.
@@ -283,7 +296,7 @@ func rawLatencies(ctx context.Context, raw RawLog, rate int) ([]float64, error) 
 		return nil, err
 	}
 	body := appendBook(nil, "raw")
-	err = paced(rate, func() (func() error, error) {
+	err = pacedOrIdle(rate, func() (func() error, error) {
 		return func() error {
 			subject := raw.Subject + "." + nuid.Next()
 			mu.Lock()
@@ -292,10 +305,7 @@ func rawLatencies(ctx context.Context, raw RawLog, rate int) ([]float64, error) 
 			_, err := js.Publish(ctx, subject, body)
 			return err
 		}, nil
-	}, func() {
-		<-came
-		time.Sleep(2 * time.Millisecond)
-	})
+	}, func() { <-came })
 	time.Sleep(200 * time.Millisecond)
 	consuming.Stop()
 	<-consuming.Closed()

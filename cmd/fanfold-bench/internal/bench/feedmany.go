@@ -6,21 +6,21 @@ import (
 	"fmt"
 	"net"
 	"slices"
-	"sync"
 	"time"
 )
 
 // The load of FeedMany.
 const (
-	manyRate   = 200 // writes a second
-	manyRounds = 5 * time.Second
-	silentEach = 10 // every tenth subscriber reads nothing in the last round
+	manyRate    = 200 // writes a second
+	manyWriters = 4
+	manyRounds  = 5 * time.Second
+	silentEach  = 10 // every tenth subscriber reads nothing in the last round
 )
 
 // FeedMany measures what subscribers at the head cost a server over dir, a process of its own, at 200 writes a second, and
 // the time from acknowledgements to rows where there are 1,000/scale, of whom every tenth reads nothing.
-func FeedMany(ctx context.Context, program, dir string, scale int) (r Result, err error) {
-	s, err := startServer(ctx, program, dir)
+func FeedMany(ctx context.Context, dir string, scale int) (r Result, err error) {
+	s, err := startServer(ctx, dir)
 	if err != nil {
 		return r, err
 	}
@@ -89,59 +89,23 @@ func (s *server) round(ctx context.Context, subscribers int, silent bool) (m man
 		defer f.end()
 	}
 	before := s.cpu()
-	acked, err := s.write(ctx)
-	if err != nil {
+	acked := acks{at: map[uint64]time.Time{}}
+	if err := paced(manyRate, manyWriters, manyRounds, func() (func() error, error) { return acked.writer(ctx, s.addr) }); err != nil {
 		return m, err
 	}
 	time.Sleep(500 * time.Millisecond) // the last rows are on their way
-	m.cpu = (s.cpu() - before) / time.Duration(max(1, len(acked)))
+	m.cpu = (s.cpu() - before) / time.Duration(max(1, len(acked.at)))
 	m.memory = s.memory() - memory
 	var lats []float64
 	for _, f := range readers {
 		f.end()
-		n := 0
-		for _, a := range f.got {
-			if at, ok := acked[a.seq]; ok {
-				lats = append(lats, a.at.Sub(at).Seconds()*1000)
-				n++
-			}
+		of, err := acked.latencies(f.got)
+		if err != nil {
+			return m, err
 		}
-		if n != len(acked) {
-			return m, fmt.Errorf("a subscriber has %d rows of %d", n, len(acked))
-		}
+		lats = append(lats, of...)
 	}
 	slices.Sort(lats)
 	m.rows, m.p50, m.p99 = len(lats), percentile(lats, 50), percentile(lats, 99)
 	return m, nil
-}
-
-// write writes at manyRate, and returns when what was acknowledged.
-func (s *server) write(ctx context.Context) (acked map[uint64]time.Time, err error) {
-	const writers = 4
-	acked = map[uint64]time.Time{}
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	for range writers {
-		p, err := newPutter(ctx, s.addr)
-		if err != nil {
-			return nil, err
-		}
-		wg.Go(func() {
-			defer p.conn.Close()
-			tick := time.NewTicker(time.Second * writers / manyRate)
-			defer tick.Stop()
-			for end := time.Now().Add(manyRounds); time.Now().Before(end); <-tick.C {
-				a, failed := p.put()
-				mu.Lock()
-				acked[a.seq] = a.at
-				err = errors.Join(err, failed)
-				mu.Unlock()
-				if failed != nil {
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return acked, err
 }

@@ -21,8 +21,8 @@ const (
 
 // FeedReads measures GETs of a server over dir, a process of its own, alone and beside feeds from 0 that do not read. The ratio compares
 // the medians of one run. books is how many documents there are.
-func FeedReads(ctx context.Context, program, dir string, scale, books int) (r Result, err error) {
-	s, err := startServer(ctx, program, dir)
+func FeedReads(ctx context.Context, dir string, scale, books int) (r Result, err error) {
+	s, err := startServer(ctx, dir)
 	if err != nil {
 		return r, err
 	}

@@ -22,7 +22,7 @@ func Get(ctx context.Context, store *sqlite.Store, addr string, conns, books int
 	if err != nil {
 		return r, err
 	}
-	bare, stop, err := serveRows(path, "SELECT body FROM document WHERE collection = ? AND id = ?", "/v1/:collection/:id", func(stmt *sql.Stmt, c echo.Context) error {
+	bare, stop, err := serveRows(path, 16, "SELECT body FROM document WHERE collection = ? AND id = ?", "/v1/:collection/:id", func(stmt *sql.Stmt, c echo.Context) error {
 		var body []byte
 		if err := stmt.QueryRow(c.Param("collection"), c.Param("id")).Scan(&body); err != nil {
 			return err
@@ -48,7 +48,7 @@ func Get(ctx context.Context, store *sqlite.Store, addr string, conns, books int
 
 // PlainPages serves the page that a statement gives at /page, as serveRows does.
 func PlainPages(path, statement string) (addr string, stop func() error, err error) {
-	return serveRows(path, statement, "/page", func(stmt *sql.Stmt, c echo.Context) (err error) {
+	return serveRows(path, 64, statement, "/page", func(stmt *sql.Stmt, c echo.Context) (err error) {
 		rows, err := stmt.Query()
 		if err != nil {
 			return err
@@ -71,13 +71,13 @@ func PlainPages(path, statement string) (addr string, stop func() error, err err
 }
 
 // serveRows answers a route by a statement over the file at path, as plainly as Echo, database/sql and the driver allow, until stop is
-// called.
-func serveRows(path, statement, route string, handle func(stmt *sql.Stmt, c echo.Context) error) (addr string, stop func() error, err error) {
+// called. It has so many idle connections to the file.
+func serveRows(path string, idle int, statement, route string, handle func(stmt *sql.Stmt, c echo.Context) error) (addr string, stop func() error, err error) {
 	db, err := OpenPlain(path)
 	if err != nil {
 		return "", nil, err
 	}
-	db.SetMaxIdleConns(64)
+	db.SetMaxIdleConns(idle)
 	stmt, err := db.Prepare(statement)
 	if err != nil {
 		return "", nil, errors.Join(err, db.Close())

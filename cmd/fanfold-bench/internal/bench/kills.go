@@ -13,7 +13,6 @@ import (
 
 // Kills measures how long a node takes from its start after a kill until it is ready.
 type Kills struct {
-	Program   string // that serves as fanfold does
 	Dir       string // of the node
 	Documents int
 	Rounds    int // how often it is killed
@@ -28,7 +27,7 @@ const killsWriters = 8
 
 // Run measures. The limit is the goal. It returns why the documents cannot be loaded, or the node cannot start.
 func (k Kills) Run(ctx context.Context) (Result, error) {
-	s, err := startServer(ctx, k.Program, k.Dir)
+	s, err := startServer(ctx, k.Dir)
 	if err != nil {
 		return Result{}, err
 	}
@@ -40,7 +39,7 @@ func (k Kills) Run(ctx context.Context) (Result, error) {
 	for range k.Rounds {
 		s.killWriting(ctx)
 		began := time.Now()
-		if s, err = startServer(ctx, k.Program, k.Dir); err != nil {
+		if s, err = startServer(ctx, k.Dir); err != nil {
 			return Result{}, err
 		}
 		if err := s.awaitReady(ctx); err != nil {
@@ -56,9 +55,9 @@ func (k Kills) Run(ctx context.Context) (Result, error) {
 	slices.Sort(cpu)
 	goal := killsGoal.Seconds() * 1000
 	p99 := percentile(took, 99)
-	return Result{Name: fmt.Sprintf("ready after a kill, %d documents, p99", k.Documents), Ours: p99, Limit: goal, Unit: "ms", Ratio: p99 / goal,
-		Notes: []string{"limit: the goal", fmt.Sprintf("%d of %d starts within %v; p50 %.0f ms, longest %.0f ms; processor time until then: p50 %.0f ms", within, k.Rounds, killsGoal,
-			percentile(took, 50), took[len(took)-1], percentile(cpu, 50))}}, s.stop()
+	return One(fmt.Sprintf("ready after a kill, %d documents, p99", k.Documents), "ms", p99, goal, "limit: the goal",
+		fmt.Sprintf("%d of %d starts within %v; p50 %.0f ms, longest %.0f ms; processor time until then: p50 %.0f ms", within, k.Rounds, killsGoal,
+			percentile(took, 50), took[len(took)-1], percentile(cpu, 50))), s.stop()
 }
 
 // killWriting kills the server while clients write, and waits for its end.
@@ -88,11 +87,8 @@ func (s *server) put(ctx context.Context, path, body string) error {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/json")
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return err
-	}
-	return res.Body.Close()
+	_, _, err = answer(http.DefaultClient, req)
+	return err
 }
 
 // awaitReady returns once the server is ready. The error is ctx's, or says that the server does not answer.
@@ -102,11 +98,7 @@ func (s *server) awaitReady(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			return err
-		}
-		if err := res.Body.Close(); err != nil || res.StatusCode == http.StatusOK {
+		if status, _, err := answer(http.DefaultClient, req); err != nil || status == http.StatusOK {
 			return err
 		}
 		select {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
 	"time"
@@ -32,13 +31,13 @@ func Import(ctx context.Context, dir func(round int) string, count int, load Loa
 		}}.Run()
 }
 
-// Replay compares `program replay --data dir`, a process of its own, with a hand-written loop that writes the rows it
+// Replay compares a replay of the store in dir, by a process of its own, with a hand-written loop that writes the rows it
 // wrote. events is how many the log has.
-func Replay(ctx context.Context, program, dir string, events int) (Result, error) {
+func Replay(ctx context.Context, dir string, events int) (Result, error) {
 	memory := 0
 	r, err := Pair{Name: fmt.Sprintf("replay of %d events", events), Unit: "events/s", Limit: "a hand-written SQLite loop writing the same rows",
 		Rounds: 3, Cold: true, OursFirst: true, Ours: func(int) (float64, error) {
-			n, seconds, peak, err := replay(ctx, program, dir)
+			n, seconds, peak, err := replay(ctx, dir)
 			memory = max(memory, peak)
 			return float64(n) / seconds, err
 		}, Plain: func(int) (float64, error) {
@@ -51,8 +50,11 @@ func Replay(ctx context.Context, program, dir string, events int) (Result, error
 
 // replay runs one replay, and returns how many events it folded, how long that took, and the most memory that its
 // process had, in MB.
-func replay(ctx context.Context, program, dir string) (events int, seconds float64, peak int, err error) {
-	cmd := exec.CommandContext(ctx, program, "replay", "--data", dir)
+func replay(ctx context.Context, dir string) (events int, seconds float64, peak int, err error) {
+	cmd, err := self(ctx, "replay", "--data", dir)
+	if err != nil {
+		return 0, 0, 0, err
+	}
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	if err := cmd.Start(); err != nil {

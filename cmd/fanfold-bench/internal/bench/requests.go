@@ -183,62 +183,62 @@ func Seconds(ctx context.Context, url string) (float64, error) {
 	return time.Since(began).Seconds(), err
 }
 
-// answer sends a request, and reads its answer to the end. The error says so where it has none of the statuses.
+// answer sends a request, and reads its answer to the end. The error says so where it has none of the statuses, if any are given.
 func answer(web *http.Client, req *http.Request, statuses ...int) (status int, header http.Header, err error) {
 	resp, err := web.Do(req)
 	if err != nil {
 		return 0, nil, err
 	}
 	text, err := io.ReadAll(resp.Body)
-	if err = errors.Join(err, resp.Body.Close()); err == nil && !slices.Contains(statuses, resp.StatusCode) {
+	if err = errors.Join(err, resp.Body.Close()); err == nil && len(statuses) > 0 && !slices.Contains(statuses, resp.StatusCode) {
 		err = fmt.Errorf("%s %s: %s %.300s", req.Method, req.URL, resp.Status, text)
 	}
 	return resp.StatusCode, resp.Header, err
 }
 
 // Beside compares the 99th percentile of requests over 16 connections alone with theirs beside others. The figures are requests a second
-// at one connection as slow as that percentile, so that a ratio of 0.5 is twice the time.
-func Beside(ctx context.Context, name, addr string, request func(round string) Request, others string, begin func(ctx context.Context) (wait func() error)) (Result, error) {
+// at one connection as slow as that percentile, so that a ratio of 0.5 is twice the time. The others are work, whose ctx ends with the
+// requests; what it returns then has not failed.
+func Beside(ctx context.Context, name, addr string, request func(round string) Request, others string, work func(ctx context.Context) error) (Result, error) {
 	p99 := func(round string) (float64, error) {
 		_, lats, err := Send(ctx, addr, 16, request(round))
 		return 1000 / percentile(lats, 99), err
 	}
 	r, err := Pair{Name: name, Unit: "1/p99", Limit: "the same alone", Ours: func(round int) (float64, error) {
 		beside, end := context.WithCancel(ctx)
-		wait := begin(beside)
+		ended := make(chan error, 1)
+		go func() {
+			err := work(beside)
+			if beside.Err() != nil {
+				err = nil
+			}
+			ended <- err
+		}()
 		rate, err := p99(fmt.Sprint("beside-", round))
 		end()
-		return rate, errors.Join(err, wait())
+		return rate, errors.Join(err, <-ended)
 	}, Plain: func(round int) (float64, error) { return p99(fmt.Sprint("alone-", round)) }}.Run()
 	r.Notes = append(r.Notes, others)
 	return r, err
 }
 
 // Hammer sends one request again and again over conns connections until ctx ends. Any answer will do.
-func Hammer(ctx context.Context, conns int, url string) (wait func() error) {
+func Hammer(ctx context.Context, conns int, url string) error {
 	var wg sync.WaitGroup
 	errs := make([]error, conns)
 	for i := range conns {
 		wg.Go(func() {
-			for ctx.Err() == nil {
+			for errs[i] == nil && ctx.Err() == nil {
 				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-				if err != nil {
-					errs[i] = err
-					return
+				if err == nil {
+					_, _, err = answer(http.DefaultClient, req)
 				}
-				resp, err := http.DefaultClient.Do(req)
-				if err != nil {
-					if ctx.Err() == nil {
-						errs[i] = err
-					}
-					return
-				}
-				_, _ = io.Copy(io.Discard, resp.Body)
-				_ = resp.Body.Close()
+				errs[i] = err
 			}
 		})
 	}
-	return func() error { wg.Wait(); return errors.Join(errs...) }
+	wg.Wait()
+	return errors.Join(errs...)
 }
 
 // Escape returns a query string of names and values.

@@ -150,10 +150,10 @@ func RichResult(small, guarded, plain RichRound) Result {
 		fmt.Sprintf("most memory of the process, log and client included: %d MB; lines refused: %d", guarded.Memory, guarded.Refused))
 }
 
-// RichReplay compares a replay of the log that an import of rich data has left in dir, by program in a process of its own, with the
+// RichReplay compares a replay of the log that an import of rich data has left in dir, by a process of its own, with the
 // import.
-func RichReplay(ctx context.Context, program, dir string, imported RichRound) (r Result, err error) {
-	events, seconds, peak, err := replay(ctx, program, dir)
+func RichReplay(ctx context.Context, dir string, imported RichRound) (r Result, err error) {
+	events, seconds, peak, err := replay(ctx, dir)
 	if err != nil {
 		return r, err
 	}

@@ -25,10 +25,19 @@ type server struct {
 // serving finds where a node says that it listens.
 var serving = regexp.MustCompile(`url=http://(\S+)`)
 
-// startServer runs `program serve` over dir, and returns when it is ready. The caller stops it.
+// self returns a command that runs this program once more.
+func self(ctx context.Context, args ...string) (*exec.Cmd, error) {
+	program, err := os.Executable()
+	return exec.CommandContext(ctx, program, args...), err
+}
+
+// startServer runs a node over dir, and returns when it is ready. The caller stops it.
 // args are more of its flags.
-func startServer(ctx context.Context, program, dir string, args ...string) (*server, error) {
-	cmd := exec.CommandContext(ctx, program, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...)
+func startServer(ctx context.Context, dir string, args ...string) (*server, error) {
+	cmd, err := self(ctx, append([]string{"serve", "--data", dir, "--listen", "127.0.0.1:0"}, args...)...)
+	if err != nil {
+		return nil, err
+	}
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	out, err := cmd.StderrPipe()
 	if err != nil {
@@ -95,16 +104,16 @@ type Nodes struct {
 	dir     string // of the first
 }
 
-// StartNodes runs count nodes of a program, with directories below dir, and returns when all are ready. Their log is on the
+// StartNodes runs count nodes, with directories below dir, and returns when all are ready. Their log is on the
 // NATS servers of url, with so many replicas; where that is "", there is one node with a log of its own. The caller stops them.
-func StartNodes(ctx context.Context, program, dir, url string, count, replicas int) (n *Nodes, err error) {
+func StartNodes(ctx context.Context, dir, url string, count, replicas int) (n *Nodes, err error) {
 	n = &Nodes{dir: filepath.Join(dir, "0")}
 	var args []string
 	if url != "" {
 		args = []string{"--nats", url, "--replicas", strconv.Itoa(replicas)}
 	}
 	for i := range count {
-		s, err := startServer(ctx, program, filepath.Join(dir, strconv.Itoa(i)), args...)
+		s, err := startServer(ctx, filepath.Join(dir, strconv.Itoa(i)), args...)
 		if err != nil {
 			return nil, errors.Join(err, n.Stop())
 		}

@@ -9,10 +9,10 @@ import (
 
 // Sizing measures what documents and events take of a node, which is a process of its own.
 type Sizing struct {
-	Program, Dir string
-	Name         string // of the kind of documents
-	Documents    int
-	Books        int // documents that can be read as books, from 0 on
+	Dir       string
+	Name      string // of the kind of documents
+	Documents int
+	Books     int // documents that can be read as books, from 0 on
 	// Load writes every document, for the first time in round 0, and returns once all are folded, with how many bytes they have.
 	Load func(ctx context.Context, url string, round int) (written int64, err error)
 }
@@ -54,7 +54,7 @@ func (s Sizing) Run(ctx context.Context) (r Result, err error) {
 
 // round starts a node, lets Load write every document, and stops it. before has what is on the disk.
 func (s Sizing) round(ctx context.Context, round int, before usage) (u usage, err error) {
-	n, err := startServer(ctx, s.Program, s.Dir)
+	n, err := startServer(ctx, s.Dir)
 	if err != nil {
 		return u, err
 	}
@@ -73,7 +73,7 @@ func (s Sizing) round(ctx context.Context, round int, before usage) (u usage, er
 // how much memory it had.
 func (s Sizing) work(ctx context.Context) (notes []string, err error) {
 	began := time.Now()
-	n, err := startServer(ctx, s.Program, s.Dir)
+	n, err := startServer(ctx, s.Dir)
 	if err != nil {
 		return nil, err
 	}
@@ -94,6 +94,3 @@ func (s Sizing) work(ctx context.Context) (notes []string, err error) {
 	memory(fmt.Sprintf("after writes over %d connections", nodesConns))
 	return notes, nil
 }
-
-// idleTime is how long a node is left alone before it is looked at.
-const idleTime = 3 * time.Second
