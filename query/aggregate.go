@@ -21,7 +21,7 @@ const (
 	computeDistinct = "distinct"
 )
 
-// functions are those of a value.
+// functions are the functions of a value.
 var functions = []string{computeSum, computeMin, computeMax, computeAvg, computeDistinct}
 
 // aggregate is an entry of compute.

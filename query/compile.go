@@ -89,7 +89,7 @@ func (q *Query) components(parameter string, list []string, most int) ([]model.C
 	return out, nil
 }
 
-// component reads a path or an expression. The cost of its evaluation is counted. Errors are those of modelfile.ParseComponent.
+// component reads a path or an expression. The cost of its evaluation is counted. It returns the errors of modelfile.ParseComponent.
 func (q *Query) component(text string) (model.Component, error) {
 	c, err := modelfile.ParseComponent(text)
 	if err != nil || c.Expression == "" {

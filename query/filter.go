@@ -60,7 +60,7 @@ type conjunct struct {
 	bound, index int // of the Bound that it is of, and its place there
 }
 
-// takeFilter returns the filter of the conditions, of which nothing is spent. The error is Invalid.
+// takeFilter returns the filter of the conditions; nothing of it is spent. The error is Invalid.
 func (q *Query) takeFilter() (*filter, error) {
 	q.spent = 0
 	if f := q.bound; f != nil {
@@ -92,7 +92,7 @@ type residual struct {
 	source string
 }
 
-// only returns the filter without the conjuncts of which skip is true.
+// only returns the filter without the conjuncts for which skip is true.
 func (f *filter) only(skip func(i int) bool) *residual {
 	r, indices, sources := &residual{}, make([][]int, len(f.bounds)), []string(nil)
 	for i, c := range f.conjuncts {

@@ -23,7 +23,7 @@ type group struct {
 	order  []byte // its key in the order of the answer
 }
 
-// groups are those of one run.
+// groups are the groups of one run.
 type groups struct {
 	*run
 	*grouping
@@ -133,7 +133,7 @@ func appendMember(dst json.RawMessage, name string, value []byte) json.RawMessag
 	return append(append(jsondoc.AppendQuote(dst, name), ':'), value...)
 }
 
-// of returns the group with a key, of which a document has come by.
+// of returns the group with a key after it has come by a document of it.
 func (g *groups) of(key []byte, number int64) (*group, error) {
 	x := g.all[string(key)]
 	if x == nil {
@@ -179,7 +179,7 @@ func (g *groups) termsOf(key []byte) (terms [][]byte, exact bool) {
 	return terms, exact
 }
 
-// timeText returns the JSON text of a time, of which text has the nanoseconds since 1970.
+// timeText returns the JSON text of a time; text has the nanoseconds since 1970.
 func timeText(text []byte) []byte {
 	n, err := strconv.ParseInt(string(text), 10, 64)
 	if err != nil {

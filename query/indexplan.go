@@ -270,7 +270,7 @@ func unpinned(components []model.Component, pins map[string][]byte) (out []model
 }
 
 // sameOrder tells whether components give the order of others, forward or backward. Documents with the same values go by creation,
-// in the direction of the last component; opposite tells that those of the two are not the same.
+// in the direction of the last component; opposite tells that these directions differ.
 func sameOrder(have, want []model.Component, opposite bool) (backward, ok bool) {
 	if len(have) != len(want) {
 		return false, false

@@ -28,7 +28,7 @@ type check struct {
 
 // keyRanges are the entries of an index whose components lie in ranges.
 type keyRanges struct {
-	points  int // leading components of which each range is one key
+	points  int // leading components whose ranges are one key each
 	streams []stream
 	checks  []check
 }
@@ -60,7 +60,7 @@ func pointKey(c model.Component, r sortkey.Range) []byte {
 	return key
 }
 
-// rangesOf returns the entries of components of which each has ranges to lie in, nil for any value.
+// rangesOf returns the entries of components whose values each lie in ranges, nil for any value.
 func rangesOf(components []model.Component, tests [][]sortkey.Range) keyRanges {
 	out, prefixes := keyRanges{}, [][]byte{nil}
 	i := 0
@@ -127,7 +127,7 @@ func extended(prefixes [][]byte, c model.Component, points []sortkey.Range) [][]
 	return out
 }
 
-// skipComponents has each stream's order begin after the key's first n components, all of which are points.
+// skipComponents has each stream's order begin after the key's first n components, which are all points.
 func (k *keyRanges) skipComponents(n int) {
 	for i := range k.streams {
 		k.streams[i].skip, _ = partEnd(k.streams[i].low, n)

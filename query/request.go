@@ -33,7 +33,7 @@ type Request struct {
 	View       fanfold.View
 
 	// Before returns what stands before an entry of sort, group or compute where these came in one text, by the parameter's name. Errors
-	// tell columns of that text. nil stands for lists, of which errors tell the entry and a column in it.
+	// tell columns of that text. nil stands for lists; their errors tell the entry and a column in it.
 	Before func(parameter string, entry int) string
 
 	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false.

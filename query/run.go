@@ -17,8 +17,8 @@ import (
 type show = func(doc *fanfold.Document) (bool, error)
 
 // Run answers the query from a snapshot that is to be read for a second at most. It calls show with each document of the page,
-// in order, until show returns false: that document is not on the page any more. Errors are Invalid for a cursor whose index is
-// gone, *NeedsIndex, ErrLong, ErrHeavy, and those of show, the snapshot and ctx. After an error, what was shown is no page.
+// in order, until show returns false: that document is not on the page any more. It returns Invalid for a cursor whose index is
+// gone, *NeedsIndex, ErrLong, ErrHeavy, and the errors of show, the snapshot and ctx. After an error, what was shown is no page.
 func (q *Query) Run(ctx context.Context, s Snapshot, show func(doc *fanfold.Document) (bool, error)) (*Result, error) {
 	return q.run(ctx, s, show, shortTime)
 }
@@ -37,7 +37,7 @@ type run struct {
 	within time.Duration // for which the snapshot may be read; 0 for long
 	begin  time.Time
 	steps  int
-	known  int64         // entries that the count has come by, of which a page is a part
+	known  int64         // entries that the count has come by, including a page's
 	heavy  bool          // it may look at many documents
 	turn   bool          // it has one of turns
 	turned time.Time     // when its turn began
@@ -138,7 +138,7 @@ func (r *run) end(err error) (*Result, error) {
 // stepsBetween is how many entries a run looks at between two looks at the clock and the context.
 const stepsBetween = 256
 
-// step counts the entries that the run comes to. The error is that of a bound, ErrLong, or ctx's.
+// step counts the entries that the run comes to. It returns the error of a bound, ErrLong, or ctx's.
 func (r *run) step() error {
 	if r.steps++; r.steps%stepsBetween != 0 {
 		return nil

@@ -114,7 +114,7 @@ type indexSource struct {
 	index    *model.Index
 	ranges   keyRanges
 	overflow int64 // documents with more elements than the index takes
-	merged   bool  // the streams are one order: that of their keys without what they skip
+	merged   bool  // the streams are one order: by their keys without what they skip
 	skip     int   // leading components that do not enter into the order
 	backward bool
 	once     bool // a document may have several entries in the streams, and is looked at by the first
@@ -140,7 +140,7 @@ func (x *indexSource) count(s Snapshot, limit int64) (n int64, err error) {
 	return n, nil
 }
 
-// streams returns the streams in the order of the walk, with that of the overflow.
+// streams returns the streams in the order of the walk, with the overflow's.
 func (x *indexSource) streams() []stream {
 	if x.overflow > 0 { // such an index is never walked backward
 		return slices.Concat([]stream{overflowRange}, x.keyStreams())
