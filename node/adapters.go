@@ -159,7 +159,7 @@ func (f feedStore) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	return page, err
 }
 
-// Bounds returns the oldest position behind which no change is missing, and that at which the read model stands.
+// Bounds returns the oldest position after which no change is missing, and the read model's position.
 func (f feedStore) Bounds() (oldest, head fanfold.Position, err error) {
 	err = f.Read(func(s *sqlite.Snapshot) error {
 		head = s.At()
@@ -169,7 +169,7 @@ func (f feedStore) Bounds() (oldest, head fanfold.Position, err error) {
 	return oldest, head, err
 }
 
-// Before returns a position that every change before t is at or before, and every later change is behind.
+// Before returns a position that no change from before t is after, and every later change is after.
 func (f feedStore) Before(t time.Time) (at fanfold.Position, err error) {
 	err = f.Read(func(s *sqlite.Snapshot) error {
 		at, err = s.Before(t)
@@ -178,7 +178,7 @@ func (f feedStore) Before(t time.Time) (at fanfold.Position, err error) {
 	return at, err
 }
 
-// Changed returns a channel that is closed once an event behind seq is folded.
+// Changed returns a channel that is closed once an event after seq is folded.
 func (f feedStore) Changed(seq uint64) <-chan struct{} { return f.Applied.Changed(seq) }
 
 // Wait blocks until seq is folded.

@@ -57,7 +57,7 @@ func (b *backupsMade) last() (at time.Time, seq uint64) {
 // event is written from there on, with the file of its base, unless the reader has that. base is the event up to which the reader's base
 // stands, 0 for none. Backup tells begin the last position before it writes anything. It reads the log, holds one segment in memory, and blocks
 // until all is written. The error is Invalid for an event that is yet to come, and LogDamaged where the log lacks an event, or has another one
-// than was folded. Others are ctx's, Unavailable, also where the store was compacted meanwhile, and those of begin's writer. A stream has a
+// than was folded. Others are ctx's, Unavailable, also if the store was compacted meanwhile, and the errors of begin's writer. A stream has a
 // manifest only if there is no error.
 func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fanfold.Position) io.Writer) error {
 	groups, err := n.groups.Backup(ctx) // before the position is chosen, so that no checkpoint is after it
@@ -132,8 +132,8 @@ func awaitBackupEnd(ctx context.Context, n *Node, after uint64) (cp sqlite.Check
 	}
 }
 
-// backupEnd returns the checkpoint up to which a backup goes, and where it begins if the log does not begin with its first event. name is that of the
-// base, if the log says it. The error is Invalid for a backup after an event that is yet to come, and Unavailable.
+// backupEnd returns the checkpoint up to which a backup goes, and where it begins if the log does not begin with its first event. name is the base's,
+// if the log says it. The error is Invalid for a backup after an event that is yet to come, and Unavailable.
 func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
 	err = n.Store.Read(func(s *sqlite.Snapshot) error {
 		cp = s.Checkpoint

@@ -34,7 +34,7 @@ func (s logSource) Base(context.Context) (*projector.Base, error) {
 	}}, nil
 }
 
-// findBase returns the base that the log names. Errors are those of Base's Open.
+// findBase returns the base that the log names. It returns the errors of Base's Open.
 func (s logSource) findBase(ctx context.Context, b events.Base, want fanfold.BaseFile) (buckets.Base, error) {
 	found, err := s.bases.Find(ctx, b.Seq, b.Digest, want.Name)
 	if err == nil && found.Name == want.Name && found.BaseFile != want {

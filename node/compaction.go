@@ -101,11 +101,10 @@ func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*re
 	return plan, err
 }
 
-// Compact begins to let the store begin at a moment, and returns what goes. It returns once that has begun, and Compaction says how
-// far it is; a plan that is Done already begins nothing. by names who asked, "" where nobody knows. Errors are those of PlanCompaction, and Conflict.
-// It is a Conflict if the
-// log's server cannot do it, or another compaction, a replay or a model's preparation runs. So it is if groups have not acknowledged all of
-// it, unless force says so.
+// Compact begins to let the store begin at a moment, and returns what goes. It returns once that has begun, and Compaction says how far it is; a plan
+// that is Done already begins nothing. by names who asked, "" where nobody knows. It returns the errors of PlanCompaction, and Conflict. It is a
+// Conflict if the log's server cannot do it, or another compaction, a replay or a model's preparation runs. So it is if groups have not acknowledged
+// all of it, unless force says so.
 func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*reports.CompactPlan, error) {
 	plan, seq, err := n.planCompaction(ctx, before)
 	if err != nil || plan.Done {

@@ -57,7 +57,7 @@ func checkRetain(cfg Config) error {
 	return nil
 }
 
-// openCompactions makes what looks after compactions, and removes the files that a process left that was killed in one, or in an erasure. The error is that of removing it.
+// openCompactions makes what looks after compactions, and removes the files of a process that was killed in one, or in an erasure. It returns the error of removing.
 func (n *Node) openCompactions() error {
 	n.compactions.bases, n.compactions.wake = buckets.NewBases(n.Log), make(chan struct{}, 1)
 	for _, name := range []string{baseFile, erasedBaseFile} {
@@ -219,7 +219,7 @@ func (n *Node) checkBase(ctx context.Context) error {
 	return err
 }
 
-// The steps after those of a projector.Compacting.
+// The later steps of a compaction, after a projector.Compacting.
 const (
 	StepPurged  = "purged"  // the log has lost what goes
 	StepRemoved = "removed" // bases and snapshots from before are gone
@@ -265,7 +265,7 @@ func (n *Node) leads() bool {
 	return false
 }
 
-// CompactIfDue begins a compaction up to a moment where at least a tenth of the events that are kept goes by it. The errors are those of Compact.
+// CompactIfDue begins a compaction up to a moment where at least a tenth of the events that are kept goes by it. It returns the errors of Compact.
 func (n *Node) CompactIfDue(ctx context.Context, before fanfold.Moment) error {
 	var oldest time.Time
 	if h := n.compactions.horizon(); h.Seq > 0 {

@@ -72,7 +72,7 @@ func (r *Remains) nothing() *LogReport {
 }
 
 // Documents brings the read model as far as the log allows. One that has what is erased is removed, and built anew. It calls fn with the URL of an API that
-// reads it, the only key that opens it, and the last event that it shows. The error is fn's, or that of the files; or LogDamaged where no read model can be
+// reads it, the only key that opens it, and the last event that it shows. It returns the errors of fn and the files, and LogDamaged if no read model can be
 // built.
 func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.Key, last uint64) error) (err error) {
 	n := r.node
@@ -124,7 +124,7 @@ func (r *Remains) Forgot() bool { return r.forgot }
 // standstill is for how long nothing may be folded before what is left of a log counts as folded.
 const standstill = 30 * time.Second
 
-// fold folds what the log has behind the read model, up to the first event that is missing or that cannot be folded.
+// fold folds the log's events that the read model lacks, up to the first event that is missing or that cannot be folded.
 func (r *Remains) fold(ctx context.Context) (err error) {
 	n := r.node
 	if n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {

@@ -102,8 +102,8 @@ func (e *erasing) countCopies(s *sqlite.Snapshot, plan *reports.ErasurePlan) err
 	return nil
 }
 
-// Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where nobody knows. Errors
-// are those of PlanErasure, and Busy where too many wait.
+// Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where nobody knows. It
+// returns the errors of PlanErasure, and Busy if too many wait.
 func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*reports.Erasure, error) {
 	select {
 	case n.erasures.requesting <- struct{}{}: // the next one finds what this one has listed
@@ -127,7 +127,7 @@ func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string)
 	return n.Erasure(ctx, e.first)
 }
 
-// erasureOf returns the last erasure that names the first of some documents, of which nothing is left to erase.
+// erasureOf returns the last erasure that names the first of some documents, if nothing is left to erase of them.
 func (n *Node) erasureOf(ctx context.Context, documents []fanfold.Key) (*reports.Erasure, error) {
 	number := uint64(0)
 	err := n.Store.Read(func(s *sqlite.Snapshot) error {
@@ -157,7 +157,7 @@ func orError(err, other error) error {
 	return other
 }
 
-// newErasing checks a request. Errors are those of PlanErasure.
+// newErasing checks a request. It returns the errors of PlanErasure.
 func (n *Node) newErasing(ctx context.Context, asked fanfold.EraseRequest, by string) (*erasing, error) {
 	if err := n.mayErase(ctx); err != nil {
 		return nil, err
@@ -341,7 +341,7 @@ func (e *erasing) once(ctx context.Context) error {
 	return e.list(ctx, collected)
 }
 
-// collectAll reads the log for the messages to list of the documents of which none is listed yet.
+// collectAll reads the log for the messages to list of the documents that have none listed yet.
 func (e *erasing) collectAll(ctx context.Context) (*events.Collected, error) {
 	if err := e.catchUp(ctx); err != nil {
 		return nil, err

@@ -131,7 +131,7 @@ func (n *Node) erasesFirst() error {
 }
 
 // eraseFirst erases what a restored store must not show, if there is something. It blocks until nothing is left of that. Killed anywhere, the next
-// start goes on. Errors are ctx's, Invalid for a file that cannot be read, and those of Erase that do not pass.
+// start goes on. It returns ctx's error, Invalid for a file that cannot be read, and the errors of Erase that do not pass.
 func (n *Node) eraseFirst(ctx context.Context) error {
 	path := filepath.Join(n.cfg.Data, eraseFirstFile)
 	file, err := os.Open(path)

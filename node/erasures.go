@@ -43,7 +43,7 @@ type erasures struct {
 	due       time.Time     // when what failed is tried again
 	pause     time.Duration // after it fails once more
 	left      bool          // what erased.views says was looked at by this process
-	goneFor   uint64        // the erasure in force of which nothing is left in any replica of the log
+	goneFor   uint64        // the erasure in force with nothing left in any replica of the log
 	goneSince time.Time     // since when, with all replicas there
 }
 
@@ -57,7 +57,7 @@ const (
 	erasedAtOnce  = 16              // erased events in a transaction
 )
 
-// The steps of an erasure after those of its request.
+// The later steps of an erasure, after its request.
 const (
 	StepErasurePrepared = "prepared" // the live nodes have a read model without what goes
 	StepCompared        = "compared" // it is known which documents' views are others
@@ -306,7 +306,7 @@ func (n *Node) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position,
 	if !known {
 		missed = map[fanfold.Key]struct{}{}
 		err := n.Projector.ChangedBetween(at, event, func(key fanfold.Key) { missed[key] = struct{}{} })
-		if err != nil && fanfold.CodeOf(err) != fanfold.PositionGone { // whoever is that far behind begins anew
+		if err != nil && fanfold.CodeOf(err) != fanfold.PositionGone { // whoever lags so far begins anew
 			return err
 		}
 	}

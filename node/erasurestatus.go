@@ -121,7 +121,7 @@ func numbersOf(stored []sqlite.StoredErasure) map[uint64]uint64 {
 	return of
 }
 
-// describe says how far an erasure is, of which last is the last erase event.
+// describe says how far an erasure is; last is the last erase event.
 func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
 	done := n.erasures.done.Load()
 	switch {
@@ -234,7 +234,7 @@ func (n *Node) erasureRatio() float64 {
 	return 0.8 + 0.2*ratio(float64(n.erasures.deleted), float64(n.erasures.total))
 }
 
-// ratio returns a share of a whole, 0 for that of nothing.
+// ratio returns a share of a whole, 0 for a share of nothing.
 func ratio(part, whole float64) float64 {
 	if whole == 0 {
 		return 0

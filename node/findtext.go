@@ -19,10 +19,9 @@ import (
 	"github.com/fanfold/fanfold/sqlite/basefile"
 )
 
-// FindText returns the documents of which a version was written that has a text, within a string, a member's name or a number, in order of
-// their keys. Versions in erase events count, too. It returns at most limit of them, and reports.MaxFound, and whether there are more. Copies that the
-// store makes do not count. It reads the base and the log through, and blocks for as long as that takes. Errors are Invalid for a text that cannot be, Busy while another search runs, ctx's,
-// and those of the log.
+// FindText returns the documents with a written version that has a text, in order of their keys. The text may be in a string, a member's name or a number. Versions in erase events count,
+// too. It returns at most limit of them, and reports.MaxFound, and whether there are more. Copies that the store makes do not count. It reads the base and the log through, and blocks for as
+// long as that takes. It returns Invalid for a text that cannot be, Busy while another search runs, and the errors of ctx and the log.
 func (n *Node) FindText(ctx context.Context, text string, limit int) (found []reports.Found, more bool, err error) {
 	if text == "" || len(text) > reports.MaxFindText || !utf8.ValidString(text) {
 		return nil, false, fanfold.Errorf(fanfold.Invalid, "the text to find has 1 to %d bytes of UTF-8, not %d", reports.MaxFindText, len(text))

@@ -26,7 +26,7 @@ const (
 const groupLabel = "group"
 
 // groupStates are the metrics of consumer groups. They are read while somebody reads the metrics, and kept for a while.
-// There are as many series as there are groups, of which a database has group.MaxGroups.
+// There are as many series as there are groups; a database has group.MaxGroups at most.
 type groupStates struct {
 	groups *group.Groups
 	lag    *prometheus.Desc

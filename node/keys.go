@@ -23,7 +23,7 @@ const (
 	mostAuthAge  = 24 * time.Hour
 )
 
-// OpenKeys opens the keys of a data directory on which no server runs, which is made where there is none. They are those of an
+// OpenKeys opens the keys of a data directory on which no server runs, which is made where there is none. The keys belong to an
 // embedded log. The caller calls close, which ends with everything on the disk. Errors are Invalid for a directory whose log is
 // elsewhere, and Unavailable, also where a server runs on it.
 func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *keys.Store, closeAll func() error, err error) {

@@ -105,8 +105,8 @@ const (
 	otherFiles         = 1024 // that the log, the read model and everything else may have open
 )
 
-// mostConnections returns how many connections the API takes at a time, where most are asked for, 0 for the default: not so
-// many that there are no files left to be opened for the log.
+// mostConnections returns how many connections the API takes at a time. most is the number asked for, 0 for the default. It
+// leaves files to be opened for the log.
 func mostConnections(most int) int {
 	if most <= 0 {
 		most = defaultConnections

@@ -169,9 +169,9 @@ func (c *logCheck) checkAgain(ctx context.Context) {
 	}
 }
 
-// leaveSilentServer connects to another server where the log has not answered for silentChecks checks in a row, or not by its
-// leader: the server that this node is connected to may be cut off from those that have one. A log that is damaged is asked for
-// at every other server once, for it may be whole there. err is that of the last check.
+// leaveSilentServer connects to another server if the log has not answered for silentChecks checks in a row, or not by its
+// leader. The server that this node is connected to may be cut off from the others. A log that is damaged is asked for at every
+// other server once, for it may be whole there. err is the last check's.
 func (c *logCheck) leaveSilentServer(err error) {
 	nc := c.node.nc
 	damaged := fanfold.CodeOf(err) == fanfold.LogDamaged
@@ -194,8 +194,8 @@ func (c *logCheck) leaveSilentServer(err error) {
 	}
 }
 
-// keepWitness writes down what the node has folded, and what is durable, where that is more than before. What cannot be
-// written is logged.
+// keepWitness writes down what the node has folded, and what is durable, where that is more than before. A failure to
+// write is logged.
 func (c *logCheck) keepWitness() {
 	cp, err := c.node.Store.Checkpoint()
 	if err != nil {
@@ -206,7 +206,7 @@ func (c *logCheck) keepWitness() {
 	}
 }
 
-// writeWitness writes down what a checkpoint says, and what is durable, where that is more than before. The error is that of the file.
+// writeWitness writes down what a checkpoint says, and what is durable, where that is more than before. It returns the error of the file.
 func (c *logCheck) writeWitness(cp sqlite.Checkpoint) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()

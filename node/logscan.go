@@ -54,8 +54,8 @@ type logComparison struct {
 }
 
 // compareLog reads the log up to event last, and compares it with the digests in the read model and those in known. It
-// calls step, which may be nil, with each event. It blocks for as long as reading takes, in constant memory. The error is
-// step's, ctx's, or that of the log or the read model; what is wrong is in the report.
+// calls step, which may be nil, with each event. It blocks for as long as reading takes, in constant memory. It returns
+// the errors of step, ctx, the log and the read model; the report lists the faults.
 func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
 	c := &logComparison{report: LogReport{LogReport: reports.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
 	c.base = log.Base
@@ -91,10 +91,10 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 	return &c.report, nil
 }
 
-// erasuresRead says as of which erasures a log, the base at which it begins and a read model are.
+// erasuresRead says which erasures a log, the base at which it begins and a read model have.
 type erasuresRead struct{ inForce, base, store uint64 }
 
-// erasuresOf returns as of which erasures a log and a read model are. The error is the read model's.
+// erasuresOf returns which erasures a log and a read model have. The error is the read model's.
 func erasuresOf(log *events.Log, store *sqlite.Store) (e erasuresRead, err error) {
 	cp, err := store.Checkpoint()
 	_, e.inForce = log.Erasures()
@@ -104,7 +104,7 @@ func erasuresOf(log *events.Log, store *sqlite.Store) (e erasuresRead, err error
 	return e, err
 }
 
-// differ tells whether the digests of the log are not those of the read model.
+// differ tells whether the digests of the log are other than the read model's.
 func (e erasuresRead) differ() bool { return e.store != e.inForce || e.base != e.inForce }
 
 // event takes one event of the log.
@@ -170,7 +170,7 @@ func (c *logComparison) compare(seq uint64) error {
 // storedPage is how many digests are read from the read model at a time.
 const storedPage = 1000
 
-// readStored brings the first digest that the read model has at or behind seq to the front.
+// readStored brings the read model's first digest from seq on to the front.
 func (c *logComparison) readStored(seq uint64) error {
 	for len(c.stored) > 0 && c.stored[0].Seq < seq {
 		c.stored = c.stored[1:]
@@ -243,7 +243,7 @@ func (c *logCheck) scanOnce(ctx context.Context) error {
 	}
 	known := []witness{c.witness, {Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Erasure: cp.Erasure}}
 	report, err := compareLog(ctx, n.Log, n.Store, last, known, c.pace(ctx))
-	if err == nil && restarts != n.Log.Restarts() { // the log may have ended behind where it ends now
+	if err == nil && restarts != n.Log.Restarts() { // the log may have ended later than it does now
 		err = fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile")
 	}
 	if err != nil {

@@ -119,8 +119,8 @@ func (n *Node) acknowledged() {
 	}
 }
 
-// runMembers asks the log how far it is, and keeps the node's entry among the others', until ctx ends and ended is closed:
-// the node must not leave before its last write.
+// runMembers asks the log how far it is, and renews the node's entry among the others', until ctx ends and ended is
+// closed. The node must not leave before its last write.
 func (n *Node) runMembers(ctx context.Context, ended <-chan struct{}) error {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -158,7 +158,7 @@ func (n *Node) sampleLag(ctx context.Context) {
 	}
 }
 
-// shownLag returns how far the node is behind, for people.
+// shownLag returns the node's lag, for people.
 func (n *Node) shownLag() membership.LagReading { return n.lag.Shown(2*lagInterval + lagInterval/2) }
 
 // member makes a node a membership.Local.

@@ -74,7 +74,7 @@ type routeInstruments struct {
 	codes    [500]atomic.Pointer[prometheus.Counter]
 }
 
-// answered counts a request. The statuses are those of HTTP, from 100 to 599.
+// answered counts a request. The statuses are HTTP's, from 100 to 599.
 func (m *instruments) answered(a api.Answer) {
 	key := routeKey{a.Route, a.Method}
 	known, ok := m.routes.Load(key)

@@ -16,10 +16,10 @@ import (
 // modelRetry is the time after which ApplyModel tries again where the log or another node was in the way.
 const modelRetry = time.Second
 
-// ApplyModel applies a model, unless it applies already. Where the model is being prepared, because of an earlier start or
-// by another node, it waits for that; where another model is being prepared, it waits for that one first. It blocks
-// until the model applies or was withdrawn, which it logs, and returns nil then or once ctx has ended. Errors are
-// Invalid, and Unprocessable where documents stand in the way.
+// ApplyModel applies a model, unless it applies already. If the model is being prepared, because of an earlier start or by
+// another node, it waits for that. If another model is being prepared, it waits for that one first. It blocks until the
+// model applies or was withdrawn, which it logs, and returns nil then or once ctx has ended. Errors are Invalid, and
+// Unprocessable where documents stand in the way.
 func (n *Node) ApplyModel(ctx context.Context, src []byte) error {
 	m, err := modelfile.Parse(src)
 	if err != nil {

@@ -56,7 +56,7 @@ type Config struct {
 	AdminKeyFile   string              // a file with a key that has the role admin and is in no bucket; "" for none
 	Anonymous      bool                // requests without credentials are let in, with the role everyone
 	MaxAuthAge     time.Duration       // how long the node lets in by what it has read of the keys; default 15 minutes
-	Hosts          []string            // names by which the API may be called besides those of this machine
+	Hosts          []string            // further names of the API, besides the names of this machine
 	Origins        []string            // web origins, such as https://app.example, whose pages may read and write; * lets all read
 	NATS           string              // the URLs of outside servers, separated by commas; "" for the embedded one
 	Credentials    servers.Credentials // for the outside servers
@@ -71,7 +71,7 @@ type Config struct {
 	Logger         *slog.Logger
 	Writer         writer.Options // limits of documents; zero values are the defaults
 	API            api.Options    // limits of requests; zero values are the defaults
-	// MaxLag is how far the node may be behind the log and still count as ready; default a minute.
+	// MaxLag is the greatest lag of a node that counts as ready; default a minute.
 	MaxLag    membership.LagBound
 	Advertise string             // the URL at which the node is reached, as _status shows it; default that at which it listens
 	Members   membership.Options // of its lease among the nodes; zero values are the defaults
@@ -215,7 +215,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	return n, nil
 }
 
-// openFiles opens the read model, the log, and the keys beside it. Errors are those of opening them.
+// openFiles opens the read model, the log, and the keys beside it. It returns the errors of opening them.
 func (n *Node) openFiles(ctx context.Context) (err error) {
 	n.Store, err = sqlite.OpenStore(filepath.Join(n.cfg.Data, "readmodel"), sqlite.Options{
 		Fingerprint: fold.Fingerprint(), FailWrite: n.cfg.FailWrite, Cache: n.cfg.Cache, AsIs: n.cfg.AsIs, Logger: n.cfg.Logger})
@@ -335,17 +335,16 @@ func (n *Node) URL() string {
 	return "http://" + n.Addr()
 }
 
-// Shares of the shutdown's time that are the node's own, behind those of the API: how long what is being folded may take
-// when nobody waits for it any more, after which it is rolled back, and folded again at the next start; and when the files
-// are to be closed.
+// Shares of the shutdown's time that are the node's own, after the API's. One ends the fold: a batch that takes longer is
+// rolled back, and folded again at the next start. The other ends with closed files.
 const (
 	foldShare  = 0.15
 	closeShare = 0.95
 )
 
-// Run serves until ctx ends or a part fails, then stops and closes everything in order: see api.Server.Run. What requests
-// need goes on until the last of them has ended. It calls ready, which may be nil, in a goroutine of its own as soon as the
-// parts are started. It returns nil after ctx has ended, else the first error.
+// Run serves until ctx ends or a part fails, then stops and closes everything in order: see api.Server.Run. Parts that
+// requests need go on until the last request has ended. It calls ready, which may be nil, in a goroutine of its own as soon
+// as the parts are started. It returns nil after ctx has ended, else the first error.
 func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) error {
 	needed, end := context.WithCancel(context.WithoutCancel(ctx))
 	defer end()

@@ -22,7 +22,7 @@ type queryInstruments struct {
 	refused   *prometheus.CounterVec
 }
 
-// newQueryInstruments returns the metrics of queries, of which every series is there.
+// newQueryInstruments returns the metrics of queries; every series is there.
 func newQueryInstruments() *queryInstruments {
 	q := &queryInstruments{
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "fanfold_query_duration_seconds",

@@ -80,7 +80,7 @@ func (n *Node) catchingUp() error {
 	return fanfold.Errorf(fanfold.CatchingUp, "the read model is at event %d and catches up with event %d, the log's last one at the start: ask another node, try again later, or read what is there with consistency=eventual", applied, n.startLast)
 }
 
-// tooFar returns the Lagging of a node that is behind the log beyond its bound, nil for one that is not.
+// tooFar returns the Lagging of a node that lags the log beyond its bound, nil for another node.
 func (n *Node) tooFar() error {
 	b := n.shownLag()
 	if n.cfg.MaxLag.Holds(b.Events, b.Age) {
@@ -89,7 +89,7 @@ func (n *Node) tooFar() error {
 	return fanfold.Errorf(fanfold.Lagging, "%s, beyond its bound (--max-lag %v): ask another node, or try again later", behindText(b), n.cfg.MaxLag)
 }
 
-// behindText says how far a node is behind.
+// behindText says how far a node lags.
 func behindText(b membership.LagReading) string {
 	if b.Events == 0 {
 		return fmt.Sprintf("this node has not heard for %v how far the log is", b.Age.Round(time.Millisecond))
@@ -104,8 +104,8 @@ type lagging struct{ *Node }
 const soon = 10_000
 
 // CatchingUp returns why the node cannot answer with a prefix of the log that is not an older one than it has shown, nil
-// where it can. Where it soon can, it waits, until ctx ends at most. Where an event cannot be folded, reads go on with
-// what was folded before it.
+// where it can. If it soon can, it waits, until ctx ends at most. If an event cannot be folded, reads go on with the
+// prefix that was folded before it.
 func (l lagging) CatchingUp(ctx context.Context) error {
 	if l.reached.Load() {
 		return nil
@@ -123,7 +123,7 @@ func (l lagging) CatchingUp(ctx context.Context) error {
 // CaughtUp tells whether CatchingUp returns nil at once.
 func (l lagging) CaughtUp() bool { return l.reached.Load() }
 
-// TooFar returns why the node is too far behind the log for strong reads and writes under a key, nil where it is not.
+// TooFar returns why the node lags too far for strong reads and writes under a key, nil if it does not.
 func (l lagging) TooFar() error { return l.tooFar() }
 
 // Wait waits until the node is within a bound of the log. The error is Lagging where ctx ends before, and Unavailable.

@@ -29,7 +29,7 @@ type ReadModel struct {
 	Time       time.Time         `json:"time,omitzero"`      // of the last event
 	Fold       int               `json:"fold,omitempty"`     // the version of the fold that is in force there
 	Model      uint64            `json:"model,omitempty"`    // the event that applied its model
-	Replaced   bool              `json:"replaced,omitempty"` // the model is that of Build.Model, and not of the log
+	Replaced   bool              `json:"replaced,omitempty"` // the model is Build.Model, and not the log's
 	Closed     bool              `json:"closed,omitempty"`   // the store lets nobody in without a key
 }
 

@@ -107,7 +107,7 @@ func messageOf(ev *backup.Event) events.Message {
 	return events.Message{Subject: ev.Subject, Headers: header, Data: ev.Payload, Seq: ev.Seq, Time: ev.Time}
 }
 
-// Next returns the next event. The error is io.EOF after the last one, ctx's, or that of the backup.
+// Next returns the next event. It returns io.EOF after the last one, and the errors of ctx and the backup.
 func (r *backupReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
 	select {
 	case ev, more := <-r.events:

@@ -31,7 +31,7 @@ import (
 type ReadOnly struct {
 	Info ReadModel
 
-	node   *Node // of which it has what needs no log
+	node   *Node // it has the parts that need no log
 	issuer fanfold.Issuer
 	ended  error // answers what needs a log, or a later position
 }

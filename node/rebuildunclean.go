@@ -91,7 +91,7 @@ type rebuildWork struct {
 	documents int64           // that there are
 }
 
-// measureRebuild returns what a rebuilding up to the log's last event has to do. The error is that of reading.
+// measureRebuild returns what a rebuilding up to the log's last event has to do. It returns the error of reading.
 func (n *Node) measureRebuild(last uint64) (w rebuildWork, err error) {
 	w.last, w.base = last, n.Log.Base().Seq
 	err = n.Store.Read(func(s *sqlite.Snapshot) error {

@@ -27,7 +27,7 @@ type RestoreConfig struct {
 	Credentials servers.Credentials
 	Replicas    int    // as in Config
 	To          string // a position or an RFC 3339 time where the restored store ends; "" for the backup's end
-	// Erasures, with Data, are erased before the store first serves, those of them that it has.
+	// Erasures, with Data, are erased before the store first serves, as far as it has them.
 	Erasures []reports.ErasedDocument
 	Progress fanfold.Progress
 	Logger   *slog.Logger

@@ -47,7 +47,7 @@ func checkRestorable(dir string) error {
 }
 
 // markDirectory makes the directory one whose restore has not come to its end, and removes what another restore has left. Its caller has the
-// lock. The errors are those of checkRestorable, and Unavailable.
+// lock. It returns the errors of checkRestorable, and Unavailable.
 func (r *restorer) markDirectory() error {
 	dir := r.cfg.Data
 	if err := checkRestorable(dir); err != nil { // somebody else may have had the lock meanwhile

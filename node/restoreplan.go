@@ -16,7 +16,7 @@ import (
 type restorePlan struct {
 	last     uint64         // the last event
 	time     time.Time      // of that event
-	cutBatch uint64         // the first event of a batch of which the end is left out, 0 for none
+	cutBatch uint64         // the first event of a batch whose end is left out, 0 for none
 	largest  int            // bytes of the largest message, with its headers
 	event    fanfold.Digest // of the last event, once it is restored
 	erasure  uint64         // the last erase event that is in force there

@@ -87,13 +87,13 @@ func (n *Node) TakeSnapshot(ctx context.Context) (snap buckets.Snapshot, err err
 	return snap, nil
 }
 
-// confirmTime is how long a start waits for a snapshot to be held against the whole log. What takes longer is compared while
+// confirmTime is how long a start waits for a snapshot to be held against the whole log. A longer comparison goes on while
 // the node runs, as with every read model.
 const confirmTime = 10 * time.Second
 
-// startFromSnapshot makes the newest snapshot that fits the read model, where that is empty and the log is not. Where none
-// fits, or something is wrong with it, the log is folded from its beginning, and it is logged why. last is the log's last
-// event. The error is ctx's.
+// startFromSnapshot makes the newest snapshot that fits the read model, where that is empty and the log is not. If none
+// fits, or something is wrong with it, the log is folded from its beginning, and the reason is logged. last is the log's
+// last event. The error is ctx's.
 func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 	cp, err := n.Store.Checkpoint()
 	if err != nil || cp.Seq > 0 || last == 0 || n.embedded != nil {

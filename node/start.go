@@ -138,7 +138,7 @@ func errOpen(cfg Config) error {
 	return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read and write everything, for there is no key: %s; or listen on 127.0.0.1, or say --insecure", cfg.Listen, closeIt)
 }
 
-// awaitLeader asks the log's servers something while the node starts, and asks again where a stream has no leader yet: electing one takes some ten
+// awaitLeader asks the log's servers something while the node starts. It asks again if a stream has no leader yet: electing one takes some ten
 // seconds after a server was lost. It blocks for half a minute at most. The error is ask's.
 func awaitLeader(ctx context.Context, log *events.Log, ask func() error) (err error) {
 	log.BucketAccess().Await(ctx, func() error {
@@ -150,8 +150,8 @@ func awaitLeader(ctx context.Context, log *events.Log, ask func() error) (err er
 	return err
 }
 
-// mayHaveKeys tells whether there may be keys beside a log that is not open yet. It makes nothing. The error is that of
-// connecting to outside servers.
+// mayHaveKeys tells whether there may be keys beside a log that is not open yet. It makes nothing. It returns the error
+// of connecting to outside servers.
 func mayHaveKeys(ctx context.Context, cfg Config) (bool, error) {
 	if cfg.NATS == "" {
 		return embedded.HasStream(filepath.Join(cfg.Data, "nats")), nil

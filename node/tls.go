@@ -106,8 +106,7 @@ func (c *certificate) reread() {
 	c.logger.Info("the certificate was read again", "until", pair.Leaf.NotAfter)
 }
 
-// config returns the settings of a listener: TLS 1.2 and later, and otherwise what Go thinks is right. protocols are those of
-// ALPN.
+// config returns the settings of a listener: TLS 1.2 and later, and otherwise what Go thinks is right. protocols are ALPN's.
 func (c *certificate) config(protocols ...string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil }}

@@ -43,7 +43,7 @@ func (n *Node) onBatch() func(began time.Time, events []*fanfold.Event) {
 	}
 }
 
-// onSent returns what is told of every event of which a feed has sent rows, nil where nothing is traced.
+// onSent returns the function that is told of every event after a feed has sent rows of it, nil if nothing is traced.
 func (n *Node) onSent() func(ctx context.Context, seq uint64) {
 	if n.tracer == nil {
 		return nil

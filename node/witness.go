@@ -37,7 +37,7 @@ func (w witness) text() string {
 	return fmt.Sprintf(witnessText, w.Seq, w.Event, w.Digest, w.Synced, w.Erasure)
 }
 
-// parse reads what text returns, or what that of format 2 was. It does not check that there is nothing else.
+// parse reads what text returns, or what it returned in format 2. It does not check that there is nothing else.
 func (w *witness) parse(text string, event, digest *string) (canonical func() string, err error) {
 	if _, err = fmt.Sscanf(text, witnessText, &w.Seq, event, digest, &w.Synced, &w.Erasure); err == nil {
 		return func() string { return w.text() }, nil // of what is decoded until then
@@ -56,8 +56,8 @@ func (w witness) write(data string) error {
 // errWitness is the error of a witness whose file is damaged.
 var errWitness = errors.New("the file is damaged")
 
-// readWitness returns the witness of a data directory, none where there is no file. The error is errWitness, or that of
-// reading the file.
+// readWitness returns the witness of a data directory, none where there is no file. It returns errWitness, or the error
+// of reading the file.
 func readWitness(data string) (w witness, err error) {
 	b, err := os.ReadFile(filepath.Join(data, witnessFile))
 	if errors.Is(err, os.ErrNotExist) {
