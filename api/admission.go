@@ -16,8 +16,8 @@ import (
 // answerTime is the time in which a client must have read its answer.
 const answerTime = 2 * time.Minute
 
-// admitted returns a handler that bounds the bodies in memory: a request waits, in order of arrival, until there is room for
-// what it has sent, and is refused with Busy where that takes too long.
+// admitted returns a handler that bounds the bodies in memory. A request waits, in order of arrival, until there is room for
+// the body it has sent. If that takes too long, it is refused with Busy.
 func (b *bodies) admitted(handle echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		l := b.newLease(c)
@@ -56,7 +56,7 @@ type bodyReader struct {
 	watch         func([]byte) error // is given each piece, and refuses the body with its error; nil for none
 }
 
-// receive reads the body of a request. Errors are those of bodyError, watch's, and Busy.
+// receive reads the body of a request. It returns the errors of bodyError and watch, and Busy.
 func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
 	l := contextOf(c).lease
 	body := make([]byte, 0, b.bounded(freeBytes))
@@ -85,7 +85,7 @@ func (b *bodyReader) receive(c echo.Context) ([]byte, error) {
 	return body, arrived(c, l)
 }
 
-// bounded returns a size of the buffer, and that of the longest body where the two differ little, or where no body is as long.
+// bounded returns a size of the buffer: the longest body's if the two differ little, or if no body is as long.
 func (b *bodyReader) bounded(size int) int {
 	most := b.maxBody + 1 // never more than is taken
 	if b.contentLength >= 0 {

@@ -20,7 +20,7 @@ type outcome struct {
 	key     fanfold.Key
 	op      fanfold.Op
 	tx      string
-	derived int64 // the number of derived changes, with those of the rest of its transaction
+	derived int64 // the number of derived changes, with the rest of its transaction's
 }
 
 // status returns the HTTP status of a write with this outcome, answered without a body.
@@ -47,7 +47,7 @@ func (w *write) answerNowIfFolded(folded Folded, seq uint64) {
 	}
 }
 
-// waitFor waits for the fold of a write's last event, unless the client prefers not to. Errors are those of wait.
+// waitFor waits for the fold of a write's last event, unless the client prefers not to. It returns the errors of wait.
 func (d *documents) waitFor(c echo.Context, w *write, seq uint64) error {
 	if w.prefer.async {
 		return nil
@@ -126,7 +126,7 @@ func finishUnchanged(d *documents, c echo.Context, w *write, same *writer.Unchan
 }
 
 // forgotten returns what is known of a write whose change is no longer kept: a repeat of a request that was stored before the store begins.
-// It is told apart from others by having no change. The key is that of the request, or else the log's, as long as that has the event.
+// It is told apart from others by having no change. The key is the request's, or else the log's, as long as the log has the event.
 func (d *documents) forgotten(c echo.Context, op *writer.Operation, seq uint64) outcome {
 	o := outcome{key: op.Key, op: fanfold.OpReplace, derived: view.Untold}
 	if op.Kind == writer.Create { // the id may be another
@@ -147,7 +147,7 @@ func setDerived(h http.Header, n int64) {
 const maxDropped = 1024
 
 // droppedMembers returns JSON pointers as an answer has them, in ASCII and without commas, as a URI has them (RFC 6901, 6).
-// Where not all have room the last element is "...".
+// If not all have room, the last element is "...".
 func droppedMembers(pointers []string) (list []string) {
 	size := 0
 	for _, p := range pointers {
@@ -195,7 +195,7 @@ func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64, a
 	return true, d.sendDocument(c, status, doc, at, d.positions.etag(doc))
 }
 
-// outcomeAt returns what the folded event seq did. key is that of its document, where it is known, which may save reading.
+// outcomeAt returns what the folded event seq did. key is its document's, if it is known, which may save reading.
 func outcomeAt(v view.View, key fanfold.Key, seq uint64) (o outcome, err error) {
 	if op, derived, ok := v.Outcome(seq); ok && key.ID != "" {
 		return outcome{key: key, op: op, derived: derived}, nil

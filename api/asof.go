@@ -17,7 +17,7 @@ import (
 type moment struct {
 	fanfold.Moment
 	name, text string // of the parameter
-	event      bool   // the position is that of an event, without a change's number
+	event      bool   // the position is an event's, without a change's number
 }
 
 // parseMoment reads a position or an RFC 3339 time that is the value of a parameter. Errors are Invalid, and StoreChanged.
@@ -52,8 +52,8 @@ func (d *documents) awaitPlace(c echo.Context, p *page) error {
 	return d.awaitState(c, *p.at)
 }
 
-// awaitMoments waits until the node has reached moments, as a read waits for its Fanfold-Min-Position. A time is reached where every event
-// that was acknowledged before is folded: it may be that of one of them. Errors are Invalid, StoreChanged, Timeout and Unavailable.
+// awaitMoments waits until the node has reached moments, as a read waits for its Fanfold-Min-Position. A time is reached once every event
+// that was acknowledged before is folded: it may be one of their times. Errors are Invalid, StoreChanged, Timeout and Unavailable.
 func (d *documents) awaitMoments(c echo.Context, moments ...moment) error {
 	if err := d.fresh.await(c); err != nil {
 		return err

@@ -64,7 +64,7 @@ func (d *documents) collections(c echo.Context) error {
 	return d.answers.sendJSON(c, http.StatusOK, list)
 }
 
-// tag returns an ETag of the list: that of every answer with the same text.
+// tag returns an ETag of the list: every answer with the same text has it.
 func (l *collectionList) tag() string {
 	h := fnv.New64a()
 	_ = json.NewEncoder(h).Encode(l) // neither a hash nor a list fails

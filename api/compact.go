@@ -16,9 +16,9 @@ type Compactor interface {
 	// PlanCompaction tells what a compaction up to a moment, which the node has reached, would take away. Errors are Conflict,
 	// PositionGone and Unavailable.
 	PlanCompaction(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, error)
-	// Compact begins one, and returns what goes; a plan that is Done begins nothing. by names who asked, "" where nobody knows. Errors are
-	// those of PlanCompaction. Conflict is also for a log that cannot be cut, while other work is under way, and for groups that have not
-	// acknowledged what goes, unless force says so.
+	// Compact begins one, and returns what goes; a plan that is Done begins nothing. by names who asked, "" where nobody knows. It returns
+	// the errors of PlanCompaction. Conflict is also for a log that cannot be cut, while other work is under way, and for groups that have
+	// not acknowledged what goes, unless force says so.
 	Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*reports.CompactPlan, error)
 	// Compaction tells how far the compaction is that runs on this node, or ran last; nil for none.
 	Compaction() *reports.Compaction

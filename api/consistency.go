@@ -12,15 +12,15 @@ import (
 	"github.com/fanfold/fanfold/membership"
 )
 
-// Lag knows how far the node is behind the log.
+// Lag knows how far the node lags the log.
 type Lag interface {
-	// CatchingUp returns the CatchingUp of a node that has not reached the log's end of its start yet, nil otherwise. Where
-	// it soon will have, it waits, until ctx ends at most.
+	// CatchingUp returns the CatchingUp of a node that has not reached the log's end of its start yet, nil otherwise. If it
+	// soon will have, it waits, until ctx ends at most.
 	CatchingUp(ctx context.Context) error
 	// CaughtUp tells whether CatchingUp returns nil at once.
 	CaughtUp() bool
-	// TooFar returns the Lagging of a node that is too far behind for strong reads and for writes under an
-	// Idempotency-Key, nil otherwise.
+	// TooFar returns the Lagging of a node that lags too far for strong reads and for writes under an Idempotency-Key,
+	// nil otherwise.
 	TooFar() error
 	// Wait waits until the node is within a bound of the log. The error is Lagging where ctx ends before, or Unavailable.
 	Wait(ctx context.Context, bound membership.LagBound) error
@@ -118,7 +118,7 @@ func (f *freshness) timeout(c echo.Context) (time.Duration, error) {
 	return d, nil
 }
 
-// wait waits until an event is folded, for limit at most. The error is that of Folded.Wait.
+// wait waits until an event is folded, for limit at most. It returns the error of Folded.Wait.
 func (f *freshness) wait(ctx context.Context, seq uint64, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
@@ -171,8 +171,8 @@ func (f *freshness) awaitWanted(c echo.Context, minPosition string) error {
 	return f.waitToRead(ctx, w.seq, limit)
 }
 
-// takesKeys returns why the node cannot take a write under an Idempotency-Key, nil where it can, or where there is no key: its
-// table of keys may lack the request that was made before.
+// takesKeys returns why the node cannot take a write under an Idempotency-Key, nil if it can or there is no key. Its table of
+// keys may lack the request that was made before.
 func (f *freshness) takesKeys(key fanfold.IdempotencyKey) error {
 	if key.Hash == "" {
 		return nil
@@ -180,14 +180,14 @@ func (f *freshness) takesKeys(key fanfold.IdempotencyKey) error {
 	return f.lag.TooFar()
 }
 
-// waitUpTo waits until an event is folded, for limit at most. The error is that of waitToRead.
+// waitUpTo waits until an event is folded, for limit at most. It returns the error of waitToRead.
 func (f *freshness) waitUpTo(ctx context.Context, seq uint64, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return f.waitToRead(ctx, seq, limit)
 }
 
-// waitUpToFence waits until everything acknowledged before the call is folded, for limit at most. The error is that of waitForFence.
+// waitUpToFence waits until everything acknowledged before the call is folded, for limit at most. It returns the error of waitForFence.
 func (f *freshness) waitUpToFence(ctx context.Context, limit time.Duration) error {
 	if err := f.lag.TooFar(); err != nil {
 		return err

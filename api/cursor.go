@@ -10,11 +10,11 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// maxCursor bounds a cursor, in bytes: the names of a list and the id behind which it goes on take less.
+// maxCursor bounds a cursor, in bytes: the names of a list and the id after which it goes on take less.
 const maxCursor = 2048
 
-// makeCursor returns the cursor with which the list named scope goes on behind a place. The list's name is a part of it, and
-// a checksum, so that a cursor that was made up or belongs to another list is told from one that the list gave.
+// makeCursor returns the cursor with which the list named scope goes on after a place. It has the list's name and a
+// checksum. So a cursor that was made up or belongs to another list is recognized.
 func makeCursor(scope, place string) string {
 	text := scope + "\x00" + place
 	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text))), text...))

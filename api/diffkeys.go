@@ -24,7 +24,7 @@ type comparison struct {
 	rights      string // their shape
 }
 
-// foundKeys are the keys of a comparison that follow one, in order. Where they are cut, others follow the last.
+// foundKeys are the keys of a comparison that follow one, in order. If they are cut, others follow the last.
 type foundKeys struct {
 	of    comparison
 	after fanfold.Key

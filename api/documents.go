@@ -143,8 +143,8 @@ var (
 	typeJSON    = []string{"application/json"}
 	typeProblem = []string{"application/problem+json"}
 
-	// mustRevalidate is the Cache-Control of what may be kept as long as its ETag is asked about: without it a cache may
-	// take a document for fresh because it was not written of late (RFC 9111, 4.2.2), although its copies have changed.
+	// mustRevalidate is the Cache-Control of an answer that a cache may hold as long as it asks about its ETag. Without it a
+	// cache may take a document for fresh because it was not written of late (RFC 9111, 4.2.2), although its copies have changed.
 	mustRevalidate = []string{"no-cache"}
 )
 
@@ -181,8 +181,8 @@ func (d *documents) setDocument(c echo.Context, doc *fanfold.Document, at fanfol
 }
 
 // matches tells whether the lines of an If-None-Match header have a tag, compared weakly (RFC 9110, 13.1.2) and as a
-// whole, or are "*". It returns the tag as the client has it, which may be that of a compressed answer. What lists no tags
-// has none.
+// whole, or are "*". It returns the tag as the client has it, which may be a compressed answer's. A text that lists no
+// tags has none.
 func matches(lines []string, tag string) (known bool, have string) {
 	list := strings.TrimSpace(strings.Join(lines, ","))
 	if list == "*" {

@@ -15,8 +15,8 @@ import (
 // maxIDs bounds how many documents one request may ask for by their ids.
 const maxIDs = 1000
 
-// idsOf returns the ids that a request of a list asks for, each once, nil where it asks for none: by ids, separated by commas,
-// or by id, which may be given again and again, for ids that have commas themselves. The error is Invalid.
+// idsOf returns the ids that a request of a list asks for, each once, nil if it asks for none. They come by ids, separated by
+// commas, or by id, which may be repeated, for ids that have commas themselves. The error is Invalid.
 func idsOf(q url.Values) (ids []string, err error) {
 	given := q["id"]
 	if list := q.Get("ids"); list != "" {
@@ -78,7 +78,7 @@ func (d *documents) listByIDs(c echo.Context, collection string, ids []string, e
 }
 
 // addAll adds the documents of a collection with these ids as one JSON object, which lists the ids without a document
-// besides. Errors are UnknownCollection, and those of add.
+// besides. It returns UnknownCollection, and the errors of add.
 func (l *items) addAll(snap *view.Prefix, collection string, ids []string) error {
 	l.out.AddString(`{"items":[`)
 	missing := []byte(`],"missing":[`)
@@ -106,8 +106,8 @@ func (l *items) addAll(snap *view.Prefix, collection string, ids []string) error
 	return nil
 }
 
-// addKey adds the document with a key, once there is room for it. found is false where there is none. Errors are those of
-// add.
+// addKey adds the document with a key, once there is room for it. found is false where there is none. It returns the
+// errors of add.
 func (l *items) addKey(key fanfold.Key) (found bool, err error) {
 	beside := l.out.beside
 	doc, err := l.read(key)

@@ -25,7 +25,7 @@ type Eraser interface {
 	// are of the deletes, such as Restricted.
 	PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*reports.ErasurePlan, error)
 	// Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where
-	// nobody knows. Errors are those of PlanErasure, and Busy where too many wait.
+	// nobody knows. It returns the errors of PlanErasure, and Busy if too many wait.
 	Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*reports.Erasure, error)
 	// Erasure tells how far an erasure is. The error is NotFound, or Unavailable.
 	Erasure(ctx context.Context, number uint64) (*reports.Erasure, error)

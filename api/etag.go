@@ -7,9 +7,9 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// entityTag holds the parts of the strong validator of one view of a document (RFC 9110, 8.8.3): a client that has the view sends
-// it back, and asks whether it is still the current one. Its text is "<revision>.<position>.<fold version>", followed by a
-// hash where the view holds expanded documents. In a store that was restored the position names the store, but for what all stores
+// entityTag holds the parts of the strong validator of one view of a document (RFC 9110, 8.8.3). A client that has the view sends
+// it back, and asks whether it is still the current one. Its text is "<revision>.<position>.<fold version>", followed by a hash
+// where the view holds expanded documents. In a store that was restored the position names the store, but for what all stores
 // before have in common.
 type entityTag struct {
 	Revision fanfold.Revision

@@ -72,8 +72,8 @@ type expander struct {
 }
 
 // add adds a document with further members at its end: _meta, unless meta is nil, and _expanded where tree is not empty, which
-// holds targets by relation, then by id. Ids without a document are left out. There must be room for the body and meta.
-// Errors are errManyExpanded, those of answer.reserve and those of the read model.
+// holds targets by relation, then by id. Ids without a document are left out. There must be room for the body and meta. It
+// returns errManyExpanded, and the errors of answer.reserve and the read model.
 func (x *expander) add(doc *fanfold.Document, meta []byte, tree []*expansion) error {
 	return x.addShown(doc, doc.Body, meta, tree)
 }
@@ -163,8 +163,8 @@ func targetsOf(body []byte, tree []*expansion) [][]string {
 	return ids
 }
 
-// get returns one document to be expanded, nil where there is none, and takes room for it before it is read. Errors are
-// those of add.
+// get returns one document to be expanded, nil where there is none, and takes room for it before it is read. It returns
+// the errors of add.
 func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 	if x.count++; x.count > maxExpanded {
 		return nil, errManyExpanded

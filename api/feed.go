@@ -38,7 +38,7 @@ func (f *feed) changes(c echo.Context) error {
 	return f.feed.Serve(c.Response(), c.Request(), q)
 }
 
-// sendingParameters are those of the feed that say how changes are sent; selectionParameters say which.
+// sendingParameters say how a feed sends changes; selectionParameters say which.
 var (
 	sendingParameters   = []string{"feed", "limit", "timeout", "heartbeat", "include_docs"}
 	selectionParameters = []string{"mode", "collections", "derived", "cascades", "partition", "filter", "params", "view"}

@@ -120,7 +120,7 @@ func (p *projection) appendMembers(dst []byte, t *jsondoc.Tree, object jsondoc.N
 	return append(dst, '}')
 }
 
-// appendElements appends an array with the elements of which something can be shown.
+// appendElements appends an array with the elements that have something to show.
 func (p *projection) appendElements(dst []byte, t *jsondoc.Tree, array jsondoc.Node) []byte {
 	dst = append(dst, '[')
 	begin := len(dst)

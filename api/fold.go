@@ -67,7 +67,7 @@ func (ms *models) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err er
 	return req, nil
 }
 
-// answerUpgrade waits until the version is in force here, for limit at most. Where that takes longer the answer says where
+// answerUpgrade waits until the version is in force here, for limit at most. If that takes longer, the answer says where
 // it can be watched.
 func (ms *models) answerUpgrade(c echo.Context, result writer.ModelResult, answer foldChange, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)

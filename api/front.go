@@ -76,8 +76,8 @@ func (a *admin) front(c echo.Context) error {
 	return sendText(c, http.StatusOK, echo.MIMETextHTMLCharsetUTF8, text.Bytes())
 }
 
-// quality returns the weight, from 0 to 1, that Accept headers give to a media type (RFC 9110, 12.5.1): that of the most
-// specific range which it is in, 0 where there is none. What is no range is left out.
+// quality returns the weight, from 0 to 1, that Accept headers give to a media type (RFC 9110, 12.5.1). It is the weight
+// of the most specific range that includes the type, 0 if there is none. A text that is no range is left out.
 func quality(accept []string, mediaType string) float64 {
 	kind, _, _ := strings.Cut(mediaType, "/")
 	ranges := []string{"*/*", kind + "/*", mediaType} // the more specific, the later

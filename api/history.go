@@ -116,7 +116,7 @@ func (d *documents) readRange(c echo.Context, req *historyRequest) error {
 	return d.awaitMoments(c, moments...)
 }
 
-// oneOf reads a parameter with two values, of which the first is that where it is absent. It reports whether it has the other.
+// oneOf reads a parameter with two values; it has the first one if it is absent. It reports whether it has the other.
 func oneOf(c echo.Context, name, first, other string) (bool, error) {
 	switch v := c.QueryParam(name); v {
 	case "", first:

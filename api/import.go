@@ -43,7 +43,7 @@ func (d *documents) getImport(c echo.Context) error {
 	return c.JSON(http.StatusOK, p)
 }
 
-// importLines answers POST /v1/_import. Where something is wrong with the request as a whole the answer is a problem.
+// importLines answers POST /v1/_import. If something is wrong with the request as a whole, the answer is a problem.
 // Otherwise it is lines of NDJSON that report refused lines, progress and the end.
 func (d *documents) importLines(c echo.Context) error {
 	opt, err := readImportOptions(c)

@@ -68,8 +68,8 @@ func (js *jobs) add(c echo.Context, kind string, alone bool, cancel context.Canc
 	return j, true
 }
 
-// finish notes what came of a job. One that somebody waits for is forgotten, and so are those of its kind that ended before
-// all that are kept.
+// finish notes what came of a job. A job that somebody waits for is forgotten, and so are jobs of its kind that ended
+// before all that are kept.
 func (js *jobs) finish(j *job, r *reply, err error) {
 	j.mu.Lock()
 	j.reply, j.err = r, err

@@ -56,8 +56,8 @@ func isBlank(b []byte) bool {
 	return !slices.ContainsFunc(b, func(c byte) bool { return c != ' ' && c != '\t' && c != '\r' && c != '\n' })
 }
 
-// Next returns the next line without its end and without white space around it. It blocks until the line has arrived.
-// Errors are io.EOF at the end, TooLarge for a line that is skipped, and those of bodyError where the body ends early.
+// Next returns the next line without its end and without white space around it. It blocks until the line has arrived. It
+// returns io.EOF at the end, TooLarge for a line that is skipped, and the errors of bodyError if the body ends early.
 func (l *lineReader) Next() ([]byte, error) {
 	line, err := l.next()
 	switch {
@@ -76,7 +76,7 @@ func (l *lineReader) Next() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// next returns the next line. Errors are io.EOF, errLongLine and those of reading.
+// next returns the next line. It returns io.EOF, errLongLine and the errors of reading.
 func (l *lineReader) next() ([]byte, error) {
 	l.line = l.line[:0]
 	long := false

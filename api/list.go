@@ -39,7 +39,7 @@ type page struct {
 }
 
 // parsePage reads the parameters of a list of a collection's documents, and waits until the read model is fresh enough.
-// scope names the list, to which its cursors belong. Errors are Invalid and those of freshness.await.
+// scope names the list, to which its cursors belong. It returns Invalid and the errors of freshness.await.
 func (d *documents) parsePage(c echo.Context, collection, scope string) (p page, err error) {
 	p.scope = scope
 	if p.form, err = viewOf(c); err != nil {
@@ -179,8 +179,8 @@ func (d *documents) parseChildList(c echo.Context, collection, scope string) (p 
 	return p, after, err
 }
 
-// childRelation returns the relation by which documents of the collection child refer to those of parent: the one with the
-// given name, or the only one. With paged it prefers the one that has pages. Errors are NotFound where there is none,
+// childRelation returns the relation by which documents of the collection child refer to documents of parent: the one with
+// the given name, or the only one. With paged it prefers the one that has pages. Errors are NotFound where there is none,
 // and Invalid.
 func childRelation(m *model.Model, parent, child, name string, paged bool) (*model.Relation, error) {
 	var found []*model.Relation
@@ -254,7 +254,7 @@ func (d *documents) fillChildPage(c echo.Context, state pagedState, a *answer, p
 	return err
 }
 
-// beginPage adds what stands before the items of a fixed page. The error is NotFound behind the last page.
+// beginPage adds what stands before the items of a fixed page. It returns NotFound after the last page.
 func beginPage(a *answer, parent fanfold.Key, rel *model.Relation, page, pages int64) error {
 	if page > pages {
 		return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", page, pages)
@@ -318,10 +318,10 @@ func (d *documents) newItems(c echo.Context, state documentReader, a *answer, p 
 	return &items{issuer: d.positions.Issuer, expander: x, tree: p.tree, fields: p.fields}
 }
 
-// add adds one document. Errors are those of expander.add.
+// add adds one document. It returns the errors of expander.add.
 func (l *items) add(doc *fanfold.Document) error { return l.addShown(doc, l.fields.show(doc.Body)) }
 
-// addShown adds one document with what is shown of its body. Errors are those of expander.add.
+// addShown adds one document with what is shown of its body. It returns the errors of expander.add.
 func (l *items) addShown(doc *fanfold.Document, body []byte) error {
 	if err := l.out.reserve(len(body) + itemBytes); err != nil {
 		return err
@@ -333,8 +333,8 @@ func (l *items) addShown(doc *fanfold.Document, body []byte) error {
 	return l.expander.addShown(doc, body, doc.Meta(l.issuer), l.tree)
 }
 
-// addWithin does what add does, and leaves out the document, and returns false, where the answer has another one already
-// and this one would make it larger than a page or expand too much.
+// addWithin does what add does, within a page. It leaves out the document, and returns false, if the answer has another
+// one already and this one would make it larger than a page or expand too much.
 func (l *items) addWithin(doc *fanfold.Document) (bool, error) {
 	mark, body := l.out.Mark(), l.fields.show(doc.Body)
 	if l.count > 0 && l.out.Len()+len(body) > pageBytes {

@@ -87,8 +87,7 @@ func (ms *models) putCollection(c echo.Context) error {
 	return ms.changeModel(c, &writer.ModelPart{Collection: c.Param("collection")}, modelTypes...)
 }
 
-// changeModel checks and previews a model, of which the body may be a part, and applies it unless the request is a dry
-// run.
+// changeModel checks and previews a model, whose body may be a part, and applies it unless the request is a dry run.
 func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...string) error {
 	req, err := ms.readModelRequest(c, types)
 	req.Part, req.By = part, rightsOf(c)
@@ -186,7 +185,7 @@ func (m *modelChange) applied(ctx context.Context, seq uint64, preview *model.Pr
 	return m.answer(status, seq, true, preview)
 }
 
-// proposed waits until an announced model applies, and returns what it did. Where that takes longer than the request waits the
+// proposed waits until an announced model applies, and returns what it did. If that takes longer than the request waits, the
 // answer says where the preparation can be watched.
 func (m *modelChange) proposed(ctx context.Context, result writer.ModelResult) (*reply, error) {
 	limit := m.limit
@@ -285,7 +284,7 @@ func (ms *models) deletePending(c echo.Context) error {
 // modelTypes lists the media types in which a model is read.
 var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml", "application/json"}
 
-// readModel reads the body of a model. What says that it is JSON must be.
+// readModel reads the body of a model. A body declared as JSON must be JSON.
 func (ms *models) readModel(c echo.Context, types []string) ([]byte, error) {
 	src, contentType, err := ms.bodies.read(c, modelfile.MaxBytes, types...)
 	if err == nil && (contentType == jsonType || contentType == mergePatchType) {

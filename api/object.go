@@ -32,8 +32,8 @@ type object struct {
 	optional bool     // no body stands for no members
 }
 
-// readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. Errors
-// are those of read, and Invalid.
+// readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. It
+// returns the errors of read, and Invalid.
 func (b *bodies) readObject(c echo.Context, into any, members ...string) error {
 	return b.readObjectAs(c, into, object{media: []string{jsonType}, members: members})
 }
@@ -71,7 +71,7 @@ func (b *bodies) readObjectAs(c echo.Context, into any, kind object) error {
 	return err
 }
 
-// name returns the name of a member by that of the field into which it is read.
+// name returns the name of a member by the name of the field into which it is read.
 func (kind *object) name(field string) string {
 	if slices.Contains(kind.members, field) {
 		return field

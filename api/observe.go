@@ -131,7 +131,7 @@ func (o *observer) changed(c echo.Context, r *route, status int) {
 	o.log(c, o.admins, slog.LevelInfo, "an admin's request", "principal", by.String(), "route", r.path, "right", string(r.right), "status", status)
 }
 
-// refused writes a line where a right was missing, also one of which the writer asks. by are the rights of who sent the request.
+// refused writes a line when a right was missing, also a right that the writer asks for. by are the rights of who sent the request.
 func (o *observer) refused(c echo.Context, e *fanfold.Error) {
 	by, who, needs := rightsOf(c), "nobody", ""
 	switch {

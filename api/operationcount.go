@@ -38,9 +38,9 @@ func newOperationCounter(maxBody int64) *operationCounter {
 	return &operationCounter{maxOperation: int(maxBody) + maxEnvelope}
 }
 
-// watch counts what is in the next piece of the body. Errors are Invalid where the body is no list of operations;
-// Unprocessable where there are too many; and TooLarge, whose Operation is the index of the one that is too long, or
-// with which there are too many values.
+// watch counts what is in the next piece of the body. It returns Invalid if the body is no list of operations,
+// Unprocessable if there are too many, and TooLarge. The Operation of TooLarge is the index of the one that is too
+// long, or that passes the bound of values.
 func (o *operationCounter) watch(piece []byte) error {
 	for len(piece) > 0 {
 		n, err := 1, error(nil)

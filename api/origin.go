@@ -15,10 +15,10 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// A page in somebody's browser reaches the API of a node on the same machine as its owner does. What keeps it out is
-// that a browser says where the page came from: in Origin and Sec-Fetch-Site for whatever is no simple read (Fetch Standard,
-// 3.2; Fetch Metadata), and in Host for a name that was made to lead here. What is no browser sends none of the two, and
-// is not asked for them.
+// A page in somebody's browser reaches the API of a node on the same machine as its owner does. A browser says where the
+// page came from, and so the page is kept out. Origin and Sec-Fetch-Site say it for whatever is no simple read (Fetch
+// Standard, 3.2; Fetch Metadata), Host for a name that was made to lead here. Other clients send neither Origin nor
+// Sec-Fetch-Site, and are not asked for them.
 
 // anyOrigin stands in Options.Origins for every origin.
 const anyOrigin = "*"
@@ -117,14 +117,14 @@ func isRead(r *http.Request) bool {
 	return r.Method == http.MethodPost && isQueryPath(r.URL.Path) || r.Method == http.MethodGet || r.Method == http.MethodHead || r.Method == http.MethodOptions
 }
 
-// isQueryPath tells whether a path is that of queries of a collection.
+// isQueryPath tells whether a path belongs to queries of a collection.
 func isQueryPath(path string) bool {
 	below, found := strings.CutPrefix(path, "/v1/")
 	collection, query := strings.CutSuffix(below, "/_query")
 	return found && query && collection != "" && !strings.Contains(collection, "/")
 }
 
-// What pages of other origins may send besides what needs no asking, and see of an answer besides its body.
+// The headers that pages of other origins may send besides those that need no asking, and may see of an answer besides its body.
 var (
 	corsHeaders = []string{"Accept", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Prefer", "Authorization", headerIdempotencyKey, "Last-Event-ID",
 		headerMinPosition, headerTimeout, headerRequestID, "Traceparent", "Tracestate"}
@@ -138,9 +138,9 @@ var (
 // corsTime is how long a browser may remember what it was told, in seconds.
 const corsTime = 600
 
-// shared returns a handler that lets pages of other origins read answers (Fetch Standard, CORS protocol): those of the
-// origins that are named in Options.Origins, which may write too, and with * those of all. A page sends a key by
-// itself, in Authorization; credentials that a browser keeps are not asked for. Without Options.Origins no answer says anything of it.
+// shared returns a handler that lets pages of other origins read answers (Fetch Standard, CORS protocol). Origins named in
+// Options.Origins may write too; * lets pages of all origins read. A page sends a key by itself, in Authorization; credentials that a
+// browser keeps are not asked for. Without Options.Origins no answer says anything of it.
 func (s *Server) shared() echo.MiddlewareFunc {
 	if len(s.opt.Origins) == 0 {
 		return func(next echo.HandlerFunc) echo.HandlerFunc { return next }

@@ -65,7 +65,7 @@ func (b *bodies) paced(c echo.Context) (*pacedBody, error) {
 	return newPacedBody(c, b.opt.BodyGrace)
 }
 
-// byLines makes lines what counts, of which an import must bring one in lineTime.
+// byLines makes lines the unit that counts; an import must bring one in lineTime.
 func (p *pacedBody) byLines() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -184,8 +184,8 @@ func (p *pacedBody) cut(err error) {
 	}
 }
 
-// context returns a context that ends when ctx does, unless ctx, that of the request, ends because the body is too slow: then
-// what has come can still be dealt with, in answerTime. Call cancel when done.
+// context returns a context that ends when ctx, the request's, does. It goes on for answerTime if ctx ends because the body
+// is too slow, so that the received part can be dealt with. Call cancel when done.
 func (p *pacedBody) context(ctx context.Context) (out context.Context, cancel context.CancelFunc) {
 	out, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {

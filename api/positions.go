@@ -25,7 +25,7 @@ func (p positions) read(text string) (fanfold.Position, error) {
 // markEvent returns the position of an event's first change as it is given out.
 func (p positions) markEvent(seq uint64) fanfold.Bookmark { return p.mark(fanfold.At(seq, 0)) }
 
-// etag returns a document's ETag. Its fold version is that of the document's last change, so that it is the same on every node.
+// etag returns a document's ETag. Its fold version is the version of the document's last change, so that it is the same on every node.
 func (p positions) etag(doc *fanfold.Document) entityTag {
 	version, _ := p.FoldOf(doc.Position.Seq())
 	t := entityTag{Revision: doc.Revision, Position: doc.Position, Fold: version}

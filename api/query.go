@@ -23,7 +23,7 @@ const (
 // readingRoom bounds the bodies of queries that are in memory, in bytes.
 const readingRoom = 16 << 20
 
-// queryParameters are those that make a list a query. fields, limit, cursor, view and expand are those of every list.
+// queryParameters are those that make a list a query. Every list has fields, limit, cursor, view and expand.
 var queryParameters = []string{"filter", "params", "sort", "count", "group", "compute", "maxScan", "partial", "explain"}
 
 // listParameters are what lists take: of a collection, and of the documents that refer to one.
@@ -121,7 +121,7 @@ func formOf(q url.Values) (f queryForm, err error) {
 	return f, nil
 }
 
-// readForm reads a query from the body of a request. Errors are those of readObjectAs.
+// readForm reads a query from the body of a request. It returns the errors of readObjectAs.
 func (d *documents) readForm(c echo.Context) (f queryForm, err error) {
 	err = d.reading.readObjectAs(c, &f, object{media: []string{jsonType}, members: queryMembers, size: maxQueryBody, depth: queryDepth})
 	return f, err
@@ -204,7 +204,7 @@ func (d *documents) query(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if f.Expand != nil { // those of a URL are judged before
+	if f.Expand != nil { // the ones in a URL are judged before
 		if err := enterExpanded(string(*f.Expand), collection, rightsOf(c)); err != nil {
 			return err
 		}
@@ -221,8 +221,8 @@ func (d *documents) listQuery(c echo.Context, collection string, within *query.W
 	return d.answerQuery(c, &f, collection, within, before)
 }
 
-// answerQuery answers a query. It calls before, unless that is nil, with the snapshot that is asked. Errors are Invalid, those of
-// freshness.await, NeedsIndex, Busy, UnknownCollection and before's.
+// answerQuery answers a query. It calls before, unless that is nil, with the snapshot that is asked. It returns Invalid,
+// NeedsIndex, Busy, UnknownCollection, and the errors of freshness.await and before.
 func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string, within *query.Within, before func(*view.Prefix) error) error {
 	asked, err := d.ask(f, collection, within)
 	if err != nil {

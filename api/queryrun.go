@@ -65,7 +65,7 @@ func (r *queryRun) leave() {
 }
 
 // build puts the answer together. A query that needs a slot, or a snapshot that may be read for long, begins anew with it.
-// Errors are those of the query, of answer.reserve and of slots.enter.
+// It returns the errors of the query, answer.reserve and slots.enter.
 func (r *queryRun) build(a *answer) error {
 	for {
 		err := r.read(a)

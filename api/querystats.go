@@ -34,7 +34,7 @@ type Queried struct {
 // queries bounds how many large queries run, and keeps what the node tells of queries.
 type queries struct {
 	slots  *slots // for those that look at many documents
-	inPool *slots // for those of them that read snapshots of the pool
+	inPool *slots // for the queries that read snapshots of the pool
 	tracer *tracing.Tracer
 	told   func(Queried) // nil for nobody
 
@@ -54,7 +54,7 @@ type shape struct {
 type indexName struct{ collection, name string }
 
 // newQueries returns what queries share. A query waits for a slot as long as slots says. The pool has two snapshots for each
-// processor, of which one is left to other reads.
+// processor, and leaves one to other reads.
 func newQueries(slots *slots, opt *Options) *queries {
 	return &queries{slots: slots, inPool: newSlots(max(1, runtime.GOMAXPROCS(0)), 0), tracer: opt.Tracer, told: opt.Queried, shapes: map[string]*shape{}, indexes: map[indexName]int64{}}
 }
@@ -98,7 +98,7 @@ func indexOf(plan *query.Plan) string {
 	return *plan.Index
 }
 
-// keep adds a query to those of its shape, and to those of its index.
+// keep adds a query to the queries of its shape and of its index.
 func (qs *queries) keep(r *queryRun, plan *query.Plan, took time.Duration) {
 	request, filter := &r.asked.request, r.query.Shape()
 	key := r.shapeKey()
@@ -257,8 +257,8 @@ func inName(c byte) bool {
 	return c == '_' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }
 
-// gave returns how many documents a query gave for those that it looked at: those of its page, or those that its groups and its
-// count are of.
+// gave returns how many documents a query gave for the documents that it looked at: its page, or the documents in its groups
+// and its count.
 func gave(r *queryRun, plan *query.Plan) int64 {
 	if r.asked.request.Grouped || r.asked.request.Count || r.asked.request.Explain {
 		return plan.Matched

@@ -49,7 +49,7 @@ func collectionOf(c echo.Context) (string, error) {
 	return name, fanfold.CheckCollection(name)
 }
 
-// keyOf returns the key of the document in the path. Errors are those of collectionOf.
+// keyOf returns the key of the document in the path. It returns the errors of collectionOf.
 func keyOf(c echo.Context) (key fanfold.Key, err error) {
 	if key.Collection, err = collectionOf(c); err != nil {
 		return key, err
@@ -153,8 +153,8 @@ func prefer(c echo.Context) (p preferences) {
 	return p
 }
 
-// waitTime returns how long a request waits before it would rather have its answer in the background: what the preference wait
-// says in seconds (RFC 7240, 4.3), maxWait at most, and not at all where it says something else.
+// waitTime returns how long a request waits before it would rather have its answer in the background. The preference wait says
+// it in seconds (RFC 7240, 4.3), maxWait at most. A malformed one does not wait.
 func waitTime(value string) time.Duration {
 	seconds, err := strconv.ParseUint(value, 10, 31)
 	if err != nil {
@@ -215,8 +215,8 @@ func (p positions) parseConditions(r *http.Request) (cond writer.Conditions, err
 	return cond, nil
 }
 
-// tagged reads a header that is * or lists entity tags, and returns their revisions: writer.NoRevision for a tag that is not
-// one of this store, which is no mistake and matches nothing. Both are zero where the header is absent. The error is Invalid.
+// tagged reads a header that is * or lists entity tags, and returns their revisions. A tag that this store did not make is
+// writer.NoRevision, which is no mistake and matches nothing. Both are zero where the header is absent. The error is Invalid.
 func (p positions) tagged(r *http.Request, name string) (any bool, revisions []fanfold.Revision, err error) {
 	lines := r.Header.Values(name)
 	if len(lines) == 0 {

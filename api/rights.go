@@ -73,8 +73,8 @@ func setPrivate(h http.Header) {
 	h["Vary"] = append(h["Vary"], "Authorization")
 }
 
-// enter returns nil where a principal has the right of a route, as far as the path and the query tell what it is about. The error
-// is Forbidden, that of Options.ReadOnly, Invalid for a path or query that cannot be read, or Unavailable.
+// enter returns nil where a principal has the right of a route, as far as the path and the query tell what it is about. It
+// returns Forbidden, the error of Options.ReadOnly, Invalid for a path or query that cannot be read, or Unavailable.
 func (s *Server) enter(r *route, c echo.Context, rights *access.Rights) error {
 	if s.refuses(r) {
 		return s.opt.ReadOnly

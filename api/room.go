@@ -22,7 +22,7 @@ type share struct {
 	size    int64
 	free    *semaphore.Weighted
 	waiting atomic.Int64 // how many writes wait for room in it
-	senders senders      // those of whose bodies a part has arrived
+	senders senders      // bodies with a part that has arrived
 }
 
 // room bounds the bodies of writes that are in memory. Small ones have a share of their own, so that large ones cannot keep

@@ -52,7 +52,7 @@ type admission int
 const (
 	atOnce    admission = iota
 	byRoom              // waits for room for its body
-	byReading           // waits for room for its body, beside that of writes
+	byReading           // waits for room for its body, apart from writes
 	byType              // has no body, and is taken as application/json alone
 	byRunning           // waits until fewer of its kind run
 )
@@ -267,7 +267,7 @@ type resource struct {
 }
 
 // routes holds the resources by their paths, and those with names of the store's own, which begin with _, as a list. The
-// router takes such a name for that of a collection or document where no route has it for the request's method.
+// router takes such a name for a collection or document if no route has it for the request's method.
 type routes struct {
 	rows   []route
 	byPath map[string]*resource

@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/access"
 )
 
-// How requests may go on once the server has stopped to take new ones, as shares of Options.ShutdownTimeout: until their own
-// contexts end, until their connections are cut, and until Run returns although some are still there. What is left is the
+// How requests may go on once the server takes no new ones, as shares of Options.ShutdownTimeout. The first ends their own
+// contexts, the second their connections, and after the third Run returns although some are still there. The rest is the
 // node's, for the fold and the files.
 const (
 	finishShare = 0.3
@@ -34,9 +34,9 @@ type Ending struct {
 
 // Run serves on l until ctx ends, and then in steps. At once the server is leaving: it is not ready any more, and each
 // answer closes its connection, so that whoever distributes requests goes elsewhere; it serves on for Options.ShutdownDelay.
-// Then it takes no more connections, closes the feeds, each of which ends with its position, and gives running requests
-// three tenths of Options.ShutdownTimeout to finish; after that their contexts end, and after two tenths more their
-// connections, and Run returns nil. It returns an error only where the server could not serve.
+// Then it takes no more connections, and closes the feeds, each of which ends with its position. Running requests have three
+// tenths of Options.ShutdownTimeout to finish. Then their contexts end, after two tenths more their connections, and Run
+// returns nil. It returns an error only where the server could not serve.
 func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(errStopping)
@@ -107,8 +107,8 @@ func (r *running) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 			}
 		}
 	}()
-	// A request with both Content-Length and Transfer-Encoding must end its connection, for whoever passed it on may take
-	// its end to be elsewhere (RFC 9112, 6.1); net/http shows only that it came in chunks.
+	// A request with both Content-Length and Transfer-Encoding must end its connection. Whoever passed it on may take its
+	// end to be elsewhere (RFC 9112, 6.1); net/http shows only that it came in chunks.
 	if r.leaving.Load() || len(req.TransferEncoding) > 0 {
 		w.Header().Set("Connection", "close")
 	}

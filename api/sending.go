@@ -39,7 +39,7 @@ type answer struct {
 	need   int // how much room it asked for last, in bytes
 }
 
-// reserve takes room for n more bytes. Errors are errLargeAnswer, errNoRoom and that of the request's context.
+// reserve takes room for n more bytes. It returns errLargeAnswer, errNoRoom and the error of the request's context.
 func (a *answer) reserve(n int) error {
 	if err := a.ctx.Err(); err != nil {
 		return err
@@ -67,8 +67,8 @@ type answers struct {
 	patience time.Duration // for which an answer waits for room
 }
 
-// assemble calls build with an empty answer, and returns it. Where there is no room for what build asks for, it drops the
-// answer, waits until there is, and calls build again: nobody holds a part of an answer while waiting. The caller calls
+// assemble calls build with an empty answer, and returns it. If there is no room for what build asks for, it drops the
+// answer, waits for room, and calls build again. So nobody holds a part of an answer while waiting. The caller calls
 // release. Errors are build's, and Busy where no room came free in time.
 func (as *answers) assemble(c echo.Context, build func(a *answer) error) (*answer, error) {
 	a := &answer{ctx: c.Request().Context(), lease: as.budget.Lease()}
@@ -142,7 +142,7 @@ func (p *pace) next(int) error {
 	return supported(p.control.SetWriteDeadline(at))
 }
 
-// writePaced writes a body of which the client must read each piece in time.
+// writePaced writes a body; the client must read each piece in time.
 func writePaced(c echo.Context, body []byte) error {
 	if len(body) <= largePiece {
 		_, err := c.Response().Write(body)

@@ -39,7 +39,7 @@ type (
 	Outcomes = view.Outcomes
 	// Tracer finds out where derived values come from.
 	Tracer = view.Tracer
-	// Keys knows of which documents events are.
+	// Keys knows the documents of events.
 	Keys = view.Keys
 )
 
@@ -62,7 +62,7 @@ type Models interface {
 
 // Fencer makes reads show every write that was acknowledged before them.
 type Fencer interface {
-	// Fence returns a sequence that no event acknowledged before the call is behind.
+	// Fence returns a sequence that no event acknowledged before the call is after.
 	Fence(ctx context.Context) (uint64, error)
 }
 
@@ -94,9 +94,9 @@ type Feed interface {
 
 // Backups makes backups.
 type Backups interface {
-	// Backup writes a stream of the events after one, as package backup reads it, up to the position that it tells begin before it
-	// writes anything. base is the event up to which the base stands that the reader has, 0 for none. Errors are Invalid for an event that is
-	// yet to come, LogDamaged where an event is missing, ctx's, Unavailable, and those of begin's writer.
+	// Backup writes a stream of the events after one, as package backup reads it, up to the position that it tells begin before it writes
+	// anything. base is the event up to which the base stands that the reader has, 0 for none. It returns Invalid for an event that is yet to
+	// come, LogDamaged if an event is missing, Unavailable, and the errors of ctx and begin's writer.
 	Backup(ctx context.Context, after, base uint64, begin func(at fanfold.Position) io.Writer) error
 }
 
@@ -283,7 +283,7 @@ func (s *Server) handlers(parts Dependencies) {
 
 // composed returns a middleware that is others, the first of them outermost. Echo would compose them for every request anew.
 func composed(others ...echo.MiddlewareFunc) echo.MiddlewareFunc {
-	chain := func(c echo.Context) error { return c.Handler()(c) } // that of the route, which is found before
+	chain := func(c echo.Context) error { return c.Handler()(c) } // the route's, which is found before
 	for _, m := range slices.Backward(others) {
 		chain = m(chain)
 	}

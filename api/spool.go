@@ -74,8 +74,8 @@ func (s *spool) state() (written int64, more <-chan struct{}, end error) {
 	return s.written, s.more, s.end
 }
 
-// sendTo writes everything to w, in pieces before each of which it calls before, and blocks until it is finished. Errors are
-// that of finish, ctx's, before's and w's.
+// sendTo writes everything to w in pieces, calls before ahead of each piece, and blocks until it is finished. It returns the
+// errors of finish, ctx, before and w.
 func (s *spool) sendTo(ctx context.Context, w io.Writer, before func() error) error {
 	buf := make([]byte, largePiece)
 	for at := int64(0); ; {

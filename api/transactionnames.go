@@ -11,9 +11,9 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// A create of a transaction may have a name (as), by which later operations take the id of its document: as their own id, as
-// {"ref":"name"}, or in their content, where refs says by JSON pointers which nulls the id replaces. Nothing is looked for in
-// documents, so that no text of theirs is taken for a name.
+// A create of a transaction may have a name (as), by which later operations take the id of its document. They take it as
+// their own id, as {"ref":"name"}, or in their content, where refs says by JSON pointers which nulls the id replaces. Nothing
+// is looked for in documents, so that no text of theirs is taken for a name.
 
 // Bounds of names in transactions.
 const (

@@ -137,8 +137,8 @@ func (d *documents) operation(ctx context.Context, text []byte, strict bool, mad
 	return op, err
 }
 
-// judgeOperation returns a Forbidden where a principal may not make an operation, of which nothing else is looked at then. One without a
-// collection is refused later.
+// judgeOperation returns a Forbidden if a principal may not make an operation; it looks at nothing else of the operation then. One
+// without a collection is refused later.
 func judgeOperation(op *writer.Operation, t *jsondoc.Tree, by *access.Rights) error {
 	asked := writer.Operation{Kind: op.Kind, Key: fanfold.Key{Collection: t.Text(t.Member(jsondoc.Root, "collection"))}}
 	if named := fanfold.CheckCollection(asked.Key.Collection) == nil; !named {

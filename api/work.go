@@ -42,9 +42,9 @@ type reply struct {
 // worker does work, and tells how far it is.
 type worker func(ctx context.Context, progress fanfold.Progress) (*reply, error)
 
-// answer has run do work of a kind, and answers the request with what came of it. Where the request would rather not wait
-// for that (Prefer: respond-async, wait=5), it is answered with where to ask once the work has taken longer than it waits,
-// and the work goes on. Otherwise the work ends with the request. leave is called once the work has ended.
+// answer has run do work of a kind, and answers the request with what came of it. A request may prefer not to wait
+// (Prefer: respond-async, wait=5). Once the work has taken longer than it waits, it is answered with where to ask, and the
+// work goes on. Otherwise the work ends with the request. leave is called once the work has ended.
 func (js *jobs) answer(c echo.Context, kind string, leave func(), run worker) error {
 	left := false // to the work, which leaves then
 	defer func() {
@@ -90,7 +90,7 @@ func (js *jobs) answer(c echo.Context, kind string, leave func(), run worker) er
 }
 
 // waitFor waits for the end of a job, and answers the request for it. answered is false where it takes longer than wait: it
-// goes on, and nobody waits for it any more. Where the client goes before that, the job ends.
+// goes on, and nobody waits for it any more. If the client goes before that, the job ends.
 func (j *job) waitFor(c echo.Context, wait time.Duration) (answered bool, err error) {
 	timeout := time.NewTimer(wait)
 	defer timeout.Stop()

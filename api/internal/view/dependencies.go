@@ -145,7 +145,7 @@ type Tracer interface {
 	Lineage(ctx context.Context, key fanfold.Key) (*reports.Lineage, error)
 }
 
-// Keys knows of which documents the log's events are.
+// Keys knows the documents of the log's events.
 type Keys interface {
 	// KeyAt returns the document of the event at seq.
 	KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error)

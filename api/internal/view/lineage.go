@@ -33,7 +33,7 @@ func (v View) trim(collection string, value *reports.DerivedValue) {
 	}
 }
 
-// sourceOf returns the collection of which a rule of a collection makes values. known is false for a rule that the model lacks.
+// sourceOf returns the collection from whose documents a rule of a collection makes values. known is false for a rule that the model lacks.
 func sourceOf(m *model.Model, collection, rule string) (from string, known bool) {
 	c := m.Collection(collection)
 	if c == nil {

@@ -110,7 +110,7 @@ type LongPrefix struct {
 // At returns the position at which the prefix ends.
 func (p *LongPrefix) At() fanfold.Position { return p.scan.At() }
 
-// Prefix returns the prefix to read it document by document, until Close. Its queries may take longer than those of a short one.
+// Prefix returns the prefix to read it document by document, until Close. Its queries may take longer than a short prefix's.
 func (p *LongPrefix) Prefix() *Prefix { return &Prefix{p.scan, p.rights, true} }
 
 // Query answers a query: see query.Query.RunLong.
@@ -142,8 +142,8 @@ func (p *LongPrefix) Model() (src []byte, reserved model.Reserved, retired model
 	return p.scan.Model()
 }
 
-// All returns documents by number, without those of collections that may not be read: see Scan. The last of them is where to go
-// on.
+// All returns documents by number, without documents of collections that may not be read: see Scan. The last of them is where
+// to go on.
 func (p *LongPrefix) All(after int64, limit int) (docs []*fanfold.Document, more bool, err error) {
 	if p.rights.ReadsAll() {
 		return p.scan.All(after, limit)

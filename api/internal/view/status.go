@@ -46,7 +46,7 @@ func (v View) readable(s reports.Status) reports.Status {
 	return s
 }
 
-// readsText tells whether a document may be read of which a report has the key, such as books/b1.
+// readsText tells whether a document may be read whose key a report has, such as books/b1.
 func (v View) readsText(key string) bool {
 	collection, _, _ := strings.Cut(key, "/")
 	return v.rights.Reads(collection)

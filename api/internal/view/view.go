@@ -21,7 +21,7 @@ func New(from Dependencies) *Views { return &Views{from} }
 // Open returns what a principal with these rights may see, nothing for nil.
 func (vs *Views) Open(rights *access.Rights) View { return View{vs, rights} }
 
-// View shows one request's sender what it may see. Errors are those of Dependencies, and Forbidden for what it may not.
+// View shows one request's sender what it may see. It returns the errors of Dependencies, and Forbidden for what it may not.
 type View struct {
 	views  *Views
 	rights *access.Rights
