@@ -60,7 +60,7 @@ func (a *Access) orStandard() *Access {
 	return a
 }
 
-// readers returns the roles that read: those of both lists, each once, sorted.
+// readers returns the roles that read: the roles of both lists, each once, sorted.
 func (a *Access) readers() []string {
 	all := slices.Concat(a.Read, a.Write)
 	slices.Sort(all)

@@ -84,7 +84,7 @@ func (p *CollectionPair) both() (before, after *Collection) {
 	return before, after
 }
 
-// pairUp pairs the declarations of two models that have the same name, those of next first.
+// pairUp pairs the declarations of two models that have the same name, next's first.
 func pairUp[P ~struct{ Prev, Next *T }, T any](prev, next []*T, name func(*T) string) []P {
 	pairs := make([]P, 0, len(next))
 	if slices.EqualFunc(prev, next, func(p, n *T) bool { return name(p) == name(n) }) { // as in most collections

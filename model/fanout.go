@@ -13,7 +13,7 @@ type Fanout struct {
 	Derived     int64            `json:"derived"`
 	Rules       map[string]int64 `json:"rules"`
 	Collections map[string]int64 `json:"collections"`
-	Examples    []Example        `json:"-"` // those of a Sample
+	Examples    []Example        `json:"-"` // a Sample's
 }
 
 // Bounds of the examples of a dry run.
@@ -25,7 +25,7 @@ const (
 // Sample says which of the derived changes that writes cause are to be shown. The zero value shows none.
 type Sample struct {
 	Most  int
-	Reads func(collection string) bool // whether those of a collection may be shown; nil for all
+	Reads func(collection string) bool // whether a collection's may be shown; nil for all
 }
 
 // Example shows one derived change that a write would cause, as a row of the feed would have it.

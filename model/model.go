@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Collection holds what a model says about the documents of one collection: to whom they refer, which members the store derives
-// on them, and what they must be like to be written. A collection that the model does not name takes documents as well,
+// Collection holds what a model says about the documents of one collection. It says to whom they refer, which members the store
+// derives on them, and what they must be like to be written. A collection that the model does not name takes documents as well,
 // unless the model is Closed; the store derives nothing on them.
 type Collection struct {
 	Name      string

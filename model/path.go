@@ -135,8 +135,8 @@ func (p Path) AppendIDs(dst []string, t *jsondoc.Tree, n jsondoc.Node) []string 
 	return dst
 }
 
-// Find calls fn for every place in t at which the path leads to id, with that node and the innermost array element around
-// it, and with the JSON pointers of both. elem is jsondoc.None on a path without arrays.
+// Find calls fn for every place in t at which the path leads to id. fn gets that node, the innermost array element around
+// it, and the JSON pointers of both. elem is jsondoc.None on a path without arrays.
 func (p Path) Find(t *jsondoc.Tree, id string, fn func(node, elem jsondoc.Node, pointer, elemPointer string)) {
 	f := finder{t: t, id: id, fn: fn}
 	f.find(p, place{node: jsondoc.Root}, place{node: jsondoc.None})
@@ -155,7 +155,7 @@ type place struct {
 	pointer string
 }
 
-// find follows p from a place, of which elem is the innermost array element around it.
+// find follows p from a place; elem is the innermost array element around it.
 func (f *finder) find(p Path, at, elem place) {
 	for i, step := range p {
 		if step.Each() {

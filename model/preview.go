@@ -13,7 +13,7 @@ type PreviewOptions struct {
 	// documents are looked at, and again before the slow part. Its error ends the preview.
 	Objection func(p *Preview) error
 	Progress  fanfold.Progress
-	// Measure looks at all documents of which a new index will have entries, and counts these.
+	// Measure looks at all documents that will have entries in a new index, and counts these entries.
 	Measure bool
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // KeepingRule describes a copy rule whose values stay on its documents, as far as that decides which values are the same:
-// which ids they are of, and how long they stay. It outlives the rule, because the values do.
+// which ids they belong to, and how long they stay. It outlives the rule, because the values do.
 type KeepingRule struct {
 	Collection string `json:"collection"`
 	Path       string `json:"path"`

@@ -47,8 +47,7 @@ type Rule struct {
 	// the document's own for Computed, the child's for Recent and with EntersDerived. It is nil where it may look at any.
 	// Derived ids are among what the child shows, and not among what a Copy reads.
 	Reads []string
-	// EntersDerived says that a change of derived members alters what the child enters into the rule: Where, Of or OrderBy can
-	// look at such members, or the relation is over derived ids. It is never set of Copy.
+	// It is never set for Copy. It is never set of Copy.
 	EntersDerived bool
 	// Base is the length of Path's prefix that leads to the object which carries the field. For a copy beside each id
 	// that is an element of the relation's array.

@@ -13,8 +13,8 @@ var annotations = []string{"title", "description", "$comment", "examples", "defa
 var namedSchemas = []string{"properties", "patternProperties", "dependentSchemas", "dependentRequired", "$defs", "definitions"}
 
 // schemaLoses tells whether a schema lacks a constraint that the one before it had, so that it may take documents which that
-// one refused: a keyword, what it says of a member, or a member that it required. A keyword with another value
-// may be stricter as well, and is not among them. Either may be nil for none.
+// one refused. It is a keyword, a keyword's rule for a member, or a required member. A keyword with another value may be
+// stricter as well, and is not among them. Either may be nil for none.
 func schemaLoses(before, after []byte) bool {
 	switch {
 	case before == nil:

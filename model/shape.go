@@ -86,7 +86,7 @@ func (s *Shape) Strip(t *jsondoc.Tree) (body []byte, dropped []string) {
 	return w.out, w.dropped
 }
 
-// Owns tells whether the document has members where those of the store belong.
+// Owns tells whether the document has members where the store's own members belong.
 func (s *Shape) Owns(t *jsondoc.Tree) bool { return s.owns(t, jsondoc.Root) }
 
 // owns tells whether something inside n belongs to the store.
