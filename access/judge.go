@@ -45,7 +45,7 @@ func NewJudge(keys Keys, models func() *model.Model) *Judge {
 	return j
 }
 
-// rights returns those of a principal under the model that was looked at last. The caller has the lock, or is the first.
+// rights returns the rights of a principal under the model that was looked at last. The caller has the lock, or is the first.
 func (j *Judge) rights(p *Principal) *Rights {
 	return &Rights{Principal: p, holder: p, model: j.model, judge: j, access: j.access}
 }
@@ -141,7 +141,7 @@ type Rights struct {
 }
 
 // Node are the rights of a node itself, for what it does without a request: the model that its operator gave it at the start, and
-// its own upgrade. They are those of an open house, also where the house is closed: whoever starts a node owns the log.
+// its own upgrade. They are an open house's rights, also if the house is closed: whoever starts a node owns the log.
 var Node = &Rights{Principal: Open, holder: Open}
 
 // Current tells whether the principal still has these rights: its key works and has the same roles, and the model that applies
@@ -180,7 +180,7 @@ func (r *Rights) Changed() <-chan struct{} {
 	return r.judge.Changed()
 }
 
-// As returns the rights that a role has by itself. They end when those of r do. In an open house they are those of r.
+// As returns the rights that a role has by itself. They end when r's do. In an open house they are r's.
 func (r *Rights) As(role string) *Rights {
 	own := *r
 	if !r.IsOpen() {
@@ -189,7 +189,7 @@ func (r *Rights) As(role string) *Rights {
 	return &own
 }
 
-// IsOpen tells whether the principal is that of an open house.
+// IsOpen tells whether the principal belongs to an open house.
 func (r *Rights) IsOpen() bool { return r != nil && r.Principal.IsOpen() }
 
 // Model returns the model under which these are the rights.

@@ -32,7 +32,7 @@ var Open = &Principal{open: true}
 // Anonymous is the principal of requests without credentials, where they are let in.
 var Anonymous = &Principal{}
 
-// IsOpen tells whether the principal is that of an open house.
+// IsOpen tells whether the principal belongs to an open house.
 func (p *Principal) IsOpen() bool { return p.open }
 
 // Has tells whether the principal has a role. Whoever is admin has all of them.
@@ -40,7 +40,7 @@ func (p *Principal) Has(role string) bool {
 	return p.open || role == model.RoleEveryone || slices.Contains(p.Roles, role) || slices.Contains(p.Roles, model.RoleAdmin)
 }
 
-// Own returns the roles that the principal has by itself: those of its key, everyone without one, admin in an open house.
+// Own returns the roles that the principal has by itself: its key's roles, everyone without a key, admin in an open house.
 func (p *Principal) Own() []string {
 	switch {
 	case p.open:

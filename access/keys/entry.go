@@ -53,7 +53,7 @@ type Patch struct {
 	Expires **time.Time
 }
 
-// check returns an Invalid where settings cannot be those of a key, and sorts the roles.
+// check returns an Invalid if a key cannot have the settings, and sorts the roles.
 func (s *Settings) check() error {
 	switch {
 	case s.Name == "" || len(s.Name) > MaxName:

@@ -10,8 +10,8 @@ import (
 )
 
 // Create makes a key, and returns what is kept of it, and the key, which nobody can be told again. The first key closes the
-// house. Errors are Invalid, and Unprocessable where there are MaxKeys keys or the first one lacks the role admin. Those of every
-// change are Unavailable, Busy, and OutcomeUnknown where it may have been made.
+// house. Errors are Invalid, and Unprocessable where there are MaxKeys keys or the first one lacks the role admin. Every change
+// may return Unavailable, Busy, and OutcomeUnknown if it may have been made.
 func (s *Store) Create(ctx context.Context, settings Settings) (*Entry, access.Key, error) {
 	key := access.NewKey()
 	e, err := s.change(ctx, key.ID, func(t *table, now time.Time) (*Entry, error) {
@@ -47,8 +47,8 @@ func (t *table) entry(id string) (*Entry, error) {
 	return nil, fanfold.Errorf(fanfold.NotFound, "there is no key %.80q; GET /v1/_keys lists those there are", id)
 }
 
-// Change changes the settings of a key. Errors are NotFound, Invalid, and those of every change. It is a Conflict for a revoked key,
-// and where the last working key with the role admin would lose it or end.
+// Change changes the settings of a key. It returns NotFound, Invalid, and the errors of every change. It is a Conflict for a revoked
+// key, and where the last working key with the role admin would lose it or end.
 func (s *Store) Change(ctx context.Context, id string, patch Patch) (*Entry, error) {
 	return s.change(ctx, id, func(t *table, now time.Time) (*Entry, error) {
 		e, err := t.unrevoked(id)
@@ -73,7 +73,7 @@ func (t *table) unrevoked(id string) (*Entry, error) {
 }
 
 // Rotate gives a key a new secret, and returns the key with it. The one before works for overlap from now on; older ones end.
-// Errors are NotFound; Invalid; Conflict for a revoked key; and those of every change.
+// It returns NotFound, Invalid, Conflict for a revoked key, and the errors of every change.
 func (s *Store) Rotate(ctx context.Context, id string, overlap time.Duration) (*Entry, access.Key, error) {
 	if overlap < 0 || overlap > MaxOverlap {
 		return nil, access.Key{}, fanfold.Errorf(fanfold.Invalid, "overlap: %s is not from 0s to %s", overlap, MaxOverlap)
@@ -89,8 +89,8 @@ func (s *Store) Rotate(ctx context.Context, id string, overlap time.Duration) (*
 	return e, key, err
 }
 
-// Revoke ends a key for good. Its name and roles stay until it is revoked again, which forgets it. Errors are NotFound;
-// Conflict where it is the last working key with the role admin; and those of every change.
+// Revoke ends a key for good. Its name and roles stay until it is revoked again, which forgets it. It returns NotFound,
+// Conflict if it is the last working key with the role admin, and the errors of every change.
 func (s *Store) Revoke(ctx context.Context, id string) error {
 	_, err := s.change(ctx, id, func(t *table, now time.Time) (*Entry, error) {
 		e, err := t.entry(id)
