@@ -1,6 +1,6 @@
-// Package membership knows which nodes keep one log. Each node renews an entry of its own in a key-value bucket beside the
-// log, which is its lease: while the lease lasts it may write, and the others count on it. A model with new guards comes
-// to apply only while all live nodes hold their writes. DESIGN.md says why it is as it is.
+// Package membership knows which nodes keep one log. Each node renews its own entry in a key-value bucket beside the log.
+// The entry is its lease: while the lease lasts, the node may write, and the others count on it. A model with new guards
+// comes to apply only while all live nodes hold their writes. DESIGN.md says why it is as it is.
 package membership
 
 import (
@@ -9,8 +9,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// KV keeps the entries. What Set returned for one node is seen by every later All of any node that has itself called
-// Set before.
+// KV keeps the entries. Once Set has returned for one node, every later All of a node that has called Set before sees
+// the entry.
 type KV interface {
 	// Get returns what a key has, as the bucket's leader knows it.
 	Get(ctx context.Context, key string) (fanfold.Entry, error)
@@ -19,7 +19,7 @@ type KV interface {
 	Set(ctx context.Context, key string, value []byte, revision uint64) (uint64, error)
 	// All returns the keys below a prefix, with every change that was acknowledged to this process before.
 	All(ctx context.Context, prefix string) ([]fanfold.Entry, error)
-	// Remove takes a key away without a trace, unless it has changed behind a revision.
+	// Remove takes a key away without a trace, unless it has changed after a revision.
 	Remove(ctx context.Context, key string, revision uint64) error
 	// Watch calls fn with what is sent to the keys below a prefix, which may come to nothing, until stop is called.
 	Watch(prefix string, fn func(value []byte)) (stop func(), err error)

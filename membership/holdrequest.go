@@ -10,10 +10,10 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// RequestHold asks all other nodes to hold their writes, and returns once all of them do: then nothing is under way that was
-// decided without knowing of it, until release is called, whose caller has the log's verdict by then. A node that does
-// not answer is waited for until it is gone, while the others go on with their writes. It blocks; the error is
-// Unavailable, ctx's included.
+// RequestHold asks all other nodes to hold their writes, and returns once all of them do. From then until release no write
+// is under way that was decided without it. The caller calls release once it has the log's verdict. A node that does not
+// answer is waited for until it is gone, while the others go on with their writes. It blocks; the error is Unavailable,
+// ctx's included.
 func (r *Registry) RequestHold(ctx context.Context) (release func(), err error) {
 	select {
 	case r.requesting <- struct{}{}:
@@ -147,7 +147,7 @@ func (r *Registry) notYetHolding() []string {
 	return r.liveNodesWithout(func(o *peer) bool { return slices.Contains(o.HoldsFor, token) })
 }
 
-// liveNodesWithout returns the nodes that are not gone and of which something is not so.
+// liveNodesWithout returns the nodes that are not gone and lack a property.
 func (r *Registry) liveNodesWithout(so func(o *peer) bool) (names []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Lag knows how far a node lags its log. It goes by what the log's leader answered and by this machine's monotonic
-// clock since then: neither the time of day nor the clocks of other machines have a part in it.
+// Lag knows how far a node lags its log. It goes by the answers of the log's leader and by this machine's monotonic
+// clock since then. The time of day and the clocks of other machines have no part in it.
 type Lag struct {
 	opt LagOptions
 
@@ -40,8 +40,8 @@ type headQuery struct {
 	err  error
 }
 
-// maxHeads bounds the answers that are kept. Where there are more, every second one is left out, so that the age of what
-// is not folded comes out a little higher.
+// maxHeads bounds the answers that are kept. If there are more, every second one is left out, so that the age of
+// unfolded events comes out a little higher.
 const maxHeads = 1024
 
 // NewLag returns a Lag. Until the log was asked the age is the time since then.
@@ -149,8 +149,7 @@ func (l *Lag) Now() LagReading {
 	return LagReading{Events: max(l.lastAnswer.seq, l.opt.Applied()) - l.opt.Applied(), Age: max(0, l.opt.Now()-l.freshAt), Proved: l.proved}
 }
 
-// Shown returns Now for people: nothing is behind where nothing is known to be, and the log was asked within the last few
-// seconds.
+// Shown returns Now for people: it is zero if no lag is known, and the log was asked within the last few seconds.
 func (l *Lag) Shown(within time.Duration) LagReading {
 	b := l.Now()
 	if b.Events == 0 && b.Proved && b.Age <= within {

@@ -23,7 +23,7 @@ func (r *Registry) MayWrite() error {
 	return errLapsed
 }
 
-// Acknowledged is called when a write was acknowledged. Where the lease has lapsed since MayWrite was asked, it counts and
+// Acknowledged is called when a write was acknowledged. If the lease has lapsed since MayWrite was asked, it counts and
 // logs that: the others may have gone on without this node by then.
 func (r *Registry) Acknowledged() {
 	if r.MayWrite() == nil {
@@ -48,7 +48,7 @@ type caughtUp struct {
 	err   error
 }
 
-// writeHoldLoop holds the node's writes, until ctx ends, while the node may not write or another one asks for it, and lets them
+// writeHoldLoop holds the node's writes, until ctx ends, while the node may not write or another one asks for it. It lets them
 // go on once the node has caught up with the log after that.
 func (r *Registry) writeHoldLoop(ctx context.Context) {
 	held := true                       // New's caller begins with writes held
@@ -104,8 +104,8 @@ func (r *Registry) pause(ctx context.Context, d time.Duration) {
 	}
 }
 
-// holdState returns the hold requests of other nodes that stand, the epoch under which the node may catch up, 0 for none, and whether
-// writes may go on as they do.
+// holdState returns the hold requests of other nodes that stand, and the epoch under which the node may catch up, 0 for none. It also
+// tells whether writes may go on as they do.
 func (r *Registry) holdState() (asked []string, epoch uint64, calm bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -128,8 +128,8 @@ func (r *Registry) holdRequestsOfPeers() (asked []string) {
 	return asked
 }
 
-// gone tells whether a node's entry has not changed for so long that the node holds no lease, as far as the entries were
-// looked at: one that was not looked at since may have changed. It is called with r.mu held.
+// gone tells whether a node's entry has not changed for so long that the node holds no lease. It goes by the entries
+// that were looked at: another may have changed since. It is called with r.mu held.
 func (r *Registry) gone(o *peer) bool { return r.peersSeenAt-o.unchangedSince > r.opt.Gone }
 
 // setHoldsFor sets for which hold requests the node holds its writes, and tells whether that has changed.
@@ -192,8 +192,8 @@ func (r *Registry) Nodes() []Node {
 	return out
 }
 
-// Live looks at the nodes anew and returns those that may write, the node itself included. What it returns has every
-// change that was acknowledged before the call. It blocks for two round trips; the error is Unavailable.
+// Live looks at the nodes anew and returns those that may write, the node itself included. The list has every change
+// that was acknowledged before the call. It blocks for two round trips; the error is Unavailable.
 func (r *Registry) Live(ctx context.Context) ([]Node, error) {
 	if err := r.beat(ctx); err != nil {
 		return nil, err

@@ -21,7 +21,7 @@ type State struct {
 	Ready      bool    `json:"ready"`
 	Guards     uint64  `json:"guards"`         // the newest event about models whose guards it keeps
 	Base       uint64  `json:"base,omitempty"` // the last event of the base on which its read model is built; 0 for none
-	// Erasure is the last erase event as of which it has a read model, served or prepared; 0 for none.
+	// Erasure is the last erase event that its read model has, served or prepared; 0 for none.
 	Erasure uint64 `json:"erasure,omitempty"`
 }
 

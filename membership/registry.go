@@ -67,7 +67,7 @@ type Registry struct {
 	epoch        uint64        // counts the leases: one that has lapsed is followed by another
 	peersSeenIn  uint64        // the epoch in which the others were seen last
 	admitted     bool          // the node has caught up under this lease, and no hold request stands
-	lateIn       uint64        // the epoch of which a late acknowledgement was logged
+	lateIn       uint64        // the epoch with a logged late acknowledgement
 	holdRequest  string
 	holdRequests uint64 // counts the hold requests of this node
 	holdsFor     []string
@@ -193,9 +193,9 @@ func (r *Registry) changed() bool {
 	return now.Ready != r.sent.Ready || now.Guards != r.sent.Guards || now.Base != r.sent.Base || now.Erasure != r.sent.Erasure
 }
 
-// beat renews the lease and looks at the other nodes. What it sees of them has every change that was acknowledged before
-// it was called, for the bucket's leader has acknowledged the node's own before, and an answer without that is refused. The
-// error is the KV's, or ctx's.
+// beat renews the lease and looks at the other nodes. It sees every change of theirs that was acknowledged before the call:
+// the bucket's leader has acknowledged the node's own before, and an answer without that is refused. The error is the KV's,
+// or ctx's.
 func (r *Registry) beat(ctx context.Context) error {
 	select {
 	case r.beating <- struct{}{}:
