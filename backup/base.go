@@ -141,7 +141,7 @@ func (b *Backup) OpenBase() (io.ReadCloser, error) {
 	return &baseReader{newSum(f), b.Base, f}, nil
 }
 
-// CheckBase reads the base's file through, if there is one. The errors are those of Check.
+// CheckBase reads the base's file through, if there is one. It returns the errors of Check.
 func (b *Backup) CheckBase() error {
 	if b.Base == nil || b.Base.File == "" {
 		return nil

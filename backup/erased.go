@@ -61,7 +61,7 @@ func (b *Backup) listed(ctx context.Context, after uint64) (seqs []uint64, err e
 	return slices.Compact(seqs), err
 }
 
-// isErase tells whether a subject is that of erase events.
+// isErase tells whether a subject belongs to erase events.
 func isErase(subject string) bool {
 	return strings.HasSuffix(subject, ".erase") && strings.Count(subject, ".") == 2
 }

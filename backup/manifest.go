@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// FormatVersion is the latest version of the format: that of a backup made after an erasure. Other backups with the file of a base have version
+// FormatVersion is the latest version of the format. A backup made after an erasure has it. Other backups with the file of a base have version
 // 2, and those without one version 1. The program reads no other versions.
 const FormatVersion = 3
 

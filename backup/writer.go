@@ -29,9 +29,9 @@ type Writer struct {
 	anew  bool      // the backup is written anew, because of an erasure
 }
 
-// OpenWriter opens a directory, which it makes where there is none, and locks it. The caller closes the writer. The error is Invalid
-// for a directory that holds other files than those of a backup, and Damage where the backup in it is not whole. It is Conflict while
-// another process writes into it, and Unavailable.
+// OpenWriter opens a directory, which it makes where there is none, and locks it. The caller closes the writer. It returns Invalid
+// for a directory that holds other files than a backup's, and Damage if the backup in it is not whole. It is Conflict while another
+// process writes into it, and Unavailable.
 func OpenWriter(dir string) (*Writer, error) {
 	if err := os.MkdirAll(filepath.Join(dir, segmentsDir), 0o700); err != nil {
 		return nil, unwritable(err)
@@ -111,12 +111,11 @@ func (w *Writer) HasBase() uint64 {
 	return w.old.Base.Seq
 }
 
-// Receive reads a stream of the events after After, and adds them to the backup. A
-// stream may begin with a newer base. The backup begins there then, and the events up to it go. It tells progress, which may be nil, the last event that it has. It holds
-// one segment in memory, and returns the new manifest once that is durable. Errors are StoreChanged for a stream of another store,
-// LogDamaged where the stream does not continue the backup, Damage for a stream that is not whole, ctx's, and Unavailable. ErrErased is that of a
-// stream that was made after another erasure than the backup, and does not begin with the log: After and HasBase then say what is wanted. After
-// an error the directory holds the backup from before.
+// Receive reads a stream of the events after After, and adds them to the backup. A stream may begin with a newer base. The backup begins there then, and the events up to
+// it go. It tells progress, which may be nil, the last event that it has. It holds one segment in memory, and returns the new manifest once that is durable. Errors are
+// StoreChanged for a stream of another store, LogDamaged where the stream does not continue the backup, Damage for a stream that is not whole, ctx's, and Unavailable. A
+// stream that was made after another erasure than the backup, and does not begin with the log, is ErrErased: After and HasBase then say what is wanted. After an error
+// the directory holds the backup from before.
 func (w *Writer) Receive(ctx context.Context, stream io.Reader, progress func(last uint64)) (m *Manifest, err error) {
 	defer func() {
 		if err != nil {
@@ -195,7 +194,7 @@ func contentName(name string, sum fanfold.Digest) string {
 	return baseFile(seq, sum)
 }
 
-// describes returns Damage where the files that came are not those of the manifest.
+// describes returns Damage if the files that came are not the manifest's.
 func (m *Manifest) describes(came map[string]fanfold.Digest) error {
 	right := !m.hasBase() || came[m.Base.File] == m.Base.SHA256
 	for _, s := range m.Segments {
@@ -262,7 +261,7 @@ func (w *Writer) chainAt(ctx context.Context, m *Manifest, seq uint64) (chain fa
 	})
 }
 
-// notContinued is the error for a log whose events differ from those of the backup.
+// notContinued is the error for a log whose events differ from the backup's.
 func notContinued(dir string, seq uint64) error {
 	return fanfold.Errorf(fanfold.LogDamaged, "the log does not continue the backup in %s: up to event %d it has other events; take another directory, and keep this one", dir, seq)
 }
@@ -346,12 +345,12 @@ func (w *Writer) cutSegment(s *Segment, before, base Point) (rest Segment, err e
 
 func (w *Writer) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
-// writeFile writes a segment or a base, and returns its hash. One that is damaged on the disk is replaced so. The error is Damage for a content that
-// is not the one of which the name says the hash.
+// writeFile writes a segment or a base, and returns its hash. One that is damaged on the disk is replaced so. It returns Damage for a content whose
+// hash is not in the name.
 func (w *Writer) writeFile(name string, content io.Reader) (fanfold.Digest, error) {
 	path, in := w.path(name), newSum(content)
 	w.added = append(w.added, name)
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // that of a base is not there yet
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil { // a base's is not there yet
 		return fanfold.Digest{}, unwritable(err)
 	}
 	if err := w.files.write(path+temporary, in); err != nil {
