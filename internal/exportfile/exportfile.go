@@ -226,9 +226,9 @@ func (ex *exporter) misfits(collection string, body []byte) bool {
 	return ex.schemas[collection].Check(body) != nil
 }
 
-// document writes the line of one document. The document stands in it as a string where it has line breaks, and where an
-// import would not take it as it is: because of members that are derived or reserved by now, because of more ids than a
-// relation takes, or because of its schema.
+// document writes the line of one document. The document is a string in it if it has line breaks, or if an import would
+// not take it as it is: its members are derived or reserved by now, it has more ids than a relation takes, or it breaks
+// its schema.
 func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	name := doc.Key.Collection
 	shape := ex.shapes[name]

@@ -19,7 +19,7 @@ const (
 )
 
 // Check checks a new expression, and returns how many parts it has. The error says what is wrong with it and where, or
-// which bound it passes. What was accepted before is compiled without bounds.
+// which bound it passes. An expression that was accepted before is compiled without bounds.
 func Check(source string) (parts int, err error) {
 	if err := checkText(source); err != nil {
 		return 0, err

@@ -2,12 +2,12 @@ package expr
 
 import "sync"
 
-// maxCached bounds the text of the expressions of which a cache keeps what was compiled, in bytes. A program takes some hundred
-// times as much.
+// maxCached bounds the text of the expressions whose programs a cache has, in bytes. A program takes some hundred times as
+// much.
 const maxCached = 64 << 10
 
 // cache keeps what was compiled by its expressions. A model's expressions are needed several times while it is applied: checked,
-// previewed and folded, the last while every write waits. A query's are mostly those of the one before.
+// previewed and folded, the last while every write waits. A query's expressions are mostly the ones of the query before.
 type cache[T any] struct {
 	mu       sync.Mutex
 	programs map[string]*T
@@ -28,7 +28,7 @@ func (c *cache[T]) get(source string) *T {
 	return c.programs[source]
 }
 
-// put keeps what an expression was compiled to. Where there is no room for it, all others go.
+// put keeps what an expression was compiled to. If there is no room for it, all others go.
 func (c *cache[T]) put(source string, p *T) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -169,7 +169,7 @@ func (e *evaluation) spendGrowth(name string, args []ref.Val) {
 	}
 }
 
-// matching returns the function of a call of matches. Where its pattern is written in the expression it is compiled once.
+// matching returns the function of a call of matches. If its pattern is written in the expression, it is compiled once.
 func matching(node interpreter.InterpretableCall) function {
 	var known *regex.Regexp
 	var why error
@@ -229,7 +229,7 @@ func join(e *evaluation, args []ref.Val) ref.Val {
 	return types.String(out.String())
 }
 
-// add returns the sum of two numbers or times, or one text or list behind the other.
+// add returns the sum of two numbers or times, or one text or list followed by the other.
 func add(e *evaluation, args []ref.Val) ref.Val {
 	e.spendText(textLen(args[0])+textLen(args[1]), bytesPerUnit)
 	l, isList := args[0].(traits.Lister)

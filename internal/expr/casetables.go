@@ -1,7 +1,7 @@
 package expr
 
-// These tables are Unicode 15.0.0: they are written down here, because those of a Go release change with it, and an
-// expression gives the same on every node whatever its program was built with. TestCasing holds them.
+// These tables are Unicode 15.0.0. A Go release has its own, which change with it; by these an expression gives the
+// same on every node whatever its program was built with. TestCasing holds them.
 
 // toLower has the characters that have a simple lower case.
 var toLower = []caseRange{

@@ -9,7 +9,7 @@ import (
 	"cel.dev/cel-go/common/types/ref"
 )
 
-// caseRange is a range of characters, each step behind the one before it, whose other case is delta away.
+// caseRange is a range of characters, each step after the one before it, whose other case is delta away.
 type caseRange struct{ first, last, step, delta rune }
 
 // casing declares a function that gives a text in another case, character by character, by a table.

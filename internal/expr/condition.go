@@ -87,7 +87,7 @@ type Facts struct {
 // Verdict is what a condition says of a document.
 type Verdict int
 
-// The verdicts. A document of which the condition has no value does not match.
+// The verdicts. A document does not match if the condition has no value.
 const (
 	NoValue Verdict = iota
 	False
@@ -111,7 +111,7 @@ type Conjunct struct {
 type Test struct {
 	Term   string          // "customerId", "a.b", "tags[]", "lines[].sku", "_meta.createdAt", or the text of a Term
 	Ranges []sortkey.Range // sorted and disjoint; nothing matches without any
-	Exact  bool            // the ranges hold the values of which the test is true, and no others
+	Exact  bool            // the ranges hold exactly the values for which the test is true
 }
 
 // MaxCost is what a Bound and those made of it by Only may spend in all.

@@ -49,14 +49,14 @@ type evaluation struct {
 	explained *missing
 }
 
-// newEvaluation returns the evaluation of an expression over a document, of which nothing is spent.
+// newEvaluation returns the evaluation of an expression over a document; nothing of it is spent.
 func newEvaluation(doc *jsondoc.Tree) *evaluation {
 	e := &evaluation{tree: doc, left: costLimit, limit: costLimit}
 	e.doc = wrap(e, doc, jsondoc.Root)
 	return e
 }
 
-// spend takes units of cost. Where not as many are left it panics with what recoverCost makes an error.
+// spend takes units of cost. If not as many are left, it panics with a value that recoverCost makes an error.
 func (e *evaluation) spend(units int) {
 	if units < 0 || units > e.left {
 		e.exhausted = true
@@ -66,7 +66,7 @@ func (e *evaluation) spend(units int) {
 	e.left -= units
 }
 
-// spendText takes what n bytes of text cost, of which one unit pays per.
+// spendText takes the cost of n bytes of text; one unit pays per.
 func (e *evaluation) spendText(n, per int) { e.spend(n/per + 1) }
 
 // recoverCost is deferred by who may spend: it sets err where the cost passed its limit.

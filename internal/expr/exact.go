@@ -140,7 +140,7 @@ func (x *exactness) functionOf(node interpreter.InterpretableCall) function {
 	return nil
 }
 
-// plain returns a value as rules have it: its scalars are CEL's own, and so are those of the lists that it is made of.
+// plain returns a value as rules have it: its scalars are CEL's own, and so are the scalars of its lists.
 func (e *evaluation) plain(v ref.Val) ref.Val {
 	l, ok := v.(traits.Lister)
 	if !ok {

@@ -1,6 +1,6 @@
 // Package expr evaluates the model's expressions: CEL (cel.dev) over JSON text, made deterministic. Maps iterate in
-// document order; integers that fit int64 are int and other numbers double, and the two mix in arithmetic; a member
-// that is returned as it is keeps its original bytes; an evaluation ends at a fixed cost. There is no clock and no
+// document order. Integers that fit int64 are int and other numbers double, and the two mix in arithmetic. A member
+// that is returned as it is keeps its original bytes. An evaluation ends at a fixed cost. There is no clock and no
 // randomness.
 package expr
 

@@ -126,8 +126,8 @@ func partsOf(e ast.Expr) (parts []ast.Expr) {
 	return parts
 }
 
-// MembersNeeded returns the top-level members of doc that an expression reads and does not ask for by has(). Where it reads
-// doc as a whole that is those that it names besides. The error says what is wrong with the expression.
+// MembersNeeded returns the top-level members of doc that an expression reads and does not ask for by has(). If it reads
+// doc as a whole, these are the members that it names besides. The error says what is wrong with the expression.
 func MembersNeeded(source string) ([]string, error) {
 	if _, err := Compile(source); err != nil {
 		return nil, err

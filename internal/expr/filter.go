@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Bounds of a filter of the feed, which is judged for each change and each of its readers: it is smaller than that of a query.
+// Bounds of a filter of the feed, which is judged for each change and each of its readers: it is smaller than a query's.
 const (
 	MaxFilter      = 1 << 10 // of its text, in bytes
 	MaxFilterParts = 100

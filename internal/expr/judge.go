@@ -163,7 +163,7 @@ type place struct {
 	name bool         // the name of the member node, and not its value
 }
 
-// kind returns the kind of the value, that of a text for a name.
+// kind returns the kind of the value, a text's for a name.
 func (p place) kind() jsondoc.Kind {
 	if p.name {
 		return jsondoc.String
@@ -355,7 +355,7 @@ func (r *run) holds(k *known, at place) Verdict {
 	return out
 }
 
-// asTruth returns the constant's value as that of a condition.
+// asTruth returns the constant's value as a condition's.
 func (k *known) asTruth() Verdict {
 	if k.kind != ofBool {
 		return NoValue

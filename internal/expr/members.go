@@ -33,8 +33,8 @@ type memberSet struct {
 	all   bool // doc is used as a whole somewhere
 }
 
-// visit adds what e and everything in it selects. variables are those of the comprehensions around e: one that
-// is called doc hides the document.
+// visit adds what e and everything in it selects. variables are the variables of the comprehensions around e: one
+// that is called doc hides the document.
 func (m *memberSet) visit(e ast.Expr, variables []string) {
 	switch e.Kind() {
 	case ast.IdentKind:

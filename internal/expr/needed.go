@@ -85,7 +85,7 @@ func (m *neededMembers) note(e ast.Expr) {
 	}
 }
 
-// isParams tells whether a name is that of the variable.
+// isParams tells whether a name names the variable.
 func isParams(name string) bool { return strings.TrimPrefix(name, ".") == "params" }
 
 // use takes note of a member that a part selects.

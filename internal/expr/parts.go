@@ -45,7 +45,7 @@ type part struct {
 
 // given is an expression without doc and meta, which is evaluated once.
 type given struct {
-	index   int // among those of the condition
+	index   int // among the condition's
 	expr    ast.Expr
 	literal *known   // its value, where it is written in the expression
 	path    []string // where it is found in params; nil for another expression
@@ -163,7 +163,7 @@ func (b *builder) has(s ast.SelectExpr) *part {
 	return &part{}
 }
 
-// exists returns the part that asks for an element of which something is true. The expression is a comprehension.
+// exists returns the part that asks for an element for which something is true. The expression is a comprehension.
 func (b *builder) exists(e ast.Expr) *part {
 	macro, ok := b.q.ast.SourceInfo().GetMacroCall(e.ID())
 	c := e.AsComprehension()

@@ -44,9 +44,9 @@ func markResults(e ast.Expr, raw map[int64]bool) {
 	}
 }
 
-// decorator returns what replaces the steps of a program: those that cel-go would do in an order of its own, or not at
-// all, and every other by one that takes what it costs. raw has the ids of the subexpressions whose value can be returned
-// as it is.
+// decorator returns the replacements for the steps of a program. Some replace steps that cel-go would do in an order of
+// its own, or not at all; every other step takes its cost. raw has the ids of the subexpressions whose value can be
+// returned as it is.
 //
 // exact is nil for an expression whose numbers compare as CEL's do.
 func decorator(raw map[int64]bool, exact *exactness) interpreter.InterpretableDecoratorV2 {

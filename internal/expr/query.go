@@ -41,7 +41,7 @@ var termEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 		cel.Variable(metaCreated, cel.TimestampType), cel.Variable(metaUpdated, cel.TimestampType))
 })
 
-// conditionEnvironment returns the language with the variables of a condition: those of a term, and params.
+// conditionEnvironment returns the language with the variables of a condition: a term's variables, and params.
 var conditionEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 	env, err := termEnvironment()
 	if err != nil {

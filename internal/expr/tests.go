@@ -133,8 +133,8 @@ func (r *run) test(p *part, array string) (t tested, ok bool) {
 	return t, ok
 }
 
-// joined returns the test that tests of one term are which && or || joins. Those of an array are joined by || alone, for && may be of two
-// elements.
+// joined returns the test that tests of one term are which && or || joins. The tests of an array are joined by || alone, for && may be
+// about two elements.
 func (r *run) joined(p *part, array string) (t tested, ok bool) {
 	for i, inner := range p.parts {
 		each, ok := r.test(inner, array)
@@ -156,7 +156,7 @@ func (r *run) joined(p *part, array string) (t tested, ok bool) {
 	return t, true
 }
 
-// ranges returns the ranges of the values of a part's operand of which the part is true; ok is false where they cannot be told.
+// ranges returns the ranges of the values of a part's operand for which the part is true; ok is false if they cannot be told.
 func (r *run) ranges(p *part) (ranges []sortkey.Range, exact, ok bool) {
 	var k known
 	if p.constant != nil {

@@ -82,7 +82,7 @@ func (v value) ConvertToNative(reflect.Type) (any, error) { return nil, errNativ
 // Value implements ref.Val; it returns the text.
 func (v value) Value() any { return v.raw() }
 
-// Value implements ref.Val; it returns that of CEL's own value.
+// Value implements ref.Val; it returns the value of CEL's own value.
 func (s *scalar) Value() any { return s.normalize().Value() }
 
 // Type implements ref.Val.
@@ -91,7 +91,7 @@ func (o *object) Type() ref.Type { return types.MapType }
 // Type implements ref.Val.
 func (l *list) Type() ref.Type { return types.ListType }
 
-// Type implements ref.Val; it is that of CEL's own value.
+// Type implements ref.Val; it is the type of CEL's own value.
 func (s *scalar) Type() ref.Type { return s.normalize().Type() }
 
 // size returns how many members or elements there are, which it counts.
@@ -213,7 +213,7 @@ func (l *list) addNoList(other ref.Val) ref.Val {
 	return types.MaybeNoSuchOverloadErr(other)
 }
 
-// elements returns the list's elements, those of the document before normalization.
+// elements returns the list's elements as the document has them before normalization.
 func (e *evaluation) elements(l traits.Lister) []ref.Val {
 	if held, ok := l.Value().([]ref.Val); ok {
 		e.spend(elementCost * len(held))
@@ -238,7 +238,7 @@ func (l *list) Iterator() traits.Iterator {
 	return &iterator{value: value{e: l.e, tree: l.tree}, next: l.tree.First(l.node)}
 }
 
-// Where a scalar is the index of a selection, as in doc.names[doc.lang], cel-go asks it to do the selecting.
+// If a scalar is the index of a selection, as in doc.names[doc.lang], cel-go asks it to do the selecting.
 
 // ID implements interpreter.Qualifier.
 func (s *scalar) ID() int64 { return 0 }

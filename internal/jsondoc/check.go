@@ -113,8 +113,8 @@ func Compact(dst, src []byte) []byte {
 	return dst
 }
 
-// Elements returns the texts of the array's elements where src, which Check has accepted, is an object with
-// that member alone and an array in it; ok is false for any other text. The elements are not parsed, and alias src.
+// Elements returns the texts of the array's elements if src is an object with only that member and an array in it.
+// Check has accepted src. ok is false for any other text. The elements are not parsed, and alias src.
 func Elements(src []byte, member string) (elements [][]byte, ok bool) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(src))
 	expect := func(kind jsontext.Kind) bool {

@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// maxFineDiff is how many bytes more than the value before and after the operations about its members or elements have at most. Where
+// maxFineDiff is how many bytes more than the value before and after the operations about its members or elements have at most. If
 // they have more, the value is replaced as a whole.
 const maxFineDiff = 1 << 20
 

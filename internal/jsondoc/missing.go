@@ -66,8 +66,8 @@ const (
 	maxComparedWith = 200
 )
 
-// nearest returns the name of the object's member that is nearest to name, by letters that are missing, other, too many
-// or exchanged, whatever their case; "" where none is near.
+// nearest returns the name of the object's member that is nearest to name, "" if none is near. It counts letters that
+// are missing, other, too many or exchanged, whatever their case.
 func (t *Tree) nearest(object Node, name string) string {
 	if t.Kind(object) != Object || len(name) > maxCompared {
 		return ""

@@ -23,7 +23,7 @@ func Outline(src []byte, most int) (*Tree, error) {
 	return t, nil
 }
 
-// outline parses an object or array without what is in its members or elements, of which there may be most.
+// outline parses an object or array without the content of its members or elements, most at most.
 func (p *parser) outline(most int) error {
 	root, bracket := node{kind: Object, start: int32(p.i)}, byte('}')
 	if p.peek() == '[' {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// Parse makes the tree that of src, which Check has accepted, and reuses the tree's memory. It validates no
-// more than it needs to end; the error says at which byte src is not JSON. The tree aliases src.
+// Parse makes the tree one of src, which Check has accepted, and reuses the tree's memory. It validates no more than
+// it needs to end; the error says at which byte src is not JSON. The tree aliases src.
 func (t *Tree) Parse(src []byte) error {
 	t.src = src
 	if t.nodes == nil {
@@ -135,7 +135,7 @@ func (p *parser) literal(word string) error {
 // shortString is up to which length, in bytes, a string's end is found faster byte by byte.
 const shortString = 16
 
-// str skips a string, from its first quote to behind its last.
+// str skips a string with both its quotes.
 func (p *parser) str() error {
 	src, i := p.t.src, p.i+1
 	for short := min(i+shortString, len(src)); i < short; i++ {
@@ -166,7 +166,7 @@ func (p *parser) str() error {
 	return p.fail()
 }
 
-// members parses the members of the object self, from its first brace to behind its last.
+// members parses the members of the object self, with both its braces.
 func (p *parser) members(self Node) error {
 	p.i++
 	p.space()
@@ -203,7 +203,7 @@ func (p *parser) members(self Node) error {
 	}
 }
 
-// elements parses the elements of the array self, from its first bracket to behind its last.
+// elements parses the elements of the array self, with both its brackets.
 func (p *parser) elements(self Node) error {
 	p.i++
 	p.space()

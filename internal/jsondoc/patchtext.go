@@ -62,8 +62,8 @@ func (t *patchText) child(n int) *patchValue {
 	return v
 }
 
-// member returns which child the member of a name is, and whether there is one. Where there are many, m is charged
-// with the reading of their names, once.
+// member returns which child the member of a name is, and whether there is one. If there are many, m is charged with
+// the reading of their names, once.
 func (t *patchText) member(m *meter, name string) (n int, found bool) {
 	if len(t.spans) <= fewMembers {
 		for n := range t.spans {

@@ -9,7 +9,7 @@ import (
 // patchValue is a value that a JSON Patch may change. It never changes itself: an operation makes a new one, which shares
 // with the old one all that the operation does not reach. So a copy takes no memory, whatever is changed in it later.
 //
-// A value is one text until an operation reaches into it, then it is split: a row of pieces, each of which is a run of the
+// A value is one text until an operation reaches into it. Then it is split into a row of pieces: each is a run of the
 // text's children or one child that was put there. An operation adds two pieces at most.
 type patchValue struct {
 	text   *patchText

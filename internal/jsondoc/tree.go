@@ -7,7 +7,7 @@ import "bytes"
 // Kind is the kind of a JSON value.
 type Kind uint8
 
-// The kinds of JSON values; Invalid is that of None.
+// The kinds of JSON values; None has Invalid.
 const (
 	Invalid Kind = iota
 	Null
@@ -65,7 +65,7 @@ func (t *Tree) FirstOf(kind Kind, is func(raw []byte) bool) Node {
 // First returns the first member of an object or element of an array; None for anything else.
 func (t *Tree) First(n Node) Node { return t.nodes[n].child }
 
-// Next returns the member or element after n; None behind the last.
+// Next returns the member or element after n; None after the last.
 func (t *Tree) Next(n Node) Node { return t.nodes[n].next }
 
 // Len returns how many members or elements n has. It counts them.
@@ -94,7 +94,7 @@ func (t *Tree) Member(n Node, name string) Node {
 func (t *Tree) Key(n Node) string { return unquote(t.RawKey(n)) }
 
 // KeyIs tells whether name is the name of a member. It is faster than comparing with Key, and looks at no more of a name than
-// that of the one it is compared with, however long it is.
+// the length of the other, however long it is.
 func (t *Tree) KeyIs(n Node, name string) bool {
 	raw := t.RawKey(n)
 	if length := len(raw) - 2; length < len(name) || length > maxEscape*len(name) {
@@ -149,7 +149,7 @@ func (t *Tree) Before(container, first Node) []byte {
 // Between returns the text between two neighbours: the comma and the whitespace around it.
 func (t *Tree) Between(a, b Node) []byte { return t.src[t.nodes[a].end:t.startOf(b)] }
 
-// After returns the container's text behind its last member or element.
+// After returns the container's text after its last member or element.
 func (t *Tree) After(container, last Node) []byte {
 	return t.src[t.nodes[last].end:t.nodes[container].end]
 }

@@ -7,9 +7,9 @@ import (
 )
 
 // Undo returns the document that a JSON Patch was applied to, given what it made of it. The patch's operations are add,
-// remove and replace, also carry old, the value before, and are about places none of which lies in another. A member that
-// was removed comes back among those that source, the document without what the patch changes, does not have, which are in
-// order of their names; source is called where there is such a member. Neither text may have whitespace around its tokens.
+// remove and replace, and also carry old, the value before. None of their places lies in another. source is the document
+// without the patched parts, with its members in order of their names. A removed member comes back among source's members
+// that the document lacks; source is called if there is such a member. Neither text may have whitespace around its tokens.
 // ok is false where that is not what doc and patch are.
 func Undo(doc, patch []byte, source func() []byte) (before []byte, ok bool) {
 	return UndoAll(doc, [][]byte{patch}, source)

@@ -41,8 +41,8 @@ func (p *parser) order() {
 	p.model.Rules = all
 }
 
-// dependencies sets r.Reads and r.EntersDerived, and returns the rules whose fields r can look at: a copy at the derived
-// fields of its target, value alone at those of its own document, the other kinds at those of the documents that refer to
+// dependencies sets r.Reads and r.EntersDerived, and returns the rules whose fields r can look at. A copy looks at its
+// target's derived fields, value alone at its own document's, the other kinds at those fields of documents that refer to
 // theirs. IDs look at none. Whatever the kind is, derived ids of its relation are among them.
 func (p *parser) dependencies(r *model.Rule) (rules []*model.Rule) {
 	switch r.Kind {
@@ -136,7 +136,7 @@ func (s *ruleSorter) visit(r *model.Rule) {
 	s.state[r] = visited
 }
 
-// place gives a relation over derived ids a level behind the rules that give them, and lists all rules that they depend on.
+// place gives a relation over derived ids a level after the rules that give them, and lists all rules that they depend on.
 func (s *ruleSorter) place(rel *model.Relation) {
 	seen := map[*model.Rule]bool{}
 	var add func(rules []*model.Rule)
@@ -152,7 +152,7 @@ func (s *ruleSorter) place(rel *model.Relation) {
 	add(rel.IDRules)
 }
 
-// cycle reports rules of which each depends on the next, and the last on the first.
+// cycle reports rules that each depend on the next, and the last on the first.
 func (p *parser) cycle(rules []*model.Rule) {
 	names := make([]string, 0, len(rules)+1)
 	for _, r := range rules {

@@ -9,8 +9,8 @@ import (
 )
 
 // Documents may be ordered by two times that are no members of theirs: _meta.updatedAt and _meta.createdAt. In the log they
-// stand as {"_meta":"updatedAt"}, which programs from before refuse: those would take the text for the path of a member, which
-// no document has, and fold something else. A model that was accepted with the text means such a path.
+// stand as {"_meta":"updatedAt"}, which older programs refuse. With the plain text they would take it for the path of a
+// member, which no document has, and fold something else. A model that was accepted with the text means such a path.
 
 // metaMember is the member of reads that has a document's times.
 const metaMember = "_meta"
@@ -51,7 +51,7 @@ func (p *parser) orderBy(r *model.Rule, n jsondoc.Node, at string) {
 	}
 }
 
-// orderByTime has documents ordered by one of their times. The order of creation is that of a recent without orderBy.
+// orderByTime has documents ordered by one of their times. A recent without orderBy has the order of creation.
 func (p *parser) orderByTime(r *model.Rule, time, at string) {
 	if !slices.Contains([]string{updatedAt, createdAt}, time) {
 		p.problem(at, "must be the path of a member, %[1]s.%[2]s or %[1]s.%[3]s", metaMember, updatedAt, createdAt)

@@ -241,7 +241,7 @@ func (p *parser) expression(n jsondoc.Node, at string) string {
 		return ""
 	}
 	if err := p.checkExpression(s); err != nil {
-		text, _, _ := strings.Cut(err.Error(), "\n") // the lines behind point at the place
+		text, _, _ := strings.Cut(err.Error(), "\n") // later lines point at the place
 		p.problem(at, "%s", text)
 	}
 	return s

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Bounds of a new model besides those of its text. Rules, relations and unique members are held against each other, and
-// each collection's in every write.
+// Bounds of a new model besides its text's. Rules, relations and unique members are held against each other, and each
+// collection's in every write.
 const (
 	maxCollections = 1000
 	maxRelations   = 500
@@ -15,7 +15,7 @@ const (
 	maxIndexes     = 500
 	maxRelease     = 2000
 	maxFields      = 100 // of one rule
-	maxLevels      = 64  // of rules, each of which reads a value of the one before: a document is computed once for each
+	maxLevels      = 64  // of rules that each read a value of the one before: a document is computed once for each
 	maxName        = 255 // of a relation's name, in bytes
 	maxPath        = 2000
 	maxSchemas     = 128 << 10 // bytes of all JSON Schemas together

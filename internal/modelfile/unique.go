@@ -143,7 +143,7 @@ func (p *parser) checkUniquePath(c *model.Collection, path model.Path) {
 	}
 }
 
-// checkUniqueExpression reports the rules of which an expression can see values.
+// checkUniqueExpression reports the rules whose values an expression can see.
 func (p *parser) checkUniqueExpression(c *model.Collection, expression string) {
 	at := fmt.Sprintf("collections.%s.unique", c.Name)
 	members, err := expr.MembersRead(expression)

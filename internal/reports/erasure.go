@@ -57,7 +57,7 @@ const (
 	MaxFindText = 1000 // bytes of the text
 )
 
-// Found names a document of which versions were written that have a text, and how many were. A version to which a patch left the text does not count.
+// Found names a document with written versions that have a text, and how many were. A version to which a patch left the text does not count.
 type Found struct {
 	Collection string `json:"collection"`
 	ID         string `json:"id"`

@@ -32,7 +32,7 @@ type HistoryBase struct {
 	Event uint64 `json:"event"` // that says so
 }
 
-// The phases of a compaction, after those of a replay.
+// The phases of a compaction, after a replay's.
 const (
 	PhaseReplaying = "replaying" // events up to the horizon, and then the events after it
 	PhaseWriting   = "writing"   // the base into a file

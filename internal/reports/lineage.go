@@ -29,8 +29,8 @@ type DerivedValue struct {
 	State string         `json:"state,omitempty"` // frozen, kept after the target's delete, or no value
 	// Reason says why there is no value, or, of a list, why there is none of one of the documents.
 	Reason string `json:"reason,omitempty"`
-	// Sources names the documents it is made of, the first 100: a copy's targets, in order, this document for a computed
-	// member, and for the other rules the documents that refer to this one, by creation. Documents is how many there are.
+	// Sources names the first 100 documents it is made of. For a copy they are its targets, in order, for a computed member this
+	// document, and for the other rules the documents that refer to this one, by creation. Documents is how many there are.
 	Sources   []ValueSource `json:"sources"`
 	Documents int64         `json:"documents"`
 	// Hidden says that sources, how many there are, and the reason are left out: the reader may not read their collection.

@@ -90,7 +90,7 @@ type StreamReplicas struct {
 }
 
 // Work tells how far work is that takes as long as looking at many documents: a change of the model, the preview of one, or a
-// verification. That which nobody waits for (Prefer: respond-async) is told until it is forgotten; other work while it runs.
+// verification. Work that nobody waits for (Prefer: respond-async) is told until it is forgotten; other work while it runs.
 type Work struct {
 	ID      string    `json:"id"`
 	Kind    string    `json:"kind"`  // one of the kinds

@@ -37,7 +37,7 @@ type LogReport struct {
 	Compared uint64  `json:"compared"`
 	Missing  []Range `json:"missing,omitempty"` // events that are missing or cannot be read: the first hundred runs
 	More     uint64  `json:"more,omitempty"`    // runs besides those
-	Differs  *Range  `json:"differs,omitempty"` // events of which at least one is not the one that was folded
+	Differs  *Range  `json:"differs,omitempty"` // events with at least one that is not the folded one
 	// Base is that at which the log begins; nil for a log that has all its events.
 	Base *BaseReport `json:"base,omitempty"`
 }

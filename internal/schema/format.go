@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Formats lists the formats that are asserted: those of JSON Schema 2020-12 (validation, 7.3) that the library knows, but for
-// regex, whose language is another one here.
+// Formats lists the formats that are asserted: the formats of JSON Schema 2020-12 (validation, 7.3) that the library knows,
+// but for regex, whose language is another one here.
 var Formats = []string{"date", "date-time", "duration", "email", "hostname", "ipv4", "ipv6", "iri", "iri-reference", "json-pointer",
 	"relative-json-pointer", "time", "uri", "uri-reference", "uri-template", "uuid"}
 

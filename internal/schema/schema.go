@@ -29,8 +29,8 @@ const (
 	maxPatterns = 8 << 10 // of all its regular expressions
 )
 
-// Schema is a compiled schema. It may be used from many goroutines, some of which wait for others where many documents
-// are checked at once.
+// Schema is a compiled schema. It may be used from many goroutines; some wait for others if many documents are checked
+// at once.
 type Schema struct {
 	source []byte
 	idle   chan *instance
@@ -45,9 +45,9 @@ func (noLoader) Load(url string) (any, error) {
 	return nil, fmt.Errorf("%s is not in the schema, and nothing is fetched", url)
 }
 
-// CheckNew checks the JSON text of a new schema. The error says what is wrong with it and where, or which bound it
-// passes: of its text, of its regular expressions, and of how many definitions come together at one value; or which format
-// in it is not asserted. What was accepted before is compiled without these bounds.
+// CheckNew checks the JSON text of a new schema. The error says what is wrong with it and where, names a format that is
+// not asserted, or says which bound it passes. The bounds are of its text, of its regular expressions, and of how many
+// definitions come together at one value. A schema that was accepted before is compiled without these bounds.
 func CheckNew(source []byte) error {
 	if len(source) > MaxBytes {
 		return fmt.Errorf("the schema has %d bytes; at most %d are taken", len(source), MaxBytes)
@@ -225,8 +225,8 @@ func (s *Schema) validate(value any, work int) (err error) {
 	return in.root.Validate(value)
 }
 
-// extremeNumber returns a problem for the first number in n that has too many digits, or too large or small a power of
-// ten, to be compared in reasonable time; nil where there is none.
+// extremeNumber returns a problem for the first number in n that cannot be compared in reasonable time. It has too
+// many digits, or too large or small a power of ten. nil stands for none.
 func extremeNumber(t *jsondoc.Tree, n jsondoc.Node) *fanfold.Problem {
 	switch t.Kind(n) {
 	case jsondoc.Number:

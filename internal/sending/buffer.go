@@ -77,7 +77,7 @@ func (b *Buffer) Mark() Mark {
 	return m
 }
 
-// Cut takes away what was added behind a mark.
+// Cut takes away everything that was added after a mark.
 func (b *Buffer) Cut(m Mark) {
 	clear(b.parts[m.parts:])
 	b.parts, b.size, b.open = b.parts[:m.parts], m.size, false

@@ -94,7 +94,7 @@ func (w *writer) value(n jsondoc.Node, paths []model.Path) bool {
 	return true
 }
 
-// array writes the elements of an array, of which paths lead on from each.
+// array writes the elements of an array; paths lead on from each.
 func (w *writer) array(n jsondoc.Node, paths []model.Path) bool {
 	begin := len(w.out)
 	some := false

@@ -15,7 +15,7 @@ const (
 	signPositive = 3
 )
 
-// What ends the digits of a number's key. Of a negative number it makes the one with more digits the lesser. Of a positive number
+// These end the digits of a number's key. Of a negative number it makes the one with more digits the lesser. Of a positive number
 // only Append writes it.
 const (
 	negativeEnd = 0xff

@@ -48,7 +48,7 @@ func Prefixed(prefix string) (r Range, exact bool) {
 	return PointOf(appendText([]byte{classText}, prefix)), true
 }
 
-// Point reports whether the range is that of exactly one key.
+// Point reports whether the range has exactly one key.
 func (r Range) Point() bool {
 	n, err := KeyLength(r.Low)
 	return err == nil && n == len(r.Low) && bytes.Equal(r.High, Successor(r.Low))

@@ -100,21 +100,21 @@ func appendNumber(dst []byte, n decimal.Number) []byte {
 // AppendAbsent appends the key of an absent value.
 func AppendAbsent(dst []byte) []byte { return append(dst, classNothing, valueAbsent) }
 
-// AppendInt appends the key of a whole number. A time's key is that of its nanoseconds since 1970.
+// AppendInt appends the key of a whole number. A time has the key of its nanoseconds since 1970.
 func AppendInt(dst []byte, n int64) []byte {
 	var room, digits [24]byte
 	number, _ := decimal.Scan(digits[:0], strconv.AppendInt(room[:0], n, 10)) // which takes all of them
 	return appendNumber(dst, number)
 }
 
-// Descend inverts a key in place. The order of inverted keys is the reverse of that of keys.
+// Descend inverts a key in place. The order of inverted keys is the reverse of the keys' order.
 func Descend(key []byte) {
 	for i := range key {
 		key[i] ^= 0xff
 	}
 }
 
-// AppendDescending appends a key whose order is the reverse of that of Append.
+// AppendDescending appends a key whose order is the reverse of Append's.
 func AppendDescending(dst []byte, t *jsondoc.Tree, n jsondoc.Node) []byte {
 	start := len(dst)
 	dst = Append(dst, t, n)
@@ -139,7 +139,7 @@ func Exact(t *jsondoc.Tree, n jsondoc.Node) bool {
 }
 
 // OrderBy returns the key that the read model stores of a value by which documents are ordered. Read models have such keys, so the
-// bytes stay as they are. The order is coarser than that of Append: false and true count as absent. The key does not end by itself, so
+// bytes stay as they are. The order is coarser than Append's: false and true count as absent. The key does not end by itself, so
 // nothing may follow it. n may be jsondoc.None.
 func OrderBy(t *jsondoc.Tree, n jsondoc.Node) []byte {
 	switch class, d := classOf(t, n); class {

@@ -55,8 +55,8 @@ func (r *recent) take(seq uint64) trace.SpanContext {
 	return e.context
 }
 
-// Folded makes the spans of a batch of events that was folded since a time: one of the batch, linked to the trace of each of
-// its events, and one in each of these traces, linked to that of the batch. Of events that are not traced there is none.
+// Folded makes the spans of a batch of events that was folded since a time. One span is the batch's, linked to the trace of
+// each of its events; one in each of these traces is linked to the batch's. Of events that are not traced there is none.
 func (t *Tracer) Folded(began time.Time, size int, events []Event) {
 	if t == nil || len(events) == 0 {
 		return
@@ -86,8 +86,8 @@ func (t *Tracer) Folded(began time.Time, size int, events []Event) {
 	}
 }
 
-// Delivered makes the span of an event's rows that were sent to one reader of the feed, in the event's trace, with a link to
-// the reader's request, whose context is ctx.
+// Delivered makes the span of an event's rows that were sent to one reader of the feed. It is in the event's trace, with a
+// link to the reader's request, whose context is ctx.
 func (t *Tracer) Delivered(ctx context.Context, seq uint64) {
 	if t == nil {
 		return

@@ -24,7 +24,7 @@ import (
 
 // Options are the settings of a Tracer.
 type Options struct {
-	// Endpoint is the URL to which spans are sent by OTLP over HTTP, such as http://127.0.0.1:4318. Where it is "", the
+	// Endpoint is the URL to which spans are sent by OTLP over HTTP, such as http://127.0.0.1:4318. If it is "", the
 	// environment says it (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT), or nothing is traced.
 	Endpoint string
 	// Ratio is the share of requests that are traced, of those that bring no trace context, which says it by itself. It is
@@ -48,8 +48,8 @@ var format propagation.TraceContext
 // Header names the header with a trace context, in requests and in the log's messages.
 const Header = "traceparent"
 
-// New returns a tracer, nil where nothing is to be traced. The caller closes it. The error is that of the settings: whether
-// somebody takes the spans is found out later, and logged.
+// New returns a tracer, nil where nothing is to be traced. The caller closes it. It returns an error of the settings:
+// whether somebody takes the spans is found out later, and logged.
 func New(ctx context.Context, opt Options) (*Tracer, error) {
 	var to []otlptracehttp.Option
 	switch {

@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Bounds of a text. What passes them is refused before it is decoded, or while its aliases are followed, so that
-// a text takes no more memory than some hundred times its own size. Callers bound its bytes.
+// Bounds of a text. A text that passes them is refused before it is decoded, or while its aliases are followed. So it
+// takes no more memory than some hundred times its own size. Callers bound its bytes.
 const (
 	maxValues  = 50_000  // mappings, lists and scalars, those that aliases repeat included
 	maxOutput  = 2 << 20 // of the JSON, in bytes

@@ -37,7 +37,7 @@ func yamlNode(t *jsondoc.Tree, n jsondoc.Node) *yaml.Node {
 	return &yaml.Node{Kind: yaml.ScalarNode, Value: string(t.Raw(n))}
 }
 
-// yamlText returns the YAML of text. What YAML takes for the end of a line is escaped, and what it takes for no text is quoted.
+// yamlText returns the YAML of text. It escapes what YAML takes for the end of a line, and quotes what YAML takes for no text.
 func yamlText(s string) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: s}
 	if k, _ := plain(s); k != text || strings.ContainsAny(s, "\u0085\u2028\u2029") {

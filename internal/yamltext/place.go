@@ -63,8 +63,8 @@ func unreadable(src []byte) error {
 	return nil
 }
 
-// Places returns a function that returns the line and the column of the innermost member that a text has of a path. It returns those
-// of the text's value for no path. They are 0 where the text has nothing of the path, and for a text that ToJSON refuses.
+// Places returns a function that returns the line and the column of the innermost member that a text has of a path. For no path it
+// returns the place of the text's value. They are 0 where the text has nothing of the path, and for a text that ToJSON refuses.
 func Places(src []byte) func(path string) (line, column int) {
 	value, err := load(src)
 	return func(path string) (line, column int) {
