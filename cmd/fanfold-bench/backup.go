@@ -64,7 +64,7 @@ type backupBench struct {
 	results []bench.Result
 }
 
-// backup makes or continues a backup, and returns its manifest, how many bytes came, and how long that took. Where the store has erased something since,
+// backup makes or continues a backup, and returns its manifest, how many bytes came, and how long that took. If the store has erased something since,
 // all of it is written anew.
 func (b *backupBench) backup(ctx context.Context, dir string) (m *backup.Manifest, bytes int64, took time.Duration, err error) {
 	began := time.Now()
@@ -111,7 +111,7 @@ func (c *counter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// copyLog copies the log's files, which are durable with their names as those of a backup are, and returns their size and how long that took.
+// copyLog copies the log's files, and returns their size and how long that took. The files and their names are durable, as a backup's are.
 func (b *backupBench) copyLog(to string) (bytes int64, took time.Duration, err error) {
 	began := time.Now()
 	made := []string{filepath.Dir(to)}

@@ -89,7 +89,7 @@ func benchRenamePublisher(ctx context.Context, dir string, scale int) (bench.Res
 	}.run(ctx, dir)
 }
 
-// benchRename changes the name of document 0 of a collection, of which every book has a copy.
+// benchRename changes the name of document 0 of a collection; every book has a copy of it.
 type benchRename struct {
 	store      benchStore
 	what       string // the result's name, up to the number of copies

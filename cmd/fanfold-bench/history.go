@@ -132,7 +132,7 @@ func (h *historyBench) reads(ctx context.Context) error {
 // movedBooks says that one book in so many moves to another author.
 const movedBooks = 10
 
-// children measures the books of the author, of which some have moved since.
+// children measures the books of the author, with some that have moved since.
 func (h *historyBench) children(ctx context.Context) error {
 	if err := writeAgain(ctx, h.c, h.books, func(i int) string {
 		if i%movedBooks > 0 {

@@ -17,7 +17,7 @@ import (
 
 // benchNodes says on which nodes a benchmark runs that starts them as processes of their own.
 type benchNodes struct {
-	nats  string // URL of the servers that keep their log; "" for that of the first node
+	nats  string // URL of the servers that keep their log; "" for the first node's
 	count int
 	steps int // of bystanders
 
@@ -41,8 +41,8 @@ func (b benchNodes) check() error {
 	return nil
 }
 
-// run starts the nodes in dir, calls fn, and stops them. Where their log is on servers of its own it must be empty, for it
-// is filled, and is left there.
+// run starts the nodes in dir, calls fn, and stops them. A log on servers of its own must be empty, for it is filled, and
+// is left there.
 func (b benchNodes) run(ctx context.Context, dir string, fn func(n *bench.Nodes, c *client.Client) error) (err error) {
 	if err := b.check(); err != nil {
 		return err

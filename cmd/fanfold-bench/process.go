@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/node"
 )
 
-// What is measured as a process of its own is this program, which serves and replays as fanfold does.
+// A process of its own that is measured is this program, which serves and replays as fanfold does.
 
 // serveCommand returns the command that runs a node, as fanfold serve does.
 func serveCommand() *cobra.Command {

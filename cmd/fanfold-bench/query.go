@@ -36,7 +36,7 @@ func queryModel(indexes string) string {
 		`"derive":{"authorName":{"copy":"author","value":"doc.firstName"}},"indexes":{` + indexes + `}}}}`
 }
 
-// readIndexes are those of the store that is read.
+// readIndexes are the indexes of the store that is read.
 const readIndexes = `"byK":["k"],"byShelf":["shelf","k"],"onShelf":["shelf"]`
 
 // scanned is how many documents a filter without an index looks at.

@@ -169,7 +169,7 @@ func besideCompact(ctx context.Context, n *node.Node) (bench.Result, error) {
 		if err == nil {
 			_, err = compactTo(ctx, n, last)
 		}
-		if fanfold.CodeOf(err) == fanfold.Conflict { // that of the round before has not ended
+		if fanfold.CodeOf(err) == fanfold.Conflict { // the round before has not ended
 			err = nil
 		}
 		return err

@@ -175,7 +175,7 @@ func (s benchStore) leave(ctx context.Context, dir string, fn func() (bench.Resu
 // parallelism is how many goroutines parallel uses.
 const parallelism = 32
 
-// parallel calls fn for 0 to n-1 from many goroutines, of which each ends at its first error, and returns the errors.
+// parallel calls fn for 0 to n-1 from many goroutines, and returns the errors; each goroutine ends at its first error.
 func parallel(n int, fn func(i int) error) error {
 	var next atomic.Int64
 	var mu sync.Mutex

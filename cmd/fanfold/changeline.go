@@ -94,8 +94,8 @@ func rulesText(cause *client.Cause) string {
 	return text
 }
 
-// whatChanged returns the values that a change has changed, each with its path: of a derived change by its patch, and
-// otherwise the members in which the document differs from the one before, where the change has both.
+// whatChanged returns the values that a change has changed, each with its path. A derived change has them in its
+// patch. For others they are the members in which the document differs from the one before, if the change has both.
 func whatChanged(change client.Change) (parts []string) {
 	if change.Op != "derive" {
 		if len(change.Doc) == 0 || change.Op != "create" && len(change.Previous) == 0 {

@@ -186,7 +186,7 @@ func (o *compactOptions) follow(cmd *cobra.Command, c *client.Client, plan *clie
 }
 
 // awaitCompaction asks again and again until the compaction up to a position is through, or has failed. Several nodes may answer at the
-// same address, some of which know nothing of it.
+// same address, and some know nothing of it.
 func awaitCompaction(ctx context.Context, c *client.Client, before string) (*client.Compaction, error) {
 	began := time.Now()
 	for known := began; ; {

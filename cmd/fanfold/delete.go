@@ -68,8 +68,8 @@ type deleteResult struct {
 	Position string `json:"position"`
 }
 
-// deleteInSteps deletes a document in as many transactions as it takes, shows on a terminal how far it is, and prints what was
-// done, also where an error ends it after the first of them.
+// deleteInSteps deletes a document in as many transactions as it takes, and shows on a terminal how far it is. It prints the
+// finished part, also if an error ends it after the first transaction.
 func deleteInSteps(cmd *cobra.Command, docs *client.Documents[json.RawMessage], args []string, asJSON bool) error {
 	sum, err := docs.DeleteSteps(cmd.Context(), args[1], func(sum client.DeletedSteps) {
 		if onTerminal() {

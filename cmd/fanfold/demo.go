@@ -46,8 +46,8 @@ node then stays up, with commands to try, until it is interrupted; the directory
 	return cmd
 }
 
-// demo runs the tour on a node of its own, and then, without once, keeps the node up until ctx ends. That is how it is
-// meant to end, and so no error.
+// demo runs the tour on a node of its own, and then, without once, keeps the node up until ctx ends. It is meant to
+// end so, without an error.
 func demo(ctx context.Context, out io.Writer, cfg node.Config, once bool) (err error) {
 	kept, place := cfg.Data, "in "+cfg.Data
 	if cfg.Data == "" {

@@ -327,7 +327,7 @@ func (t *tour) commands() {
 	t.say("\nPress Ctrl-C to stop.")
 }
 
-// end prints how to go on behind a tour whose server ends with it. The directory of its store is kept, or "".
+// end prints how to go on after a tour whose server ends with it. The directory of its store is kept, or "".
 func (t *tour) end(dir string) {
 	if dir == "" {
 		t.say("\nThe server ends here. Without --once it stays up, with commands to try:\n\n   %s demo", invocation())

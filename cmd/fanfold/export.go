@@ -100,8 +100,8 @@ func (r *remote) export(cmd *cobra.Command, collections, file string, opts ...cl
 // maxCollections bounds how many collections --collections names.
 const maxCollections = 1000
 
-// wantCollections returns a NotFound that names those of the collections that the server knows nothing of: the model does not
-// declare them, and they have no documents. Errors are Invalid for a name that can be none, and the server's.
+// wantCollections returns a NotFound that names the collections that the server does not know: the model does not declare
+// them, and they have no documents. Errors are Invalid for a name that can be none, and the server's.
 func wantCollections(ctx context.Context, c *client.Client, names []string, opts []client.ReadOption) error {
 	switch {
 	case len(names) == 0:

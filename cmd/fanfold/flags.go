@@ -125,8 +125,8 @@ func variable(flag string) string {
 	return "FANFOLD_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
-// readConfig returns the values in the configuration file at path, or, where that is "", at the path in the environment, by the
-// names of the flags and as these take them, and the path, "" for no file.
+// readConfig returns the values in the configuration file at path, or, if that is "", at the path in the environment. It
+// returns them by the names of the flags and as these take them, and the path, "" for no file.
 func readConfig(cmd *cobra.Command, path string) (values map[string]string, at string, err error) {
 	if env, given := os.LookupEnv(variable("config")); path == "" && given {
 		if path = env; path == "" {

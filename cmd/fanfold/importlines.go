@@ -100,7 +100,7 @@ func (im *importer) lines(in io.Reader, path string, skip int) (linesFunc, error
 	}, nil
 }
 
-// skipLine reads to behind the next line break, or to the end.
+// skipLine reads up to and with the next line break, or to the end.
 func skipLine(r *bufio.Reader) error {
 	for {
 		_, err := r.ReadSlice('\n')

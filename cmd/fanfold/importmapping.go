@@ -208,7 +208,7 @@ func (rows *csvRows) document(row []string) *jsondoc.Tree {
 	return jsondoc.MustParse(append(doc, '}'))
 }
 
-// write writes what the mapping makes of the row at a line: a document, or those of a list.
+// write writes the documents that the mapping makes of the row at a line, one or a list.
 func (m mapping) write(row *jsondoc.Tree, line int, out *lineWriter) error {
 	for _, to := range m {
 		value, err := to.program.Eval(row)

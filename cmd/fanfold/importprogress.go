@@ -80,8 +80,8 @@ func (p *importProgress) stored(r client.ImportResult) {
 	p.refused.Store(int64(r.Refused))
 }
 
-// text returns how far the import is, when it has gone on for some time: by lines where it is known how many there are, and
-// otherwise by what is read of the file.
+// text returns how far the import is, when it has gone on for some time. It counts lines if their number is known, and
+// otherwise the bytes read of the file.
 func (p *importProgress) text(took time.Duration) string {
 	line, total := p.line.Load(), p.total.Load()
 	text := fmt.Sprintf("%d documents, %.0f/s", p.written.Load(), float64(max(0, line-p.first))/took.Seconds())

@@ -13,8 +13,8 @@ import (
 // linesFunc writes the lines of an import.
 type linesFunc func(w io.Writer) error
 
-// send streams the lines to the server, of which it has the first done, and prints what it says of refused ones
-// meanwhile. It returns once the server has ended the import. The error is Invalid where the lines cannot be read, and
+// send streams the lines to the server, which has the first done, and prints what it says of refused ones meanwhile.
+// It returns once the server has ended the import. The error is Invalid where the lines cannot be read, and
 // Unavailable where the server went away.
 func (im *importer) send(ctx context.Context, lines linesFunc, done int) (result importResult, err error) {
 	body := startPipe(lines)
@@ -50,7 +50,7 @@ func (im *importer) howToGoOn() string {
 	return "run this again with --resume"
 }
 
-// options returns how an import goes of which done lines are stored.
+// options returns how an import goes with done lines stored.
 func (im *importer) options(done int) client.ImportOptions {
 	opt := client.ImportOptions{Collection: im.collection, AllowFanout: im.allowFanout, AllowRemoval: im.allowRemoval,
 		Refused: func(r client.Refusal) { im.refusals.add(im.stderr, r) }, Progress: im.progress.stored}

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Bounds of what commands read into memory, in bytes. What a server takes of it may be less.
+// Bounds of what commands read into memory, in bytes. A server may take less of it.
 const (
 	maxInput  = 64 << 20 // a document, a patch or a model
 	maxConfig = 1 << 20

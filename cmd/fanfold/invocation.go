@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// invocation returns the words with which a shell in any directory starts this program once more: its name where the PATH
-// leads to it, go run where that has started it, else its path.
+// invocation returns the words with which a shell in any directory starts this program once more. They are its name if
+// the PATH leads to it, go run if that has started it, else its path.
 func invocation() string {
 	executable, err := os.Executable()
 	if err != nil {
@@ -29,7 +29,7 @@ func invocation() string {
 	return shellWord(executable)
 }
 
-// builtByGoRun tells whether a path is that of a program which go run has built: in a temporary directory of its own, or in its
+// builtByGoRun tells whether go run has built the program at a path. It is in a temporary directory of its own, or in its
 // cache, which GOCACHE may have anywhere and whose entries have the first byte of their hash before them.
 func builtByGoRun(path string) bool {
 	if goRunBuilds.MatchString(path) {

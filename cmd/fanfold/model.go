@@ -63,7 +63,7 @@ func modelCheckCommand() *cobra.Command {
 }
 
 // waitForModel waits until the model that was announced at a position applies, and shows on a terminal how far the server is.
-// Errors are those of client.WaitForModel.
+// It returns the errors of client.WaitForModel.
 func waitForModel(ctx context.Context, c *client.Client, position string) error {
 	err := c.WaitForModel(ctx, position, showPreparing)
 	clearWork()

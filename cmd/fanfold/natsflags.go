@@ -43,7 +43,7 @@ func natsFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.DurationVar(&cfg.SnapshotEvery, "snapshot-every", 0, "time between two copies of the read model for new nodes, on outside servers; 0 for none")
 }
 
-// serverFlags adds those of them that lead to the servers.
+// serverFlags adds the flags that lead to the servers.
 func serverFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.Var(urlList{&cfg.NATS}, "nats", "URLs of NATS servers to keep the log on, instead of the embedded one")
 	c := &cfg.Credentials

@@ -133,7 +133,7 @@ func openToLook(ctx context.Context, data string, asIs bool) (*node.Node, error)
 	return openRestored(ctx, data, asIs)
 }
 
-// openRestored does what openToLook does, also for a restored store of which something is to be erased before it serves.
+// openRestored does what openToLook does, also for a restored store that must erase something before it serves.
 func openRestored(ctx context.Context, data string, asIs bool) (*node.Node, error) {
 	logger := warnings(standardError())
 	return node.Open(ctx, node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", AsIs: asIs, Logger: logger})

@@ -179,7 +179,7 @@ type restoreVerified struct {
 	Documents int64             `json:"documents"`
 	Read      *inspect.Verified `json:"readModel"`
 	Log       *node.LogReport   `json:"log"`
-	Digest    bool              `json:"digest"` // it is that of the backup
+	Digest    bool              `json:"digest"` // it is the backup's
 }
 
 // right returns whether nothing is wrong.

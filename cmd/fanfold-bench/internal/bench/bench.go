@@ -6,7 +6,7 @@ import (
 	"slices"
 	"time"
 
-	_ "github.com/mattn/go-sqlite3" // the driver behind database/sql
+	_ "github.com/mattn/go-sqlite3" // the driver under database/sql
 )
 
 // Result is one measurement beside its limit.

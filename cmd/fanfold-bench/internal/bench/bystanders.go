@@ -18,7 +18,7 @@ type Bystanders struct {
 	Nodes  *Nodes
 	Copies int
 	Steps  int              // publishers that are renamed one after the other, and have the copies between them
-	Others int              // books behind the copies, which no rename reaches
+	Others int              // books after the copies, which no rename reaches
 	Book   func(int) string // the text of a book
 }
 
@@ -55,8 +55,8 @@ func (s seen) String() string {
 	return fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, longest %.0f ms", percentile(s.millis, 50), percentile(s.millis, 99), percentile(s.millis, 100))
 }
 
-// Run renames, over and over where there are few copies, and returns the figures of each kind of request beside those of
-// the same requests before.
+// Run renames, over and over if there are few copies. It returns the figures of each kind of request beside the figures
+// of the same requests before.
 func (b Bystanders) Run(ctx context.Context) (r Result, err error) {
 	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(bystanders) * mostWaiting}}
 	defer web.CloseIdleConnections()
@@ -151,7 +151,7 @@ func (b Bystanders) rename(ctx context.Context, web *http.Client, name string) e
 	return nil
 }
 
-// awaitPosition returns once a node has folded a position, of which it is asked for a document.
+// awaitPosition returns once a node has folded a position; it asks the node for a document.
 func awaitPosition(ctx context.Context, web *http.Client, url, position string) error {
 	for {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)

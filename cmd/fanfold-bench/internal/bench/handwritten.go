@@ -70,8 +70,8 @@ func (t *table) read(db *sql.DB) (err error) {
 	return nil
 }
 
-// writeAll writes the tables, of which documents are the first, to a new file with the schema of from, and returns how
-// long that took.
+// writeAll writes the tables, first the documents, to a new file with the schema of from, and returns how long that
+// took.
 func writeAll(from *sql.DB, path string, tables []table) (took time.Duration, err error) {
 	// The settings of our own replay: nothing is synced until the file is finished.
 	db, err := sql.Open("sqlite3", "file:"+url.PathEscape(path)+"?_journal_mode=OFF&_synchronous=OFF&_cache_size=-32768")
@@ -105,7 +105,7 @@ func writeAll(from *sql.DB, path string, tables []table) (took time.Duration, er
 	return time.Since(began), nil
 }
 
-// copySchema creates the tables and indexes of one file in another. Triggers tell of deletes, of which a loop of inserts has none.
+// copySchema creates the tables and indexes of one file in another. Triggers tell of deletes; a loop of inserts has none.
 func copySchema(from, to *sql.DB) (err error) {
 	rows, err := from.Query(`SELECT sql FROM sqlite_schema
 WHERE type IN ('table', 'index') AND sql IS NOT NULL AND name NOT LIKE 'sqlite%' ORDER BY type DESC`)

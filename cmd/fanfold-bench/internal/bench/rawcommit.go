@@ -21,8 +21,8 @@ type RawLog struct {
 	Subject string
 }
 
-// rawGroup publishes messages of all workers, each with a condition of its own, and syncs them together: those that wait
-// are published one after the other, and once all of them are acknowledged one fsync of the stream's newest block file
+// rawGroup publishes messages of all workers, each with a condition of its own, and syncs them together. Waiting
+// messages are published one after the other. Once all are acknowledged, one fsync of the stream's newest block file
 // makes them durable.
 type rawGroup struct {
 	js      jetstream.JetStream

@@ -33,8 +33,8 @@ type Rename struct {
 	Write  func(name string) error // renames, and returns once all copies are right
 }
 
-// Run compares the rename, feed rows included, with one UPDATE by json_set that sets the same member of the same rows
-// on a copy of the store's file, which it makes in dir.
+// Run compares the rename, feed rows included, with one UPDATE by json_set. The UPDATE sets the same member of the
+// same rows on a copy of the store's file, which it makes in dir.
 func (b Rename) Run(ctx context.Context, store *sqlite.Store, dir string) (r Result, err error) {
 	plain := filepath.Join(dir, "limit.db")
 	if err := copyFile(ctx, store, plain); err != nil {

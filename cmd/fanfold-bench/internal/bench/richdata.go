@@ -129,7 +129,7 @@ const (
 	periodEditions  = 10
 	ownBooks        = 23 // of periodBooks, that publisher 0 has
 	hubSources      = 4  // to which a quarter of the sources refer
-	updateEvery     = 20 // documents, of which one is written again
+	updateEvery     = 20 // documents; one is written again
 )
 
 // early returns how many authors and readers there are, which come first.

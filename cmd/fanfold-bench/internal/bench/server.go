@@ -78,7 +78,7 @@ func (s *server) cpu() time.Duration {
 	}
 	user, _ := strconv.Atoi(fields[11])
 	system, _ := strconv.Atoi(fields[12])
-	return time.Duration(user+system) * 10 * time.Millisecond // ticks, of which there are 100 a second
+	return time.Duration(user+system) * 10 * time.Millisecond // ticks; there are 100 a second
 }
 
 // memory returns how much memory the server has now, in KiB; 0 where the system does not say.

@@ -19,7 +19,7 @@ type Sizing struct {
 
 // usage is what a round of Load took.
 type usage struct {
-	written, log, rows int64 // bytes; log and rows on the disk, beside those of before
+	written, log, rows int64 // bytes; log and rows on the disk, more than before
 	took, cpu          time.Duration
 	most               int // memory, in MB
 }

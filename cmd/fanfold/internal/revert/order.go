@@ -16,7 +16,7 @@ func (p *Plan) order() (puts, deletes []int) {
 	return puts, deletes
 }
 
-// targetsFirst returns all steps, each after those of the documents that it refers to, unless they refer to it in turn.
+// targetsFirst returns all steps, each after the steps of the documents that it refers to, unless they refer to it in turn.
 func (p *Plan) targetsFirst() (order []int) {
 	type visit struct{ step, next int }
 	seen := make([]bool, len(p.steps))

@@ -50,8 +50,8 @@ type Plan struct {
 	model     *model.Model // nil for none, and where it may not be read
 }
 
-// Compare finds the documents that were written between two states, and differ. Their bodies are kept in a temporary file. Errors are
-// those of Client.Diff and of reading the model, and those of the file.
+// Compare finds the documents that were written between two states, and differ. Their bodies are kept in a temporary file. It returns
+// the errors of Client.Diff, of reading the model, and of the file.
 func Compare(ctx context.Context, c *client.Client, opt Options) (p *Plan, err error) {
 	p = &Plan{c: c, opt: opt, byKey: map[fanfold.Key]int{}}
 	if p.bodies, err = os.CreateTemp("", "fanfold-revert-"); err != nil {
