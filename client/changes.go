@@ -39,8 +39,8 @@ func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "erase" || c.O
 // forgets these, too.
 func (c *Change) Erased() bool { return c.Op == "erase" }
 
-// Anew reports whether an erasure has changed the document, of which the change says nothing more: older versions of it are others, too.
-// A consumer of mode All that applies Patch fetches the document anew, or asks for IncludeDocs.
+// Anew reports whether an erasure has changed the document. The change says nothing more of it: older versions of it are others, too. A
+// consumer of mode All that applies Patch fetches the document anew, or asks for IncludeDocs.
 func (c *Change) Anew() bool { return c.Op == "derive" && c.Cause != nil && c.Cause.Rule == "erase" }
 
 // Cause names the source of a change. A derived change follows from a write. A delete or patch by a relation's delete

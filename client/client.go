@@ -19,7 +19,7 @@ type Options struct {
 	// HTTP sends the requests; default a client of its own. It must have no Timeout, which would cut the change feed:
 	// Attempt bounds requests.
 	HTTP *http.Client
-	// CAs sign the server's certificate, where those of the system do not. It goes with no HTTP of one's own.
+	// CAs sign the server's certificate if the system's do not. It goes with no HTTP of one's own.
 	CAs *x509.CertPool
 	// Key is sent with every request, to this server alone: a redirect to another one does not carry it.
 	Key Key

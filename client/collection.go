@@ -44,16 +44,16 @@ func (c *Client) Collections(ctx context.Context, opts ...ReadOption) iter.Seq2[
 	}
 }
 
-// Bounds of one request for several documents, of which the server's are about the same.
+// Bounds of one request for several documents; the server's are about the same.
 const (
 	maxIDs     = 1000
 	maxIDBytes = 48 << 10 // in the URL
 )
 
 // GetSeveral returns the documents with these ids, in this order, all from one prefix of the log, and the ids without a
-// document. An id that is given twice counts once. Without ids nothing is asked. Errors are Invalid for more than 1,000
-// ids or 48 KiB of them, UnknownCollection, Unprocessable for more documents than one answer takes, and those of every
-// call.
+// document. An id that is given twice counts once. Without ids nothing is asked. It returns Invalid for more than 1,000
+// ids or 48 KiB of them, UnknownCollection, Unprocessable for more documents than one answer takes, and the errors of
+// every call.
 func (d *Documents[T]) GetSeveral(ctx context.Context, ids []string, opts ...ReadOption) (docs []*Document[T], missing []string, err error) {
 	if len(ids) == 0 {
 		return nil, nil, nil

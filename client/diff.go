@@ -39,8 +39,8 @@ type DiffPage struct {
 
 // Diff returns the documents that differ between two states of the store, by collection and id, in the view that the option View names. A
 // document that came back to what it was is left out. It asks for a page when the loop gets there; all pages compare the same states. An
-// error ends the loop. It is Invalid where From is later than To, UnknownCollection, Unprocessable for states that lie too far apart, Busy,
-// Timeout, StoreChanged, PositionGone, and those of every call.
+// error ends the loop. It is Invalid if From is later than To, UnknownCollection, Unprocessable for states that lie too far apart, Busy,
+// Timeout, StoreChanged, PositionGone, or an error of every call.
 func (c *Client) Diff(ctx context.Context, opt DiffOptions, opts ...ReadOption) iter.Seq2[*DocumentDifference, error] {
 	return func(yield func(*DocumentDifference, error) bool) {
 		for cursor := ""; ; {
@@ -63,7 +63,7 @@ func (c *Client) Diff(ctx context.Context, opt DiffOptions, opts ...ReadOption) 
 }
 
 // DiffPage returns one page of what Diff returns. The first page's cursor is "", and others have the From and To of that page. A page may
-// have fewer documents than Limit says, or none, and others after it. Errors are those of Diff.
+// have fewer documents than Limit says, or none, and others after it. It returns the errors of Diff.
 func (c *Client) DiffPage(ctx context.Context, cursor string, opt DiffOptions, opts ...ReadOption) (*DiffPage, error) {
 	r := readRequest("/v1/_diff", opts)
 	opt.addTo(r)

@@ -116,7 +116,7 @@ func readRequest(path string, opts []ReadOption) *request {
 	return r
 }
 
-// Get returns a document. Errors are NotFound, NotModified under IfNoneMatch, Timeout, and those of every call.
+// Get returns a document. It returns NotFound, NotModified under IfNoneMatch, Timeout, and the errors of every call.
 func (d *Documents[T]) Get(ctx context.Context, id string, opts ...ReadOption) (*Document[T], error) {
 	a, err := d.c.send(ctx, readRequest(documentPath(d.name, id), opts))
 	if err != nil {
@@ -246,7 +246,7 @@ func (d *Documents[T]) Page(ctx context.Context, collection, id string, number i
 	return p, nil
 }
 
-// sendJSON sends a request and decodes the answer into out. Errors are those of send.
+// sendJSON sends a request and decodes the answer into out. It returns the errors of send.
 func (c *Client) sendJSON(ctx context.Context, r *request, out any) error {
 	a, err := c.send(ctx, r)
 	if err != nil {

@@ -95,7 +95,7 @@ func (c *Client) erase(ctx context.Context, documents []Target, opt EraseOptions
 	return decode(a.body, into)
 }
 
-// PlanErasure tells what Erase would take away. Errors are those of Erase.
+// PlanErasure tells what Erase would take away. It returns the errors of Erase.
 func (c *Client) PlanErasure(ctx context.Context, documents []Target, opt EraseOptions) (*ErasePlan, error) {
 	plan := &ErasePlan{}
 	return plan, c.erase(ctx, documents, opt, true, plan)

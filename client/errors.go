@@ -72,7 +72,7 @@ type Error struct {
 	Title    string // of the problem
 	Detail   string // what failed, where, and what to do about it
 	Problems []Problem
-	// Revision and ETag are those of the document as it is, where a condition does not hold.
+	// Revision and ETag are the document's as it is, if a condition does not hold.
 	Revision uint64
 	ETag     string
 	// Operation is the index of the transaction's operation at fault, from 0; nil where none is.

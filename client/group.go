@@ -17,7 +17,7 @@ type GroupSettings struct {
 	Derived     string // include (default) derived changes, or exclude them
 	Cascades    string // include (default) the writes that a delete brought with it by the delete policies, or exclude them
 	Collections []string
-	Filter      string        // only changes of which this CEL expression is true, and by which a document leaves; "" for all
+	Filter      string        // only changes for which this CEL expression is true, and changes by which a document leaves; "" for all
 	Lease       time.Duration // how long a member that says nothing keeps a partition; default 30 s
 	MaxAttempts int           // after which a batch that fails is parked; default 5
 	Role        string        // whose members have the group, and which changes they get; default admin, and of a group that is there its own

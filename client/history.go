@@ -44,8 +44,8 @@ type HistoryPage[T any] struct {
 }
 
 // History returns the versions of a document, in the view that the option View names. It asks for a page when the loop gets there. A
-// document that was deleted and created again has one history. An error ends the loop. It is NotFound where there never was such a
-// document, Invalid, Timeout, StoreChanged, and those of every call.
+// document that was deleted and created again has one history. An error ends the loop. It is NotFound if there never was such a
+// document, Invalid, Timeout, StoreChanged, or an error of every call.
 func (d *Documents[T]) History(ctx context.Context, id string, h HistoryOptions, opts ...ReadOption) iter.Seq2[*Version[T], error] {
 	return func(yield func(*Version[T], error) bool) {
 		for cursor := ""; ; {
@@ -67,7 +67,7 @@ func (d *Documents[T]) History(ctx context.Context, id string, h HistoryOptions,
 }
 
 // HistoryPage returns one page of what History returns. The first page's cursor is "". A page may have fewer versions than Limit says,
-// and others after it. Errors are those of History.
+// and others after it. It returns the errors of History.
 func (d *Documents[T]) HistoryPage(ctx context.Context, id, cursor string, h HistoryOptions, opts ...ReadOption) (*HistoryPage[T], error) {
 	r := readRequest(documentPath(d.name, id, "_history"), opts)
 	h.addTo(r)

@@ -69,7 +69,7 @@ func (h *leaseWork) run() {
 }
 
 // next reads a batch, calls the handler, and tells the server what became of it. It blocks until there is something, or for
-// readFor. Errors are those of reading and of settle; settle sends the handler's error to the server.
+// readFor. It returns the errors of reading and of settle; settle sends the handler's error to the server.
 func (h *leaseWork) next() error {
 	b, err := h.read()
 	if err != nil {

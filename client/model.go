@@ -75,7 +75,7 @@ func (c *Client) Model(ctx context.Context, opts ...ReadOption) (*Model, error) 
 	return &Model{Source: a.body, Revision: parseRevision(a.header.Get(headerRevision)), ETag: a.header.Get("ETag")}, nil
 }
 
-// DryRunModel tells what a model, YAML or JSON, would change, and changes nothing. Errors are those of PutModel.
+// DryRunModel tells what a model, YAML or JSON, would change, and changes nothing. It returns the errors of PutModel.
 func (c *Client) DryRunModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
 	r := modelRequest(source, opt)
 	r.query.Set("dryRun", "true")
@@ -92,8 +92,8 @@ func (c *Client) PutModel(ctx context.Context, source []byte, opt ModelOptions) 
 	return c.putModel(ctx, modelRequest(source, opt), opt)
 }
 
-// PatchModel applies a part of a model, as a JSON merge patch (RFC 7396) of the one that applies. Errors are those of
-// PutModel, and Conflict where another model was applied meanwhile.
+// PatchModel applies a part of a model, as a JSON merge patch (RFC 7396) of the one that applies. It returns the
+// errors of PutModel, and Conflict if another model was applied meanwhile.
 func (c *Client) PatchModel(ctx context.Context, patch []byte, opt ModelOptions) (*ModelResult, error) {
 	r := modelRequest(patch, opt)
 	r.method = http.MethodPatch
@@ -102,14 +102,14 @@ func (c *Client) PatchModel(ctx context.Context, patch []byte, opt ModelOptions)
 }
 
 // PutModelCollection applies what the model is to say about one collection, YAML or JSON, and leaves the others as they
-// are. Errors are those of PatchModel.
+// are. It returns the errors of PatchModel.
 func (c *Client) PutModelCollection(ctx context.Context, collection string, source []byte, opt ModelOptions) (*ModelResult, error) {
 	r := modelRequest(source, opt)
 	r.path += "/" + url.PathEscape(collection)
 	return c.putModel(ctx, r, opt)
 }
 
-// ApplyModel does what PutModel does, and waits until the model applies. Errors are those of PutModel and WaitForModel.
+// ApplyModel does what PutModel does, and waits until the model applies. It returns the errors of PutModel and WaitForModel.
 func (c *Client) ApplyModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
 	result, err := c.PutModel(ctx, source, opt)
 	if err != nil || result.Applied {

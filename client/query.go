@@ -170,7 +170,7 @@ func (d *Documents[T]) Query(ctx context.Context, q Query, opts ...ReadOption) i
 }
 
 // QueryPage returns one page of what a query wants. next is the cursor of the next page, "" after the last one. The first page's
-// cursor is "". Errors are those of Query.
+// cursor is "". It returns the errors of Query.
 func (d *Documents[T]) QueryPage(ctx context.Context, q Query, cursor string, opts ...ReadOption) (docs []*Document[T], next string, err error) {
 	body, err := q.body()
 	if err != nil {
@@ -191,7 +191,7 @@ func (d *Documents[T]) QueryPage(ctx context.Context, q Query, cursor string, op
 	return docs, page.Next, nil
 }
 
-// Count returns how many documents match a query's filter. Errors are those of Query.
+// Count returns how many documents match a query's filter. It returns the errors of Query.
 func (d *Documents[T]) Count(ctx context.Context, q Query, opts ...ReadOption) (int64, error) {
 	body, err := q.body()
 	if err != nil {
@@ -214,7 +214,7 @@ type QueryGroup struct {
 
 // Group returns the groups of the documents that match a query's filter. They come in the order of their keys, or by the query's
 // Sort, which has entries of compute then. by has up to four paths or expressions; without any there is one group. compute has what
-// is computed of each group, such as count and sum(price); nil for count. Errors are those of Query.
+// is computed of each group, such as count and sum(price); nil for count. It returns the errors of Query.
 func (d *Documents[T]) Group(ctx context.Context, q Query, by, compute []string, opts ...ReadOption) iter.Seq2[*QueryGroup, error] {
 	return func(yield func(*QueryGroup, error) bool) {
 		for cursor := ""; ; {
@@ -253,8 +253,8 @@ func (d *Documents[T]) GroupPage(ctx context.Context, q Query, by, compute []str
 }
 
 // Explain has the server run a query, or the grouping of one where by or compute is given. It returns how the server did it:
-// the index that it walked, what it looked at, and an index that would serve it better. Errors are those of Query, apart from
-// NeedsIndex.
+// the index that it walked, what it looked at, and an index that would serve it better. It returns the errors of Query, apart
+// from NeedsIndex.
 func (d *Documents[T]) Explain(ctx context.Context, q Query, by, compute []string, opts ...ReadOption) (*QueryPlan, error) {
 	body, err := q.body()
 	if err != nil {

@@ -16,7 +16,7 @@ type Status struct {
 	// its program knows.
 	FoldVersion struct{ Version, Newest int }
 	Position    string // up to which everything is shown
-	Applied     uint64 // the last event of which everything is known that the status says; Position may be later for a moment
+	Applied     uint64 // the last event that the status knows wholly; Position may be later for a moment
 	Lag         uint64 // events that are stored and not shown yet
 	Model       uint64 // the event that applied the model
 	Durability  string

@@ -151,7 +151,7 @@ func (b *importBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// cause returns the error of an import that err ended: that of the lines, or of ctx, where they were the reason.
+// cause returns the error of an import that err ended: the error of the lines, or of ctx, if one of them was the reason.
 func (b *importBody) cause(ctx context.Context, err error) error {
 	if failed := b.failed.Load(); failed != nil {
 		return fmt.Errorf("the lines cannot be read: %w", *failed)

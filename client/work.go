@@ -37,7 +37,7 @@ const (
 
 // sendWork sends a request that may ask for much work, and returns the answer that comes of it. No connection stays
 // without a byte for long. It calls progress, which may be nil, while it waits. If ctx ends before, the work goes on if
-// goesOn, and otherwise is ended. Errors are those of send, and NotFound where no node knows of the work any more.
+// goesOn, and otherwise is ended. It returns the errors of send, and NotFound if no node knows of the work any more.
 func (c *Client) sendWork(ctx context.Context, r *request, goesOn bool, progress func(w *Work)) (*answer, error) {
 	r.header.Add("Prefer", "respond-async, wait="+workWait)
 	a, err := c.sendSlow(ctx, r)

@@ -34,8 +34,8 @@ type Written struct {
 // WriteOption says under which conditions and how documents are written.
 type WriteOption func(r *request)
 
-// IfMatch writes only where the document's revision is the one of an ETag: that of Get, of a list or of Written. The error
-// is Stale otherwise. A derived change does not alter the revision.
+// IfMatch writes only if the document's revision is the one of an ETag, which Get, a list or Written gave. The error is
+// Stale otherwise. A derived change does not alter the revision.
 func IfMatch(etag string) WriteOption { return func(r *request) { r.header.Set("If-Match", etag) } }
 
 // IfRevision writes only where the document has this revision. The error is Stale otherwise.
@@ -145,8 +145,8 @@ func (d *Documents[T]) Patch(ctx context.Context, id string, patch any, opts ...
 	return d.write(ctx, http.MethodPatch, id, writeBody{patch, "application/merge-patch+json"}, opts)
 }
 
-// JSONPatch changes a document by operations, all or none. Errors are those of Patch, and Conflict where an operation does
-// not fit the document.
+// JSONPatch changes a document by operations, all or none. It returns the errors of Patch, and Conflict if an operation
+// does not fit the document.
 func (d *Documents[T]) JSONPatch(ctx context.Context, id string, patch JSONPatch, opts ...WriteOption) (*Written, error) {
 	return d.write(ctx, http.MethodPatch, id, writeBody{patch, "application/json-patch+json"}, opts)
 }
@@ -158,8 +158,8 @@ func (d *Documents[T]) Delete(ctx context.Context, id string, opts ...WriteOptio
 }
 
 // Revert writes a document as it was written at a position, such as Version.Seq, or at an RFC 3339 time, as Put does. AsOf says what
-// these stand for. Conditions come first; where the document is written so already, Written.Unchanged says so. Errors are those of Put,
-// NotFound where the document was not there then, Timeout, StoreChanged and PositionGone.
+// these stand for. Conditions come first; where the document is written so already, Written.Unchanged says so. It returns the errors of
+// Put, NotFound if the document was not there then, Timeout, StoreChanged and PositionGone.
 func (d *Documents[T]) Revert(ctx context.Context, id, at string, opts ...WriteOption) (*Written, error) {
 	w, err := d.c.write(ctx, http.MethodPost, documentPath(d.name, id, "_revert"), writeBody{map[string]string{"at": at}, "application/json"}, opts)
 	if w != nil {
