@@ -1,4 +1,4 @@
-// Package console serves the web console: a page, and the modules, the styles and the icon that it loads. What it shows comes from
+// Package console serves the web console: a page, and the modules, the styles and the icon that it loads. All its data comes from
 // the public API.
 package console
 

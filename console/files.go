@@ -36,10 +36,10 @@ type tree struct {
 	csp   string // the policy of the page
 }
 
-// newTree reads the files and makes the page. Errors are those of the files, and Invalid for a file of an unknown kind.
+// newTree reads the files and makes the page. It returns the errors of the files, and Invalid for a file of an unknown kind.
 func newTree(static fs.FS) (*tree, error) {
 	t := &tree{files: map[string]file{}}
-	sum := sha256.New() // of the files in the order of WalkDir, which is that of their names
+	sum := sha256.New() // the files in the order of WalkDir, by their names
 	err := fs.WalkDir(static, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err

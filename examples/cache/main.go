@@ -1,4 +1,4 @@
-// Cache keeps a cache of documents right by a consumer group. The cache is a directory with a file for each document, which
+// Cache keeps a cache of documents right by a consumer group. The cache is a directory with a file for each document. It
 // stands for any place that several processes write to: start this as often as you like, and the processes share the work.
 package main
 
@@ -21,7 +21,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 )
 
-// entry is what the cache has of a document. Term is that of the lease under which it was written.
+// entry is what the cache has of a document. Term is the term of the lease under which it was written.
 type entry struct {
 	Term uint64          `json:"term"`
 	Doc  json.RawMessage `json:"doc,omitempty"` // absent where the document is gone
@@ -80,10 +80,10 @@ func await(ctx context.Context, c *client.Client, group string) {
 	}
 }
 
-// apply brings the cache up to a batch. Where it fails, the batch comes again, and in the end is parked.
+// apply brings the cache up to a batch. If it fails, the batch comes again, and in the end is parked.
 func apply(dir string, b *client.Batch) error {
-	// A member that was frozen does not know that another one has its partition by now. What it still writes must not win:
-	// the number at the beginning of the token grows whenever a partition changes hands.
+	// A member that was frozen does not know that another one has its partition by now. Its late writes must not win: the
+	// number at the beginning of the token grows whenever a partition changes hands.
 	number, _, _ := strings.Cut(b.Token, "-")
 	term, err := strconv.ParseUint(number, 10, 64)
 	if err != nil {

@@ -1,4 +1,4 @@
-// Readlog prints the event log of a store, with an ordinary NATS client and nothing of Fanfold's. It goes on behind the
+// Readlog prints the event log of a store, with an ordinary NATS client and nothing of Fanfold's. It goes on after the
 // event that --after names, and waits for more unless --once is given.
 package main
 
@@ -53,7 +53,7 @@ func main() {
 	}
 }
 
-// read prints the events behind after, until ctx ends or, with once, up to the last one that there is now.
+// read prints the events after the event after, until ctx ends or, with once, up to the last one that there is now.
 func read(ctx context.Context, server, stream string, after uint64, once, times bool) error {
 	nc, err := nats.Connect(server, nats.MaxReconnects(-1)) // an ordered consumer goes on where it was
 	if err != nil {
@@ -146,7 +146,7 @@ func erasedBetween(previous, next uint64) []string {
 	return []string{fmt.Sprintf("%d-%d erased", previous+1, next-1)}
 }
 
-// deliver returns the messages of the stream behind after. They end with ctx.
+// deliver returns the messages of the stream after the event after. They end with ctx.
 func deliver(ctx context.Context, js jetstream.JetStream, stream string, after uint64) (jetstream.MessagesContext, error) {
 	// An ordered consumer delivers every message once, in order, and makes itself anew where it misses one.
 	consumer, err := js.OrderedConsumer(ctx, stream, jetstream.OrderedConsumerConfig{

@@ -1,4 +1,4 @@
-// Searchindex keeps a search index right by the change feed: of which words each document has, derived fields included. The
+// Searchindex keeps a search index right by the change feed: which words each document has, derived fields included. The
 // index is a file, which also holds the position up to which it is right.
 package main
 
