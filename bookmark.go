@@ -15,8 +15,8 @@ var storeIDRE = regexp.MustCompile(`^[a-z2-7]{8}$`)
 // Valid reports whether the id has the form of one.
 func (id StoreID) Valid() bool { return storeIDRE.MatchString(string(id)) }
 
-// Issuer turns the positions of a store into bookmarks for clients, and bookmarks that come back into positions. It refuses those of
-// another store. The zero value adds nothing to a position, and takes every bookmark.
+// Issuer turns the positions of a store into bookmarks for clients, and bookmarks that come back into positions. It refuses
+// bookmarks of another store. The zero value adds nothing to a position, and takes every bookmark.
 type Issuer struct {
 	Store StoreID
 	// Origin has the stores before, whose positions are taken up to the last event that the store has of them.
@@ -106,8 +106,8 @@ func ParseBookmark(s string) (b Bookmark, err error) {
 	return b, err
 }
 
-// Resolve returns the position at which a client that has a bookmark goes on. A bookmark inside an event stands for the
-// event's start if its fold version is not the one that the log says: nothing is missed, and some changes may come again. One of an
+// Resolve returns the position at which a client that has a bookmark goes on. A bookmark inside an event stands for the event's
+// start if its fold version is not the one that the log says. Nothing is missed then, and some changes may come again. One of an
 // event that is not folded here yet is taken as it is. The error is StoreChanged for a bookmark of another store, and for one of a
 // predecessor after what this store has of it. Its Oldest says where to go on.
 func (i Issuer) Resolve(b Bookmark) (Position, error) {
@@ -120,8 +120,8 @@ func (i Issuer) Resolve(b Bookmark) (Position, error) {
 	return b.Position, nil
 }
 
-// issued returns whether what a store gave out about the event at seq holds here: it is this store, or a predecessor of which the
-// event is here. "" is this store.
+// issued returns whether a store's bookmark about the event at seq holds here. It does if it is this store's, or a predecessor's
+// and this store has the event. "" is this store.
 func (i Issuer) issued(store StoreID, seq uint64) bool {
 	if store == "" || i.Store == "" || store == i.Store {
 		return true

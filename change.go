@@ -59,12 +59,12 @@ func (c *Change) ByErasure() bool {
 	return c.Op == OpDerive && len(c.Rules) == 1 && c.Rules[0] == RuleErase
 }
 
-// ChangeQuery asks for a page of the change feed: the changes after a position, or those of them that a consumer wants.
+// ChangeQuery asks for a page of the change feed: the changes after a position, or a selection of them.
 type ChangeQuery struct {
 	After       Position
 	Limit       int      // how many rows are looked at, at most; the rows of one event are never mixed with others
 	Collections []string // empty for all
-	// Reads tells whether changes of a collection are to be told of; nil for those of all.
+	// Reads tells whether changes of a collection are to be told; nil stands for all collections.
 	Reads      func(collection string) bool
 	Latest     bool // only the newest change of each document
 	Docs       bool // with each document as it was after the change

@@ -2,7 +2,7 @@ package fanfold
 
 import "time"
 
-// Horizon is the place in the log at which a store begins. Of what was up to it, the outcome alone is kept. The zero value is that of a
+// Horizon is the place in the log at which a store begins. Of what was up to it, the outcome alone is kept. The zero value stands for a
 // store that has all its events.
 type Horizon struct {
 	Seq      uint64    // the last event that goes; 0 for none
@@ -13,8 +13,8 @@ type Horizon struct {
 	Time     time.Time // the latest time of an event up to it
 }
 
-// At returns the oldest position that can be read: that of the last change up to the horizon, or of the last event where that came
-// later and changed nothing.
+// At returns the oldest position that can be read: the position of the last change up to the horizon, or of the last event if it
+// came later and changed nothing.
 func (h Horizon) At() Position { return max(h.Position, At(h.Seq, 0)) }
 
 // Compaction is what an event of kind compact says: from this event on, the store begins at a horizon.

@@ -11,7 +11,7 @@ import (
 // or changed an event which it has folded. The zero value stands for no event.
 type Digest [sha256.Size]byte
 
-// Followed returns the digest of all events up to one whose own digest is event, where d is that of all events before it.
+// Followed returns the digest of all events up to one whose own digest is event; d is the digest of all events before it.
 func (d Digest) Followed(event Digest) Digest {
 	var both [2 * sha256.Size]byte
 	copy(both[:], d[:])

@@ -76,7 +76,7 @@ type Error struct {
 type Problem struct {
 	Path   string `json:"path"`
 	Detail string `json:"detail"`
-	// Line and Column say where in the text of a model the member at Path stands, as those of an Error do; 0 for not known.
+	// Line and Column say where in the text of a model the member at Path stands, as an Error's do; 0 for not known.
 	Line   int `json:"line,omitempty"`
 	Column int `json:"column,omitempty"`
 	// Key is the document at Path, and Target another one that Detail names; zero for none. Without an ID, Key is a collection whose

@@ -41,7 +41,7 @@ const (
 type Event struct {
 	Seq  uint64    // stream sequence; 0 until appended
 	Time time.Time // the log's timestamp
-	// Digest is that of the event as the log has it. It is zero for an event that was not read from the log.
+	// Digest is the event's digest as the log has it. It is zero for an event that was not read from the log.
 	Digest Digest
 	Kind   Kind
 	Key    Key // of put, patch, delete, check and claim; of link the target; of import its ID alone
@@ -104,7 +104,7 @@ type ByDelete struct {
 }
 
 // TxPart says which place an event has in its transaction. The events of a transaction stand next to each other in the log, and
-// become visible together. The zero value is that of an event outside one.
+// become visible together. The zero value belongs to an event outside a transaction.
 type TxPart struct {
 	ID    string
 	Index int // from 0
@@ -145,7 +145,7 @@ type Expect struct {
 }
 
 // ErrBehindHorizon is the cause of the Stale of a write that was decided on a state from before the log's horizon. It is to be decided
-// again once the state is at least that of Error.Current.
+// again once the state is not older than Error.Current.
 var ErrBehindHorizon = errors.New("the state is from before the log's horizon")
 
 // Exactly returns the condition that rev is the last event of the subject.

@@ -5,9 +5,9 @@ import (
 	"strconv"
 )
 
-// Position gives every change of every document its place in one order: by the sequence of its event, then by its number
-// within that event, where 0 is the direct change. A reader that knows a position can wait until a node shows it, and can ask
-// for everything after it. Positions of one log are the same on every node and after every replay.
+// Position gives every change of every document its place in one order. It goes by the sequence of its event, then by its
+// number within that event, where 0 is the direct change. A reader that knows a position can wait until a node shows it, and
+// can ask for everything after it. Positions of one log are the same on every node and after every replay.
 //
 // It takes 63 bits, 43 for the sequence and 20 for the number, so that SQLite can keep it as an integer key.
 type Position uint64

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Moment names a prefix of the log: the one that ends with the event of a position and its transaction or, where Time is not zero, the
-// one whose events have times that are not later.
+// Moment names a prefix of the log. It ends with the event of a position and its transaction. If Time is not zero, it has the events
+// whose times are not later.
 type Moment struct {
 	Position Position
 	Time     time.Time
@@ -16,7 +16,7 @@ type Moment struct {
 const MaxMomentText = 255
 
 // ParseMoment reads a position or an RFC 3339 time that is not later than now. mark is the position as it was given out, whose store
-// the caller checks. name stands before the text in the Invalid error: it is that of a parameter with =, or of a flag with a blank.
+// the caller checks. name stands before the text in the Invalid error: a parameter's with =, or a flag's with a blank.
 func ParseMoment(name, text string, now time.Time) (m Moment, mark Bookmark, err error) {
 	if len(text) > MaxMomentText {
 		return m, mark, Errorf(Invalid, "%s has %d bytes: a position or a time has %d at most", strings.TrimRight(name, "= "), len(text), MaxMomentText)
@@ -78,7 +78,7 @@ type VersionPage struct {
 	Need     int  // of a page without versions: the MaxBytes that its first one needs; 0 otherwise
 }
 
-// WithCausesIn returns a row that names no document but those of collections for which reads is true.
+// WithCausesIn returns a row that names only documents of collections for which reads is true.
 func (r ChangeRow) WithCausesIn(reads func(collection string) bool) ChangeRow {
 	if r.Cause != nil && !reads(r.Cause.Collection) {
 		r.Cause = nil
