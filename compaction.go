@@ -13,8 +13,8 @@ type Horizon struct {
 	Time     time.Time // the latest time of an event up to it
 }
 
-// At returns the oldest position that can be read: the position of the last change up to the horizon, or of the last event if it
-// came later and changed nothing.
+// At returns the oldest position that can be read. It is the position of the last change up to the horizon, or of the last event
+// if it came later and changed nothing.
 func (h Horizon) At() Position { return max(h.Position, At(h.Seq, 0)) }
 
 // Compaction is what an event of kind compact says: from this event on, the store begins at a horizon.

@@ -107,8 +107,8 @@ func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.T
 }
 
 // judge returns a row as it is sent, and whether it is: where the document matches the filter, or has matched it before. A
-// change that is not its document's newest is sent only if the document leaves by it and does not come back by a later one,
-// which would tell of itself.
+// change that is not its document's newest is sent only if the document leaves by it and does not come back by a later one.
+// The later one would tell of itself.
 func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 	if row.Superseded {
 		if s.matches(row, row.Newest) || s.matches(row, row.After) {

@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/internal/sending"
 )
 
-// Bounds of the pieces that a shared feed holds for its subscribers, in bytes and in number, and of how long it waits for
-// subscribers that have not taken the oldest piece yet.
+// Bounds of the pieces that a shared feed holds for its subscribers, in bytes and in number. The last one bounds the wait
+// for subscribers that have not taken the oldest piece yet.
 const (
 	maxWindowBytes    = 1 << 20
 	maxWindow         = 256

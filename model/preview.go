@@ -32,7 +32,7 @@ type Preview struct {
 	Misfits []Misfits       `json:"misfits,omitempty"`
 	// Kept lists rules whose stored values this model drops, hides or restores. Nobody can compute such values again.
 	Kept []KeptValuesPreview `json:"kept,omitempty"`
-	// AtOnce lists the rules, and the relations with pages, because of which the model cannot be prepared in the background.
+	// AtOnce lists the rules, and the relations with pages, that keep the model from being prepared in the background.
 	AtOnce []string `json:"atOnce,omitempty"`
 	// Problems lists what stands in the way of applying it.
 	Problems []fanfold.Problem `json:"problems,omitempty"`

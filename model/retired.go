@@ -7,8 +7,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// KeepingRule describes a copy rule whose values stay on its documents, as far as that decides which values are the same:
-// which ids they belong to, and how long they stay. It outlives the rule, because the values do.
+// KeepingRule describes a copy rule whose values stay on its documents, as far as that decides which values are the same.
+// It says which ids they belong to, and how long they stay. It outlives the rule, because the values do.
 type KeepingRule struct {
 	Collection string `json:"collection"`
 	Path       string `json:"path"`

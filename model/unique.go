@@ -136,7 +136,7 @@ func (u *Unique) tuple(t *jsondoc.Tree) (string, error) {
 			out = append(out, value[1:]...)
 		}
 		if len(out) > MaxUniqueLen {
-			break // of which Value tells
+			break // Value tells about it
 		}
 	}
 	return string(append(out, ']')), nil

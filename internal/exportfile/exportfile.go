@@ -227,7 +227,7 @@ func (ex *exporter) misfits(collection string, body []byte) bool {
 }
 
 // document writes the line of one document. The document is a string in it if it has line breaks, or if an import would
-// not take it as it is: its members are derived or reserved by now, it has more ids than a relation takes, or it breaks
+// not take it as it is. Its members are derived or reserved by now, it has more ids than a relation takes, or it breaks
 // its schema.
 func (ex *exporter) document(doc *fanfold.Document, kept []keptValue) {
 	name := doc.Key.Collection
