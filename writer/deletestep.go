@@ -24,11 +24,12 @@ type DeleteStep struct {
 // ErrInSteps is the cause of the Unprocessable of a delete that one transaction does not take: DeleteNext does.
 var ErrInSteps = errors.New("the delete is to be made in steps")
 
-// DeleteNext makes one step of a delete that brings more with it than one transaction takes. A step deletes and changes as many holders as there
-// is room for, children before parents. The last one deletes the document itself. Repeat it until the step says Done. Before the first step it
-// walks everything that the delete leads to. It blocks until the log has decided. It returns NotFound, UnknownCollection, Restricted,
-// FanoutLimit, Forbidden, and the errors of Appender. Unprocessable says that the delete leads to more than it visits. The model decides about
-// the writes that the delete brings with it: they need no right.
+// DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
+// many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
+// until the step says Done. Each step judges by itself: what it may not delete ends the delete there, and what earlier
+// steps deleted stays deleted. It blocks until the log has decided. Errors are NotFound, UnknownCollection, Restricted,
+// FanoutLimit, those of Appender, and Forbidden. The model decides about the writes that the delete brings with it: they
+// need no right.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
 	if err := in.By.CheckWrite(key.Collection); err != nil {
 		return DeleteStep{}, err
@@ -57,9 +58,6 @@ func (d *stepPlan) decide(ctx context.Context) (first uint64, err error) {
 	if d.in.DryRun || !affectsHoldersOf(m, d.key.Collection) {
 		return plain(nil)
 	}
-	if err := d.check(ctx); err != nil { // before others are held up
-		return 0, err
-	}
 	if first, err = holdersOf(d.w).withoutHolders(ctx, []fanfold.Key{d.key}, false, plain); err == nil {
 		holdersOf(d.w).removeLateHolders(ctx, d.step.Writes, first, d.in)
 	}
@@ -72,24 +70,17 @@ type stepPlan struct {
 	key     fanfold.Key // of the document that is asked to be deleted
 	in      Intent
 	room    int        // the largest number of writes
-	checked bool       // by checkWholeDelete
 	closing *closing   // what the deletes are closed for; nil in a dry run
 	step    DeleteStep // of the last try
 }
 
 // try makes the step from what this node shows once it has caught up with the log, and appends it: see plan.
 func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error) {
-	if err := d.check(ctx); err != nil {
+	if err := d.w.catchUp(ctx); err != nil {
 		return 0, err
-	}
-	if d.closing != nil { // the check may have been made before it
-		if err := d.w.catchUp(ctx); err != nil {
-			return 0, err
-		}
 	}
 	writes, err := d.next()
 	if err != nil {
-		d.w.checkedDeletes.forget(d.key) // what stands in the way came after the check
 		return 0, err
 	}
 	if missing := d.closing.missing(writes); len(missing) > 0 {
@@ -109,20 +100,6 @@ func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error)
 	return first, again(err)
 }
 
-// check catches up with the log, and walks everything that the delete leads to before the first try. Errors are as of
-// checkWholeDelete.
-func (d *stepPlan) check(ctx context.Context) error {
-	if d.checked && d.closing != nil {
-		return nil
-	}
-	if err := d.w.catchUp(ctx); err != nil || d.checked {
-		return err
-	}
-	err := d.w.checkWholeDelete(ctx, d.key, d.in.DryRun)
-	d.checked = err == nil
-	return err
-}
-
 // next returns the writes of the step, and sets what it does. Errors are NotFound and Restricted.
 func (d *stepPlan) next() (writes []fanfold.Write, err error) {
 	m, _, _ := d.w.Models.Model()
@@ -135,6 +112,9 @@ func (d *stepPlan) next() (writes []fanfold.Write, err error) {
 		r := d.w.newRemoval(snap, m, d.room)
 		r.root = key
 		r.closure, r.together = &deleteClosure{root: key, known: map[fanfold.Key]bool{}, left: maxClosureReads}, map[fanfold.Key][]fanfold.Key{}
+		if err := r.checkRoot(); err != nil {
+			return err
+		}
 		var gone bool
 		top := doc
 		for {
@@ -162,9 +142,31 @@ func (d *stepPlan) next() (writes []fanfold.Write, err error) {
 	return writes, err
 }
 
-// keepRingsWhole takes deletes out of a step that has room for a part of a ring only. The documents of a ring refer to each
-// other strictly, so a delete of a part would leave references to deleted documents. A ring that leaves nothing else is left
-// as it is: the guards of the writes refuse it.
+// checkRoot returns a Restricted where a holder that stays restricts the delete of the requested document itself, as far as
+// a page of each relation shows. The visit would find it after the steps of all that goes before.
+func (r *removal) checkRoot() error {
+	for _, rel := range r.model.RelationsTo(r.root.Collection) {
+		if !rel.HoldsTarget() {
+			continue
+		}
+		docs, _, err := r.snap.Holders(rel.FullName(), r.root.ID, 0, holderPage, fanfold.Referenced)
+		if err != nil {
+			return err
+		}
+		for _, doc := range docs {
+			if goes, err := r.closure.contains(r, doc.Key); err != nil {
+				return err
+			} else if !goes {
+				r.blockers.addRestricting(restriction(rel, r.root, doc.Key))
+			}
+		}
+	}
+	return r.blockers.error()
+}
+
+// keepRingsWhole takes the deletes out of the step whose documents would still be referred to strictly, because the step has
+// no room for the whole ring in which they refer to each other. A ring that leaves nothing else is left as it is: the
+// guards of the writes refuse it.
 func (r *removal) keepRingsWhole() {
 	goes := map[fanfold.Key]bool{}
 	for _, doc := range r.deletes {
@@ -283,8 +285,8 @@ func (r *removal) eachCascade(key fanfold.Key, fn func(rel *model.Relation, targ
 	return nil
 }
 
-// mend changes the edit of a document that does not fit after this step but fits after all of them. It also removes the
-// references to documents that later steps delete. A document that a later step deletes keeps its references until then,
+// mend makes the edit of a document fit that does not after this step, where it does after all of them: the edit removes the
+// references to what later steps delete, too. A document that a later step deletes keeps its references until then,
 // unless they are strict. It returns what does not fit even so.
 func (d *deleteClosure) mend(r *removal, key fanfold.Key) (*fanfold.Problem, error) {
 	e := r.edits[key]

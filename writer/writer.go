@@ -190,16 +190,15 @@ type Writer struct {
 	checker
 	opt Options
 
-	hold           writeHold
-	keys           keyLocks
-	gate           *holderGate
-	rounds         guardRounds
-	idempotency    idempotency
-	checkedDeletes checkedDeletes
-	retries        atomic.Uint64
-	counts         counts
-	foreground     lastActivity
-	checking       chan struct{} // has an element while a model is read and checked
+	hold        writeHold
+	keys        keyLocks
+	gate        *holderGate
+	rounds      guardRounds
+	idempotency idempotency
+	retries     atomic.Uint64
+	counts      counts
+	foreground  lastActivity
+	checking    chan struct{} // has an element while a model is read and checked
 	// modelMu is held for reading by every write, and for writing while a model is applied that guards more than the one
 	// before. It is taken after key locks.
 	modelMu sync.RWMutex
@@ -209,8 +208,7 @@ type Writer struct {
 func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lostEventDetector{parts.Log, parts.ReadModel}
-	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(), gate: newHolderGate(),
-		checkedDeletes: checkedDeletes{known: map[fanfold.Key]checkedDelete{}, room: make(chan struct{}, 1)}}
+	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(), gate: newHolderGate()}
 	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
 	w.hold.mustFold.Store(opt.ModelAt)
 	if parts.Members != nil {
