@@ -42,23 +42,9 @@ const readIndexes = `"byK":["k"],"byShelf":["shelf","k"],"onShelf":["shelf"]`
 // scanned is how many documents a filter without an index looks at.
 const scanned = 10_000
 
-// benchQuery measures queries beside the statements that they stand for, and what indexes cost writes.
-func benchQuery(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	n := queryBooks(documents)
-	for _, part := range []func(ctx context.Context, dir string, n queryBooks) ([]bench.Result, error){
-		queryReads, queryScan, queryImport, queryPuts, queryRenames, queryBuild,
-	} {
-		some, err := part(ctx, filepath.Join(dir, strconv.Itoa(len(results))), n)
-		if err != nil {
-			return nil, err
-		}
-		results = append(results, some...)
-	}
-	return results, nil
-}
-
 // queryReads measures lookups, pages, counts and groups by indexes.
-func queryReads(ctx context.Context, dir string, n queryBooks) (results []bench.Result, err error) {
+func queryReads(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	n := queryBooks(documents)
 	add := func(r bench.Result, err error) error {
 		results = append(results, r)
 		return err
@@ -154,7 +140,7 @@ func queryCounts(ctx context.Context, n *node.Node, file string, add func(bench.
 }
 
 // queryScan measures a filter that no index serves, and what it does to others.
-func queryScan(ctx context.Context, dir string, _ queryBooks) (results []bench.Result, err error) {
+func queryScan(ctx context.Context, dir string, _ int) (results []bench.Result, err error) {
 	n := queryBooks(scanned)
 	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) (err error) {
 		file, err := bench.CurrentFile(node.Store)
@@ -188,7 +174,8 @@ func queryScan(ctx context.Context, dir string, _ queryBooks) (results []bench.R
 }
 
 // queryImport measures what an index costs an import.
-func queryImport(ctx context.Context, dir string, n queryBooks) ([]bench.Result, error) {
+func queryImport(ctx context.Context, dir string, documents int) ([]bench.Result, error) {
+	n := queryBooks(documents)
 	var lines bytes.Buffer
 	for i := range int(n) {
 		lines.WriteString(n.text(i) + "\n")
@@ -210,7 +197,7 @@ func queryImport(ctx context.Context, dir string, n queryBooks) ([]bench.Result,
 }
 
 // queryPuts measures what three indexes cost a write.
-func queryPuts(ctx context.Context, dir string, _ queryBooks) (results []bench.Result, err error) {
+func queryPuts(ctx context.Context, dir string, _ int) (results []bench.Result, err error) {
 	err = queryBooks(scanned).store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, without *client.Client) error {
 		return queryBooks(scanned).store(`"byTitle":["title","year"],"byYear":["year"],"byAuthor":["authors[].id"]`).run(ctx, filepath.Join(dir, "indexes"), func(ctx context.Context, indexed *node.Node, with *client.Client) error {
 			r, err := bench.PutBeside(ctx, "durable PUT with three indexes, 16 connections", "without them", indexed.Addr(), plain.Addr(), 16)
@@ -222,7 +209,8 @@ func queryPuts(ctx context.Context, dir string, _ queryBooks) (results []bench.R
 }
 
 // queryRenames measures a rename whose copies stand in an index, alone and after another value.
-func queryRenames(ctx context.Context, dir string, n queryBooks) (results []bench.Result, err error) {
+func queryRenames(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	n := queryBooks(documents)
 	rename := func(ctx context.Context, c *client.Client) func(round int) (float64, error) {
 		authors := client.Collection[json.RawMessage](c, "authors")
 		return func(round int) (float64, error) {
@@ -248,7 +236,8 @@ func queryRenames(ctx context.Context, dir string, n queryBooks) (results []benc
 }
 
 // queryBuild measures an index that is added to a full store.
-func queryBuild(ctx context.Context, dir string, n queryBooks) (results []bench.Result, err error) {
+func queryBuild(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
+	n := queryBooks(documents)
 	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) error {
 		r, err := bench.Pair{Name: fmt.Sprintf("index over %d documents, until it is in force", n), Unit: "documents/s", Limit: "a bare loop: read, make keys, sort, insert",
 			Ours: func(round int) (float64, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -19,17 +18,6 @@ const retentionVersions = 5
 
 // suffixShare says which share of the events comes after the horizon where a new node begins with the base.
 const suffixShare = 10
-
-// benchRetention measures what compactions give back, and what they and erasures cost.
-func benchRetention(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	for _, part := range []func(ctx context.Context, dir string, documents int) ([]bench.Result, error){benchUpdatesOfOne, benchVersions, benchCompact, benchErase} {
-		of, err := part(ctx, filepath.Join(dir, strconv.Itoa(len(results))), documents)
-		if results = append(results, of...); err != nil {
-			return results, err
-		}
-	}
-	return results, nil
-}
 
 // purgeSoon lets a node purge its log at once after a compaction.
 func purgeSoon(cfg *node.Config) { cfg.PurgeWait = time.Nanosecond }
