@@ -18,7 +18,7 @@ import (
 func benchGet(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 	books := 20_000 / scale
 	s := benchStore{model: benchModel, authors: benchAuthors, books: books}
-	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
+	err = s.run(ctx, dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {
 		r, err = bench.Get(ctx, n.Store, n.Addr(), 64, books)
 		return err
 	})
@@ -30,7 +30,7 @@ func benchPut(conns int) func(ctx context.Context, dir string, scale int) (bench
 	return func(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 		err = withRawLog(ctx, filepath.Join(dir, "raw"), func(raw bench.RawLog) error {
 			s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / scale}
-			return s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node, c *client.Client) (err error) {
+			return s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node, _ *client.Client) (err error) {
 				r, err = bench.Put(ctx, n.Addr(), raw, conns)
 				return err
 			})
@@ -44,7 +44,7 @@ func benchImport(ctx context.Context, dir string, scale int) (bench.Result, erro
 	roundDir := func(round int) string { return filepath.Join(dir, strconv.Itoa(round)) }
 	load := func(ctx context.Context, dir string, body []byte) (took time.Duration, err error) {
 		s := benchStore{model: benchModel, authors: benchAuthors}
-		err = s.run(ctx, dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
+		err = s.run(ctx, dir, func(ctx context.Context, _ *node.Node, c *client.Client) error {
 			began := time.Now()
 			_, err = c.Import(ctx, bytes.NewReader(body), client.ImportOptions{Collection: "books"})
 			took = time.Since(began)

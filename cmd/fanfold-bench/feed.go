@@ -19,7 +19,7 @@ func benchFeedLatency(rate int) func(ctx context.Context, dir string, scale int)
 	return func(ctx context.Context, dir string, scale int) (r bench.Result, err error) {
 		err = withRawLog(ctx, filepath.Join(dir, "raw"), func(raw bench.RawLog) error {
 			s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / scale}
-			return s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node, c *client.Client) (err error) {
+			return s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node, _ *client.Client) (err error) {
 				r, err = bench.FeedLatency(ctx, n.Addr(), raw, rate)
 				return err
 			})

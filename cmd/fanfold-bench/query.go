@@ -142,7 +142,7 @@ func queryCounts(ctx context.Context, n *node.Node, file string, add func(bench.
 // queryScan measures a filter that no index serves, and what it does to others.
 func queryScan(ctx context.Context, dir string, _ int) (results []bench.Result, err error) {
 	n := queryBooks(scanned)
-	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) (err error) {
+	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, _ *client.Client) (err error) {
 		file, err := bench.CurrentFile(node.Store)
 		if err != nil {
 			return err
@@ -182,7 +182,7 @@ func queryImport(ctx context.Context, dir string, documents int) ([]bench.Result
 	}
 	rate := func(name, indexes string) func(round int) (float64, error) {
 		return func(round int) (rate float64, err error) {
-			err = benchStore{model: queryModel(indexes), authors: 1}.run(ctx, filepath.Join(dir, name+strconv.Itoa(round)), func(ctx context.Context, node *node.Node, c *client.Client) error {
+			err = benchStore{model: queryModel(indexes), authors: 1}.run(ctx, filepath.Join(dir, name+strconv.Itoa(round)), func(ctx context.Context, _ *node.Node, c *client.Client) error {
 				began := time.Now()
 				_, err = c.Import(ctx, bytes.NewReader(lines.Bytes()), client.ImportOptions{Collection: "books"})
 				rate = float64(n) / time.Since(began).Seconds()
@@ -198,8 +198,8 @@ func queryImport(ctx context.Context, dir string, documents int) ([]bench.Result
 
 // queryPuts measures what three indexes cost a write.
 func queryPuts(ctx context.Context, dir string, _ int) (results []bench.Result, err error) {
-	err = queryBooks(scanned).store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, without *client.Client) error {
-		return queryBooks(scanned).store(`"byTitle":["title","year"],"byYear":["year"],"byAuthor":["authors[].id"]`).run(ctx, filepath.Join(dir, "indexes"), func(ctx context.Context, indexed *node.Node, with *client.Client) error {
+	err = queryBooks(scanned).store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, _ *client.Client) error {
+		return queryBooks(scanned).store(`"byTitle":["title","year"],"byYear":["year"],"byAuthor":["authors[].id"]`).run(ctx, filepath.Join(dir, "indexes"), func(ctx context.Context, indexed *node.Node, _ *client.Client) error {
 			r, err := bench.PutBeside(ctx, "durable PUT with three indexes, 16 connections", "without them", indexed.Addr(), plain.Addr(), 16)
 			results = append(results, r)
 			return err
@@ -219,9 +219,9 @@ func queryRenames(ctx context.Context, dir string, documents int) (results []ben
 			return float64(n) / time.Since(began).Seconds(), err
 		}
 	}
-	err = n.store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, without *client.Client) error {
+	err = n.store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, _ *node.Node, without *client.Client) error {
 		for i, x := range []struct{ how, index string }{{"alone", `"byName":["authorName"]`}, {"in a composite", `"byShelf":["shelf","authorName"]`}} {
-			if err := n.store(x.index).run(ctx, filepath.Join(dir, strconv.Itoa(i)), func(ctx context.Context, indexed *node.Node, with *client.Client) error {
+			if err := n.store(x.index).run(ctx, filepath.Join(dir, strconv.Itoa(i)), func(ctx context.Context, _ *node.Node, with *client.Client) error {
 				r, err := bench.Pair{Name: fmt.Sprintf("rename of %d copies, indexed %s", n, x.how), Unit: "copies/s", Limit: "without the index",
 					Ours: rename(ctx, with), Plain: rename(ctx, without)}.Run()
 				results = append(results, r)

@@ -67,7 +67,7 @@ func compactedDisk(ctx context.Context, n *node.Node, dir string) (before, after
 func benchUpdatesOfOne(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
 	same := func(i int) string { return fmt.Sprintf(`{"id":"0","version":%d,"summary":"%0300d"}`, i, i) }
 	s := benchStore{model: `{"collections":{"books":{}}}`, authors: 1, books: documents, text: same, oneBook: true}
-	err = s.runWith(ctx, dir, purgeSoon, func(ctx context.Context, n *node.Node, c *client.Client) error {
+	err = s.runWith(ctx, dir, purgeSoon, func(ctx context.Context, n *node.Node, _ *client.Client) error {
 		before, after, note, err := compactedDisk(ctx, n, dir)
 		results = append(results, bench.One(fmt.Sprintf("disk after %d updates of a document", documents), "bytes", float64(after), float64(before), "limit: before the compaction", note))
 		return err
@@ -106,7 +106,7 @@ func benchVersions(ctx context.Context, dir string, documents int) (results []be
 // runReplayed runs fn on a node over books in one version each. fn has the log's last event and the seconds of a replay up to it.
 func runReplayed(ctx context.Context, dir string, documents int, fn func(ctx context.Context, n *node.Node, last uint64, replay float64) error) error {
 	s := benchStore{model: historyModel, authors: 1000, books: documents, text: func(i int) string { return historyBook(i, 1) }}
-	return s.runWith(ctx, dir, purgeSoon, func(ctx context.Context, n *node.Node, c *client.Client) error {
+	return s.runWith(ctx, dir, purgeSoon, func(ctx context.Context, n *node.Node, _ *client.Client) error {
 		last, err := n.Log.LastSeq(ctx)
 		if err != nil {
 			return err
