@@ -174,7 +174,7 @@ func TestRightsEnd(t *testing.T) {
 	}
 }
 
-// TestRightsOfARole: a role's own rights are that role's alone, they end with those of their holder, and an open house has none.
+// TestRightsOfARole: a role's own rights belong to that role alone, they end with their holder's, and an open house has none.
 func TestRightsOfARole(t *testing.T) {
 	m := modelWith(t, map[string]*accessList{"news": {[]string{"support"}, nil}})
 	k := &movingKeys{}

@@ -27,7 +27,7 @@ var answered = map[string]any{
 // listed are the answers whose schemas stand at their routes.
 var listed = map[string]any{"GET /v1/_groups": groupList{}, "GET /v1/_keys": keyList{}, "POST /v1/_groups/{name}/_lease": leaseList{}, "GET /v1/_groups/{name}/_parked": parkedList{}}
 
-// alsoTaken are types whose schemas are those of bodies too, in which members may be left out.
+// alsoTaken are types whose schemas are also bodies' schemas, in which members may be left out.
 var alsoTaken = []reflect.Type{reflect.TypeFor[group.Settings]()}
 
 // mayBeNil are types with an embedded pointer that may be nil.

@@ -28,7 +28,7 @@ func (byRole) Authenticate(authorization []string) (*access.Principal, error) {
 	return access.OfRole(authorization[0]), nil
 }
 
-// stoppedOperator is that of a node that is not ready, or of one that is, without an error.
+// stoppedOperator belongs to a node that is not ready, or to one that is, without an error.
 type stoppedOperator struct {
 	Operator
 	stopped error

@@ -111,8 +111,8 @@ func TestRoutesAreDescribed(t *testing.T) {
 	}
 }
 
-// TestRoutesAreWhole: every row of the table has a right and a handler, no two rows are of one path and method, and each link
-// of the first page leads to a route.
+// TestRoutesAreWhole: every row of the table has a right and a handler, and each link of the first page leads to a route. No
+// two rows have one path and method.
 func TestRoutesAreWhole(t *testing.T) {
 	s := New(Dependencies{Writer: &writer.Writer{}}, Options{Metrics: http.NotFoundHandler(), Console: noConsole{}})
 	seen := map[string]bool{}

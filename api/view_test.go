@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// memory holds documents, of which it is all that views read. It counts what is asked of it.
+// memory holds documents; views read nothing else of it. It counts what is asked of it.
 type memory struct {
 	query.Snapshot
 	docs    []*fanfold.Document // by number

@@ -31,7 +31,7 @@ func event(seq uint64) *Event {
 // testSegment is how many events a segment has in tests, unless these are many.
 const testSegment = 100
 
-// digests are those of the events of the test's log.
+// digests are the digests of the events of the test's log.
 var digests = []fanfold.Digest{{}}
 
 // digestUpTo returns the digest of the events up to a sequence.

@@ -144,7 +144,7 @@ type damage struct {
 	do   func(t *testing.T, r *rand.Rand, dir string, segments []string)
 }
 
-// damages are those of TestRandomDamagesToBackups. other is a backup of the same store that went another way, and older one of the same log.
+// damages are the damages of TestRandomDamagesToBackups. other is a backup of the same store that went another way, and older one of the same log.
 func damages(other, older string) []damage {
 	some := func(r *rand.Rand, names []string) string { return names[r.Intn(len(names))] }
 	all := func(names []string) []string { return append([]string{manifestFile}, names...) }

@@ -118,7 +118,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// failing are files of which one operation fails, and, where the process crashes with it, all that follow.
+// failing are files with one operation that fails, and, if the process crashes with it, all that follow.
 type failing struct {
 	files
 	left    int // operations until it fails

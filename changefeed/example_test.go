@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// Example asks a feed for the changes behind a position.
+// Example asks a feed for the changes after a position.
 func Example() {
 	if err := run(); err != nil {
 		log.Fatal(err)

@@ -59,8 +59,8 @@ func serveFeed(t testing.TB, feed *changefeed.Feed) (url string) {
 	return server.URL
 }
 
-// TestLimitDoesNotCutATransaction: the limit ends the answer behind the event or transaction that
-// reaches it, and the answer says how much is left.
+// TestLimitDoesNotCutATransaction: the limit ends the answer after the event or transaction that reaches it, and the
+// answer says how much is left.
 func TestLimitDoesNotCutATransaction(t *testing.T) {
 	part := func(seq uint64) fanfold.Change {
 		ch := create(seq, fmt.Sprint("b", seq))

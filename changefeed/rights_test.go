@@ -341,7 +341,7 @@ func TestStreamsEndWithTheirRights(t *testing.T) {
 	}
 }
 
-// TestBusyStreamEnds: a stream of which more is to be sent than its client reads ends after what was under way.
+// TestBusyStreamEnds: a stream with more to send than its client reads ends after the piece under way.
 func TestBusyStreamEnds(t *testing.T) {
 	suite.Concurrent(t)
 	for _, kind := range streams {

@@ -34,8 +34,8 @@ func TestStreamsFollow(t *testing.T) {
 	}
 }
 
-// TestStreamsBeatBeyondTheHead: a consumer that is ahead of this node is told so at once, and gets what is behind its
-// position once that is here. Others that ask the same are not held up.
+// TestStreamsBeatBeyondTheHead: a consumer that is ahead of this node is told so at once, and gets the changes after
+// its position once they are here. Others that ask the same are not held up.
 func TestStreamsBeatBeyondTheHead(t *testing.T) {
 	for _, kind := range streams {
 		t.Run(kind, func(t *testing.T) {
@@ -113,7 +113,7 @@ func TestHeartbeatsOfEveryStream(t *testing.T) {
 	}
 }
 
-// TestStreamsEnd: a stream ends behind its limit, after its timeout without a change, and with the feed, and tells its
+// TestStreamsEnd: a stream ends after its limit, after its timeout without a change, and with the feed, and tells its
 // position.
 func TestStreamsEnd(t *testing.T) {
 	for _, kind := range streams {

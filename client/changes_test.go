@@ -251,7 +251,7 @@ func TestBrokenFeeds(t *testing.T) {
 	}
 }
 
-// TestOnceGoesOn: an answer that is cut is asked for again behind the last change.
+// TestOnceGoesOn: an answer that is cut is asked for again after the last change.
 func TestOnceGoesOn(t *testing.T) {
 	var asked []string
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

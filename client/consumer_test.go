@@ -120,7 +120,7 @@ func awaitGroup(t *testing.T, c *client.Client, name string, fn func(g *client.G
 	}
 }
 
-// TestConsumers: the members of a group handle every change, those of a document in order, while members come and go.
+// TestConsumers: the members of a group handle every change, and a document's changes in order, while members come and go.
 func TestConsumers(t *testing.T) {
 	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")
@@ -355,7 +355,7 @@ func TestConsumerEnds(t *testing.T) {
 	}
 }
 
-// TestConsumerBatches: a batch ends behind an event where that is not too large, and within it otherwise.
+// TestConsumerBatches: a batch ends after an event if that is not too large, and within it otherwise.
 func TestConsumerBatches(t *testing.T) {
 	suite.Concurrent(t)
 	s := harness.OpenTemp(t, model)

@@ -15,7 +15,7 @@ import (
 // mostLines bounds a file of the console.
 const mostLines = 300
 
-// rooms lists the directories of the console's modules, each of which may import itself and those before it.
+// rooms lists the directories of the console's modules; each may import itself and earlier ones.
 var rooms = []string{"json", "lib", "ui", "pages", "frame", "."}
 
 // forbidden finds what no module may have: markup made of text, code made of text, and what outlasts the tab.
@@ -60,7 +60,7 @@ func TestModules(t *testing.T) {
 	})
 }
 
-// Modules import those of lower rooms, and no page imports another.
+// Modules import modules of lower rooms, and no page imports another.
 func TestImports(t *testing.T) {
 	scripts(t, func(name, text string) {
 		for _, found := range imported.FindAllStringSubmatch(text, -1) {

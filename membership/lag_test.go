@@ -19,7 +19,7 @@ func (f *fakeLog) lag() *Lag {
 		Now: func() time.Duration { return f.now }})
 }
 
-// TestLag: the age is that of the oldest event which is not folded, by the clock between questions to the log.
+// TestLag: the age is the age of the oldest event which is not folded, by the clock between questions to the log.
 func TestLag(t *testing.T) {
 	f := &fakeLog{last: 10, now: time.Hour}
 	l := f.lag()

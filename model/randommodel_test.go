@@ -94,7 +94,7 @@ func (r randomSource) change(m object) {
 	}
 }
 
-// pair returns the sources of two models that can be applied, of which the second is mostly the first with a few changes.
+// pair returns the sources of two models that can be applied; the second is mostly the first with a few changes.
 func (r randomSource) pair() (prev, next []byte) {
 	for {
 		m := r.model()

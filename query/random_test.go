@@ -371,7 +371,7 @@ func (s *shelf) rewrite(t *rapid.T, most int) {
 	}
 }
 
-// matching returns the documents of which a filter is true, nil for all.
+// matching returns the documents for which a filter is true, nil for all.
 func (s *shelf) matching(f node) (out []*thing) {
 	for _, id := range slices.Sorted(maps.Keys(s.things)) {
 		if d := s.things[id]; f == nil || f.eval(d) == 1 {
@@ -414,7 +414,7 @@ func within(t *rapid.T) *query.Within {
 	return &query.Within{Relation: "things." + rapid.SampledFrom([]string{"ref", "tag", "line"}).Draw(t, "relation"), Target: rapid.SampledFrom([]string{"t1", "t2", "a", "ab"}).Draw(t, "target")}
 }
 
-// referring returns those of the documents that refer to one, all for nil.
+// referring returns the documents that refer to one, all for nil.
 func referring(list []*thing, w *query.Within) (out []*thing) {
 	for _, d := range list {
 		if w == nil || slices.Contains(idsOf(d, w.Relation), any(w.Target)) {

@@ -149,8 +149,8 @@ func TestIndexBuild(t *testing.T) {
 	}
 }
 
-// TestEachKey compares the different keys of walks with those of a loop over all entries. Some keys have hundreds of entries, and are
-// counted by themselves.
+// TestEachKey compares the different keys of walks with a loop over all entries. Some keys have hundreds of entries, and are counted
+// by themselves.
 func TestEachKey(t *testing.T) {
 	store, rng := openInternal(t), rand.New(rand.NewPCG(3, 4))
 	var all []indexEntry
@@ -217,7 +217,7 @@ func keysOf(all []indexEntry, w model.Walk, most int) (out []string) {
 	return out[:min(len(out), most)]
 }
 
-// TestMoveIndexEntries moves the entries of a target's holders, and leaves those of others where they are.
+// TestMoveIndexEntries moves the entries of a target's holders, and leaves other entries where they are.
 func TestMoveIndexEntries(t *testing.T) {
 	for _, descends := range []bool{false, true} {
 		for _, all := range []bool{false, true} {

@@ -366,7 +366,7 @@ func entriesFail(call, key string) (before, after error) {
 	return nil, nil
 }
 
-// TestKilledBetweenTheWrites: a change of which only the first write was made is made: for whoever reads, after a new start, and
+// TestKilledBetweenTheWrites: a change counts as made once its first write was made: for whoever reads, after a new start, and
 // after the next change by another node.
 func TestKilledBetweenTheWrites(t *testing.T) {
 	l := newLog(t)
@@ -445,8 +445,8 @@ func TestChangeWithoutAnAnswer(t *testing.T) {
 	}
 }
 
-// TestRandomChangesOnTwoNodes: changes by two nodes at once, of which some fail between their writes, leave both with the same
-// keys as a node that has just started.
+// TestRandomChangesOnTwoNodes: changes by two nodes at once leave both with the same keys as a node that has just started.
+// Some changes fail between their writes.
 func TestRandomChangesOnTwoNodes(t *testing.T) {
 	suite.Concurrent(t)
 	l := newLog(t)

@@ -96,7 +96,7 @@ func TestParkingIsBounded(t *testing.T) {
 	}
 }
 
-// TestLagIsBounded: a lag is counted where no more than LagBound changes are behind the checkpoint, and with a filter no more than
+// TestLagIsBounded: a lag is counted if no more than LagBound changes are after the checkpoint, and with a filter no more than
 // FilterBound. It is absent otherwise.
 func TestLagIsBounded(t *testing.T) {
 	for _, c := range []struct {
@@ -139,7 +139,7 @@ func lagIsBounded(t *testing.T, settings Settings, opt Options) {
 }
 
 // TestRandomClocks lets members on two nodes, whose clocks jump, lease, acknowledge, fail and release at the same time. Every
-// value that a partition ever had follows from the one before: the checkpoint never goes back, only the lease that the
+// value that a partition ever had follows from the one before. The checkpoint never goes back, only the lease that the
 // partition has moves it, and no token is given twice.
 func TestRandomClocks(t *testing.T) {
 	suite.Concurrent(t)

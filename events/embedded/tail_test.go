@@ -53,8 +53,8 @@ func put(id, body string) *fanfold.Event {
 	return &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "c", ID: id}, Body: []byte(body)}
 }
 
-// tenEvents makes a log of ten events, of which the last three are a transaction, and returns its directory, its block and
-// the sizes of the block after one event, two and so on.
+// tenEvents makes a log of ten events, the last three as a transaction. It returns its directory, its block and the sizes
+// of the block after one event, two and so on.
 func tenEvents(t *testing.T) (dir, path string, sizes []int) {
 	t.Helper()
 	dir = t.TempDir()

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// source is a prefix of a log with a frozen copy, of which one document has a value and one has none.
+// source is a prefix of a log with a frozen copy; one document has a value and one has none.
 type source struct{ docs []*fanfold.Document }
 
 func (s *source) Model() ([]byte, model.Reserved, model.Retired, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// entries returns n members, each of which format makes of its number.
+// entries returns n members; format makes each of its number.
 func entries(n int, format string) string {
 	var b strings.Builder
 	for i := range n {

@@ -59,7 +59,7 @@ var hostile = map[string]struct{ src, why string }{
 	"many bytes":          {strings.Repeat("# comment\n", 200_000), "bytes"},
 }
 
-// doubling returns lists each of which holds the one before twice.
+// doubling returns lists that each hold the one before twice.
 func doubling(n int) string {
 	var b strings.Builder
 	for i := 1; i <= n; i++ {

@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// chain returns a schema of n definitions, each of which refers to the next by keyword as often as times says.
+// chain returns a schema of n definitions; each refers to the next by keyword as often as times says.
 func chain(n, times int, keyword string) string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)

@@ -234,7 +234,7 @@ collections:
     derive: {author: {copy: post, value: doc.author, frozen: true}, title: {copy: post, value: doc.title, frozen: true}, titles: {copy: person, value: doc.titles, frozen: true}}
 `
 
-// TestAmendedChains: values that stay on documents two steps away from an erased one go, and those of others stay.
+// TestAmendedChains: values that stay on documents two steps away from an erased one go, and values of others stay.
 func TestAmendedChains(t *testing.T) {
 	m, err := modelfile.Parse([]byte(chainModel))
 	if err != nil {

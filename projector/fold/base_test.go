@@ -47,8 +47,8 @@ func digestOf(ev *fanfold.Event) (d fanfold.Digest) {
 	return d
 }
 
-// requireSameFromBases folds a history whole, and cut at one event of so many: the base there, and the events after it. All rows that the
-// cut one has are to be those of the whole one.
+// requireSameFromBases folds a history whole, and cut at one event of so many: the base there, and the events after it. The cut one must
+// have the same rows as the whole one.
 func requireSameFromBases(t *testing.T, events []*fanfold.Event, one int) {
 	t.Helper()
 	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})

@@ -120,8 +120,8 @@ func randomWrite(rng *rand.Rand, exists map[fanfold.Key]bool, n int) *fanfold.Ev
 	return ev
 }
 
-// TestBaseOfRandomHistories cuts random histories at every event: the rows are those of a fold from the first event, and so is all that
-// can be read.
+// TestBaseOfRandomHistories cuts random histories at every event. The rows are the same as after a fold from the first event, and so is
+// all that can be read.
 func TestBaseOfRandomHistories(t *testing.T) {
 	for seed := range uint64(3) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { requireSameFromBases(t, randomHistory(t, seed, 40), 1) })
@@ -393,7 +393,7 @@ func historyReads(t *testing.T, whole read, h fanfold.Horizon) (list []historyRe
 	}})
 }
 
-// keys are those of the documents of random histories.
+// keys are the keys of the documents of random histories.
 func keys() (all []fanfold.Key) {
 	for _, collection := range []string{"as", "bs", "cs"} {
 		for i := range 4 {

@@ -38,8 +38,8 @@ func addErasures(t *testing.T, rng *rand.Rand, events []*fanfold.Event) []*fanfo
 	return events
 }
 
-// TestErasuresOfRandomHistories cuts random histories with erasures at events: the rows are those of a fold from the first event, and so
-// is all that can be read.
+// TestErasuresOfRandomHistories cuts random histories with erasures at events. The rows are the same as after a fold from the first
+// event, and so is all that can be read.
 func TestErasuresOfRandomHistories(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestExpandIsBounded(t *testing.T) {
 	}
 }
 
-// expandEverything reads a few pages of expanded documents, each of which ends early.
+// expandEverything reads a few pages of expanded documents; each ends early.
 func expandEverything(t *testing.T, p *harness.Process) {
 	cursor := ""
 	for range 2 {

@@ -85,7 +85,7 @@ func rawRequest(t *testing.T, c *harness.Client, text string) net.Conn {
 	return conn
 }
 
-// request returns a request with a body, of which length bytes are announced.
+// request returns a request with a body, and announces length bytes of it.
 func request(method, path, contentType, body string, length int, headers ...string) string {
 	text := fmt.Sprintf("%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: %s\r\nContent-Length: %d\r\n", method, path, contentType, length)
 	return text + strings.Join(append(headers, "\r\n"), "\r\n") + body

@@ -98,7 +98,7 @@ func wantNowhere(t *testing.T, s *harness.Store, text string) {
 	}
 }
 
-// wantReplayed wants the read model to be that of a replay, and every derived value to be right.
+// wantReplayed wants the read model to have a replay's rows, and every derived value to be right.
 func wantReplayed(t *testing.T, s *harness.Store) {
 	t.Helper()
 	s.Verify()

@@ -41,7 +41,7 @@ func eraseAnswers(t *testing.T, s *harness.Store) {
 	s.Want(http.StatusOK, "GET", "/v1/_status", "")
 }
 
-// TestErasedReads: what is answered about an erased document, and one of which members are erased.
+// TestErasedReads: the answers about an erased document, and about one with erased members.
 func TestErasedReads(t *testing.T) {
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, "")

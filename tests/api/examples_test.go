@@ -144,7 +144,7 @@ func TestExamplesOfDryRuns(t *testing.T) {
 	}
 }
 
-// previous returns the position of the event before that of a position of a write.
+// previous returns the position of the event before a write's.
 func previous(position string) string {
 	var seq int
 	if _, err := fmt.Sscanf(position, "%d-", &seq); err != nil {

@@ -286,7 +286,7 @@ func TestRevertIsAWriteOfNow(t *testing.T) {
 	s.WantDoc("books", "b", `{"id":"b","a":"1","n":1,"by":"B","now":"B"}`)
 }
 
-// readsChildren returns the ids of the documents that refer to one, from all pages of a list, whose cursors alone say of which state they are.
+// readsChildren returns the ids of the documents that refer to one, from all pages of a list. The cursors alone say which state they show.
 func readChildren(t *testing.T, s *harness.Store, path, at string) string {
 	t.Helper()
 	var ids []string
@@ -302,7 +302,7 @@ func readChildren(t *testing.T, s *harness.Store, path, at string) string {
 	}
 }
 
-// TestChildrenOfThePast: the documents that referred to one are those of then, under the model of then, whatever moved, was deleted or came back.
+// TestChildrenOfThePast: the list has the documents that referred to one then, under the model of then, whatever moved, was deleted or came back.
 func TestChildrenOfThePast(t *testing.T) {
 	s := harness.OpenTemp(t, `{"collections":{"books":{"relations":{"author":{"path":"a","to":"authors"}}},"authors":{}}}`)
 	s.Put("authors", "1", `{"name":"A"}`)

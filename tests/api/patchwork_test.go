@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// costlyTests returns a JSON Patch of n tests, each of which compares a value with more than 1 MiB of whitespace in it.
+// costlyTests returns a JSON Patch of n tests; each compares a value with more than 1 MiB of whitespace in it.
 func costlyTests(n int) string {
 	return `[` + strings.Repeat(`{"op":"test","path":"/a","value":{"x":1}},`, n) + `{"op":"add","path":"/n","value":1}]`
 }

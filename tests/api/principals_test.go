@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// twoRooms is a model of which editors write one half, and nobody but an admin reads the other.
+// twoRooms is a model with one half that editors write, and another that only an admin reads.
 const twoRooms = `
 collections:
   authors: { access: { write: [editors] } }

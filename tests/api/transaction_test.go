@@ -188,8 +188,8 @@ func TestTransactionLimits(t *testing.T) {
 	transact(s.Client, http.StatusRequestEntityTooLarge, big(33))
 }
 
-// TestTransactionsCheckWhatTheyRead: two documents of which one must stay on; transactions that
-// check the one and switch off the other never both win.
+// TestTransactionsCheckWhatTheyRead: one of two documents must stay on. Transactions that check the one and switch
+// off the other never both win.
 func TestTransactionsCheckWhatTheyRead(t *testing.T) {
 	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")

@@ -233,7 +233,7 @@ func TestConsistencyParameters(t *testing.T) {
 	s.Want(http.StatusOK, http.MethodGet, "/v1/c/1?consistency=strong", "", "Fanfold-Min-Position", "1")
 }
 
-// BenchmarkConsistency measures a read of each level on three nodes, of which one is written to by four clients.
+// BenchmarkConsistency measures a read of each level on three nodes, while four clients write to one.
 func BenchmarkConsistency(b *testing.B) {
 	urls := natsserver.Start(b, 3)
 	var nodes []*harness.Store

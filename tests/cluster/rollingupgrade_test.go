@@ -305,8 +305,8 @@ func (r *rolling) replaceAndUpgrade() {
 	}
 }
 
-// requireOneTruth compares the nodes' read models with each other, with that of a new node, and with what a node with the
-// old program shows.
+// requireOneTruth compares the nodes' read models with each other, with a new node's, and with the answers of a node with
+// the old program.
 func (r *rolling) requireOneTruth(end string) {
 	r.t.Helper()
 	dirs, nodes := r.dirs[:], make([]*harness.Process, len(r.nodes), len(r.nodes)+1)

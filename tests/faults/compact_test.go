@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// steps are those of a compaction, in order.
+// steps are the steps of a compaction, in order.
 var steps = []string{projector.StepBuilt, projector.StepStored, projector.StepReadBack, projector.StepCompared, projector.StepAppended, projector.StepSwitched,
 	node.StepPurged, node.StepRemoved}
 

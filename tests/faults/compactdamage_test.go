@@ -46,7 +46,7 @@ func flipAt(t *testing.T, path string, part float64) {
 	must(t, os.WriteFile(path, b, 0o644))
 }
 
-// blocksOf returns the files of a data directory's base, or those of its log.
+// blocksOf returns the files of a data directory's base, or of its log.
 func blocksOf(t *testing.T, dir string, base bool) []string {
 	t.Helper()
 	files := slices.DeleteFunc(logBlocks(t, dir), func(path string) bool { return strings.Contains(path, "OBJ_fanfold_fanfold_base") != base })

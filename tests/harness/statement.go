@@ -11,7 +11,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 )
 
-// ReadModel returns the file of a data directory's read model, of which there is one.
+// ReadModel returns the one file of a data directory's read model.
 func ReadModel(t *testing.T, dir string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "readmodel", "*.db"))

@@ -455,7 +455,7 @@ func (f *filtered) checkUnseen(ever map[okey]bool) {
 	}
 }
 
-// checkHalf compares each feed of whoever reads half of the collections with that of an administrator.
+// checkHalf compares each feed of a reader of half of the collections with an administrator's.
 func (h *converging) checkHalf() {
 	for _, f := range h.followers {
 		query := fmt.Sprintf("mode=%s&include_docs=true&view=%s&derived=%s&cascades=%s&since=%s", f.mode, f.view(), included(f.direct), included(f.bare), h.oldest)

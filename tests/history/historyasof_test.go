@@ -52,7 +52,7 @@ func (h *history) feedRows(view string) (rows []feedRow) {
 	return rows
 }
 
-// keptRows returns those of some rows that are kept.
+// keptRows returns the kept ones of some rows.
 func (h *history) keptRows(rows []feedRow) []feedRow {
 	return slices.DeleteFunc(slices.Clone(rows), func(r feedRow) bool { return r.position() <= h.horizon })
 }
@@ -202,7 +202,7 @@ func (h *history) checkPagesAt(l expectedLinks, id, query, text, view string, st
 	h.s.Want(http.StatusNotFound, http.MethodGet, fmt.Sprintf("%s&page=%d&at=%s", query, len(pages)+1, text), "")
 }
 
-// wantItems wants bodies to be those of documents in a state.
+// wantItems wants bodies to be the documents' in a state.
 func (h *history) wantItems(state expected, collection string, want []string, view, path string, got []string) {
 	h.t.Helper()
 	if len(got) != len(want) {
@@ -258,7 +258,7 @@ func (h *history) listed(collection string) bool {
 	return err == nil && r.Status == http.StatusOK
 }
 
-// listedItems returns the bodies in a list, page by page. The cursor alone says of which state the further ones are.
+// listedItems returns the bodies in a list, page by page. The cursor alone says which state the further ones show.
 func (h *history) listedItems(query string) (bodies []string) {
 	for rest := query; ; {
 		var page struct {
@@ -280,7 +280,7 @@ func (h *history) listedItems(query string) (bodies []string) {
 	}
 }
 
-// wantShown wants a body to be that of a document in a state.
+// wantShown wants a body to be a document's in a state.
 func (h *history) wantShown(state expected, key okey, view, at, got string) {
 	h.t.Helper()
 	if view == "embedded" && got != state.after[key] || view == "referenced" && !state.written[key].is(got) {
@@ -477,7 +477,7 @@ func (h *history) wantVersions(query string, items, rows []feedRow, before map[s
 	}
 }
 
-// wantPatch wants a patch to lead from one version to the next, and its old values to be those of the version before.
+// wantPatch wants a patch to lead from one version to the next, and its old values to be the version's before.
 func (h *history) wantPatch(query, before, after, patch string) {
 	h.t.Helper()
 	doc := jsonvalue.Parse(`{"":` + orNull(before) + `}`)

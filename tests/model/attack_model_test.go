@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// doublingSchema returns a schema of n definitions, each of which refers to the next twice.
+// doublingSchema returns a schema of n definitions; each refers to the next twice.
 func doublingSchema(n int) string {
 	var b strings.Builder
 	b.WriteString(`{"$ref":"#/$defs/d0","$defs":{`)

@@ -127,7 +127,7 @@ func (s *shelf) ChangedKeys(_, to fanfold.Position, _ bool, keep func(fanfold.Ke
 	return to, nil
 }
 
-// Versions has two versions, of which a document of notes and a delete of one of vault are the causes.
+// Versions has two versions; a document of notes and a delete of one of vault are their causes.
 func (s *shelf) Versions(fanfold.VersionQuery) (fanfold.VersionPage, error) {
 	s.asked++
 	derived := fanfold.Version{ChangeRow: fanfold.ChangeRow{Change: &fanfold.Change{Op: fanfold.OpDerive}, Cause: &fanfold.Key{Collection: "notes", ID: "x"}}}
