@@ -28,7 +28,7 @@ var ErrInSteps = errors.New("the delete is to be made in steps")
 // many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
 // until the step says Done. Each step judges by itself: what it may not delete ends the delete there, and what earlier
 // steps deleted stays deleted. It blocks until the log has decided. Errors are NotFound, UnknownCollection, Restricted,
-// FanoutLimit, those of Appender, and Forbidden. The model decides about the writes that the delete brings with it: they
+// FanoutLimit, Forbidden, and Appender's. The model decides about the writes that the delete brings with it: they
 // need no right.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
 	if err := in.By.CheckWrite(key.Collection); err != nil {
@@ -164,9 +164,8 @@ func (r *removal) checkRoot() error {
 	return r.blockers.error()
 }
 
-// keepRingsWhole takes the deletes out of the step whose documents would still be referred to strictly, because the step has
-// no room for the whole ring in which they refer to each other. A ring that leaves nothing else is left as it is: the
-// guards of the writes refuse it.
+// keepRingsWhole takes deletes out of the step if others would still refer strictly to their documents. The step has no room for the whole ring
+// in which they refer to each other. A ring that leaves nothing else is left as it is: the guards of the writes refuse it.
 func (r *removal) keepRingsWhole() {
 	goes := map[fanfold.Key]bool{}
 	for _, doc := range r.deletes {
@@ -285,8 +284,8 @@ func (r *removal) eachCascade(key fanfold.Key, fn func(rel *model.Relation, targ
 	return nil
 }
 
-// mend makes the edit of a document fit that does not after this step, where it does after all of them: the edit removes the
-// references to what later steps delete, too. A document that a later step deletes keeps its references until then,
+// mend makes the edit of a document fit if it does not after this step, and does after all of them. The edit removes the references to what
+// later steps delete, too. A document that a later step deletes keeps its references until then,
 // unless they are strict. It returns what does not fit even so.
 func (d *deleteClosure) mend(r *removal, key fanfold.Key) (*fanfold.Problem, error) {
 	e := r.edits[key]

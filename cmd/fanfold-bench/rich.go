@@ -58,7 +58,7 @@ func richRound(ctx context.Context, dir string, d bench.RichData, guards bool, t
 	return r, err
 }
 
-// richChange moves publisher 0 to another city, of which each of its books has a copy, and then changes the limit alone.
+// richChange moves publisher 0 to another city, which is copied to each of its books, and then changes the limit alone.
 func richChange(ctx context.Context, n *node.Node, c *client.Client, dir string, d bench.RichData) (bench.Result, error) {
 	publishers := client.Collection[json.RawMessage](c, "publishers")
 	r, err := bench.Rename{

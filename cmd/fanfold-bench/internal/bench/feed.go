@@ -143,9 +143,8 @@ func (p *putter) put() (arrival, error) {
 	return arrival{seq, at}, nil
 }
 
-// FeedLatency measures the time from a write's acknowledgement, which is that it is in the log for good, to its row at a
-// subscriber: of writes one by one where rate is 0, else of that many a second. The limit is the time from the publish of a
-// message to its arrival at a consumer of JetStream, without any sync, in the same process.
+// FeedLatency measures the time from a write's acknowledgement to its row at a subscriber. Writes come one by one if rate is 0, else so many
+// a second. The limit is the time from the publish of a message to its arrival at a consumer of JetStream, without any sync, in the same process.
 func FeedLatency(ctx context.Context, addr string, raw RawLog, rate int) (r Result, err error) {
 	var ours, limit latencies
 	name := "feed latency, idle: acknowledged to row, p50"

@@ -15,8 +15,8 @@ func (l *latencies) add(sorted []float64) {
 	l.longest = append(l.longest, percentile(sorted, 100))
 }
 
-// Put compares durable PUTs of new documents through the API at addr, each waiting for its fold,
-// with plain durable publishes to raw at the same concurrency, of messages of the same size.
+// Put compares durable PUTs of new documents through the API at addr with plain durable publishes to raw. Each PUT waits for its fold. Both
+// have the same concurrency, and messages of the same size.
 func Put(ctx context.Context, addr string, raw RawLog, conns int) (Result, error) {
 	name := fmt.Sprintf("durable PUT, %d connections", conns)
 	if conns == 1 {
