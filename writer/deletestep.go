@@ -24,12 +24,11 @@ type DeleteStep struct {
 // ErrInSteps is the cause of the Unprocessable of a delete that one transaction does not take: DeleteNext does.
 var ErrInSteps = errors.New("the delete is to be made in steps")
 
-// DeleteNext makes one step of a delete that brings more with it than one transaction takes: it deletes and changes as
-// many holders as there is room for, children before parents, and the document itself once none is left. Repeat it
-// until the step says Done. Each step judges by itself: what it may not delete ends the delete there, and what earlier
-// steps deleted stays deleted. It blocks until the log has decided. Errors are NotFound, UnknownCollection, Restricted,
-// FanoutLimit, Forbidden, and Appender's. The model decides about the writes that the delete brings with it: they
-// need no right.
+// DeleteNext makes one step of a delete that brings more with it than one transaction takes. A step deletes and changes as many holders as there
+// is room for, children before parents. The last one deletes the document itself. Repeat it until the step says Done. Each step judges by
+// itself: a document that forbids the delete ends it there, and earlier steps stay done. It blocks until the log has decided. It returns
+// NotFound, UnknownCollection, Restricted, FanoutLimit, Forbidden, and the errors of Appender. The model decides about the writes that the
+// delete brings with it: they need no right.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
 	if err := in.By.CheckWrite(key.Collection); err != nil {
 		return DeleteStep{}, err
@@ -164,8 +163,9 @@ func (r *removal) checkRoot() error {
 	return r.blockers.error()
 }
 
-// keepRingsWhole takes deletes out of the step if others would still refer strictly to their documents. The step has no room for the whole ring
-// in which they refer to each other. A ring that leaves nothing else is left as it is: the guards of the writes refuse it.
+// keepRingsWhole takes deletes out of a step that has room for a part of a ring only. The documents of a ring refer to each
+// other strictly, so a delete of a part would leave references to deleted documents. A ring that leaves nothing else is left
+// as it is: the guards of the writes refuse it.
 func (r *removal) keepRingsWhole() {
 	goes := map[fanfold.Key]bool{}
 	for _, doc := range r.deletes {
@@ -284,8 +284,8 @@ func (r *removal) eachCascade(key fanfold.Key, fn func(rel *model.Relation, targ
 	return nil
 }
 
-// mend makes the edit of a document fit if it does not after this step, and does after all of them. The edit removes the references to what
-// later steps delete, too. A document that a later step deletes keeps its references until then,
+// mend changes the edit of a document that does not fit after this step but fits after all of them. It also removes the
+// references to documents that later steps delete. A document that a later step deletes keeps its references until then,
 // unless they are strict. It returns what does not fit even so.
 func (d *deleteClosure) mend(r *removal, key fanfold.Key) (*fanfold.Problem, error) {
 	e := r.edits[key]
