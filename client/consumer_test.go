@@ -132,10 +132,12 @@ func TestConsumers(t *testing.T) {
 	r := newRecord(t)
 	opt := client.ConsumerOptions{Group: "g", Handler: r.handle, BatchSize: 7, Concurrency: 2}
 	first := member(t, c, opt)
+	n := 0 // a write of equal bytes is none
 	write := func(rounds int) {
 		for range rounds {
 			for i := range 40 {
-				s.Put("books", fmt.Sprint(i), `{}`)
+				n++
+				s.Put("books", fmt.Sprint(i), fmt.Sprintf(`{"n":%d}`, n))
 			}
 		}
 	}
@@ -194,7 +196,7 @@ func TestConsumerOverRestarts(t *testing.T) {
 		case i%30 == 10:
 			p.cut()
 		}
-		s.Put("books", fmt.Sprint(i%50), `{}`)
+		s.Put("books", fmt.Sprint(i%50), fmt.Sprintf(`{"n":%d}`, i))
 	}
 	r.await(300)
 	for _, stop := range stops {
