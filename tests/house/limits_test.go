@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// limitTests has, for each row of docs/run/limits.md by its first cell, the tests that hold its bound.
+// limitTests has, for each row of limitFiles by its first cell, the tests that hold its bound.
 var limitTests = map[string]string{
 	"groups of a key without `admin`":                      "TestGroupsAreCountedByMaker",
 	"connections (`--max-connections`)":                    "TestConnectionsAreBounded TestIdleStrangersMakeRoom",
@@ -254,7 +254,7 @@ var limitTests = map[string]string{
 	"components of a collection's indexes through arrays": "TestIndexMistakes",
 }
 
-// TestLimits: each row of docs/run/limits.md has tests that hold its bound, and these tests are there.
+// TestLimits: each row of limitFiles has tests that hold its bound, and these tests are there.
 func TestLimits(t *testing.T) {
 	tests, rows := testsOfTheHouse(t), limitRows(t)
 	for name := range rows {
@@ -264,7 +264,7 @@ func TestLimits(t *testing.T) {
 	}
 	for name, names := range limitTests {
 		if _, ok := rows[name]; !ok {
-			t.Errorf("limitTests has %q, and docs/run/limits.md does not", name)
+			t.Errorf("limitTests has %q, and no row of limitFiles does", name)
 		}
 		for test := range strings.FieldsSeq(names) {
 			if !tests[test] {
@@ -274,12 +274,19 @@ func TestLimits(t *testing.T) {
 	}
 }
 
-// limitRows returns the bounds of docs/run/limits.md by the first cells of their rows.
+// limitFiles are the bounds that a user may meet, and the others.
+var limitFiles = []string{"../../docs/run/limits.md", "testdata/inner-limits.md"}
+
+// limitRows returns the bounds of limitFiles by the first cells of their rows.
 func limitRows(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/run/limits.md")
-	if err != nil {
-		t.Fatal(err)
+	var text []byte
+	for _, path := range limitFiles {
+		part, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = append(text, part...)
 	}
 	rows := map[string]string{}
 	for line := range strings.Lines(string(text)) {
@@ -296,10 +303,10 @@ func limitRows(t *testing.T) map[string]string {
 	return rows
 }
 
-// unnamedLimits is how many numbers of docs/run/limits.md come from no constant that the test knows. It only falls.
+// unnamedLimits is how many numbers of limitFiles come from no constant that the test knows. It only falls.
 const unnamedLimits = 47
 
-// TestLimitNumbers: the numbers in docs/run/limits.md are the constants in the code that testdata/limits.txt names for them.
+// TestLimitNumbers: the numbers in limitFiles are the constants in the code that testdata/limits.txt names for them.
 func TestLimitNumbers(t *testing.T) {
 	code, named, unnamed := constantsOf(t), limitConstants(t), 0
 	for row, bound := range limitRows(t) {
@@ -324,7 +331,7 @@ func TestLimitNumbers(t *testing.T) {
 		delete(named, row)
 	}
 	for row := range named {
-		t.Errorf("testdata/limits.txt has %q, and docs/run/limits.md does not", row)
+		t.Errorf("testdata/limits.txt has %q, and no row of limitFiles does", row)
 	}
 	if unnamed != unnamedLimits {
 		t.Errorf("%d numbers have no constant, and unnamedLimits is %d: name one in testdata/limits.txt, or lower it", unnamed, unnamedLimits)
