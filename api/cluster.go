@@ -7,19 +7,19 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Cluster looks after what the nodes of a log share.
 type Cluster interface {
 	// Replicas tells how many replicas the log and the buckets beside it have.
-	Replicas(ctx context.Context) (*reports.Replicas, error)
+	Replicas(ctx context.Context) (*wire.Replicas, error)
 	// SetReplicas gives them n replicas each, waits until these are current, a minute at most once the servers have taken that, and returns whether
 	// they are. The report is the one of Replicas. Errors are Invalid; Conflict where there are not as many servers; and Unavailable.
-	SetReplicas(ctx context.Context, n int) (report *reports.Replicas, settled bool, err error)
+	SetReplicas(ctx context.Context, n int) (report *wire.Replicas, settled bool, err error)
 	// Snapshot puts a copy of the read model where new nodes find it, and waits until it is there. The report is marshalled as
 	// JSON. Errors are Conflict where the log is embedded, or a snapshot is being taken; and Unavailable.
-	Snapshot(ctx context.Context) (*reports.Snapshot, error)
+	Snapshot(ctx context.Context) (*wire.Snapshot, error)
 }
 
 // getReplicas answers GET /v1/_replicas.

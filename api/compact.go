@@ -8,20 +8,20 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Compactor lets the store begin later.
 type Compactor interface {
 	// PlanCompaction tells what a compaction up to a moment, which the node has reached, would take away. Errors are Conflict,
 	// PositionGone and Unavailable.
-	PlanCompaction(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, error)
+	PlanCompaction(ctx context.Context, before fanfold.Moment) (*wire.CompactPlan, error)
 	// Compact begins one, and returns what goes; a plan that is Done begins nothing. by names who asked, "" where nobody knows. It returns
 	// the errors of PlanCompaction. Conflict is also for a log that cannot be cut, while other work is under way, and for groups that have
 	// not acknowledged what goes, unless force says so.
-	Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*reports.CompactPlan, error)
+	Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*wire.CompactPlan, error)
 	// Compaction tells how far the compaction is that runs on this node, or ran last; nil for none.
-	Compaction() *reports.Compaction
+	Compaction() *wire.Compaction
 }
 
 // compactPath is the path of the compaction that runs, or ran last.

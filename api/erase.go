@@ -15,7 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/params"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Eraser erases what documents were. Its requests are valid.
@@ -23,23 +23,23 @@ type Eraser interface {
 	// PlanErasure tells what an erasure would take away. Errors are NotFound for a document that never was, Conflict where the log's
 	// server cannot erase, other work is under way or a member is at a relation, and Unavailable. Others
 	// are of the deletes, such as Restricted.
-	PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*reports.ErasurePlan, error)
+	PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*wire.ErasurePlan, error)
 	// Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where
 	// nobody knows. It returns the errors of PlanErasure, and Busy if too many wait.
-	Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*reports.Erasure, error)
+	Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*wire.Erasure, error)
 	// Erasure tells how far an erasure is. The error is NotFound, or Unavailable.
-	Erasure(ctx context.Context, number uint64) (*reports.Erasure, error)
+	Erasure(ctx context.Context, number uint64) (*wire.Erasure, error)
 	// Erasures returns all erasures in the order of their numbers. The error is Unavailable.
-	Erasures(ctx context.Context) ([]reports.Erasure, error)
+	Erasures(ctx context.Context) ([]wire.Erasure, error)
 	// EachErased calls fn for each document of each erasure, in order. Errors are Unavailable, ctx's and fn's.
-	EachErased(ctx context.Context, fn func(reports.ErasedDocument) error) error
+	EachErased(ctx context.Context, fn func(wire.ErasedDocument) error) error
 }
 
 // Finder looks for texts.
 type Finder interface {
 	// FindText returns documents that have a text in any version as it was written, a number of them at most, and whether there are more.
 	// It reads the whole log. Errors are ctx's and Unavailable.
-	FindText(ctx context.Context, text string, limit int) (found []reports.Found, more bool, err error)
+	FindText(ctx context.Context, text string, limit int) (found []wire.Found, more bool, err error)
 }
 
 // The paths of erasures.
@@ -163,7 +163,7 @@ func (s *erasures) answer(c echo.Context, asked fanfold.EraseRequest, dry bool) 
 	switch {
 	case err != nil:
 		return err
-	case report.Phase == reports.PhaseDone, report.Phase == reports.PhaseResidue: // nothing was begun
+	case report.Phase == wire.PhaseDone, report.Phase == wire.PhaseResidue: // nothing was begun
 		return c.JSON(http.StatusOK, report)
 	}
 	h := c.Response().Header()
@@ -197,8 +197,8 @@ func (s *erasures) get(c echo.Context) error {
 
 // erasureList is the answer to GET /v1/_erasures.
 type erasureList struct {
-	Erasures []reports.Erasure `json:"erasures"` // the newest first
-	More     bool              `json:"more"`     // there are older ones
+	Erasures []wire.Erasure `json:"erasures"` // the newest first
+	More     bool           `json:"more"`     // there are older ones
 }
 
 // list answers GET /v1/_erasures: the newest erasures, or with export=true every document of all, in lines.
@@ -222,7 +222,7 @@ func (s *erasures) list(c echo.Context) error {
 	}
 	slices.Reverse(all)
 	newest := all[:min(len(all), maxErasures)]
-	return c.JSON(http.StatusOK, erasureList{Erasures: append([]reports.Erasure{}, newest...), More: len(all) > len(newest)})
+	return c.JSON(http.StatusOK, erasureList{Erasures: append([]wire.Erasure{}, newest...), More: len(all) > len(newest)})
 }
 
 // export sends a line for each document of each erasure. They are in a file before the first is sent.
@@ -234,7 +234,7 @@ func (s *erasures) export(c echo.Context) (err error) {
 	defer func() { err = errors.Join(err, out.Close()) }()
 	ctx, buffered := c.Request().Context(), bufio.NewWriterSize(out, largePiece)
 	lines := json.NewEncoder(buffered)
-	if err := s.eraser.EachErased(ctx, func(d reports.ErasedDocument) error { return lines.Encode(d) }); err != nil {
+	if err := s.eraser.EachErased(ctx, func(d wire.ErasedDocument) error { return lines.Encode(d) }); err != nil {
 		return err
 	}
 	if err := buffered.Flush(); err != nil {
@@ -251,8 +251,8 @@ func (s *erasures) export(c echo.Context) (err error) {
 
 // foundList is the answer to POST /v1/_find.
 type foundList struct {
-	Found []reports.Found `json:"found"`
-	More  bool            `json:"more"` // there are more than are told
+	Found []wire.Found `json:"found"`
+	More  bool         `json:"more"` // there are more than are told
 }
 
 // find answers POST /v1/_find: which documents have a text in any version as it was written.
@@ -264,8 +264,8 @@ func (s *erasures) find(c echo.Context) error {
 	if err := s.bodies.readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"text"}, size: maxFindBody}); err != nil {
 		return err
 	}
-	if n := len(asked.Text); n == 0 || n > reports.MaxFindText || !utf8.ValidString(asked.Text) {
-		return fanfold.Errorf(fanfold.Invalid, `member "text" has %d bytes: give a text of 1 to %d`, n, reports.MaxFindText)
+	if n := len(asked.Text); n == 0 || n > wire.MaxFindText || !utf8.ValidString(asked.Text) {
+		return fanfold.Errorf(fanfold.Invalid, `member "text" has %d bytes: give a text of 1 to %d`, n, wire.MaxFindText)
 	}
 	if err := s.fresh.await(c); err != nil {
 		return err
@@ -275,10 +275,10 @@ func (s *erasures) find(c echo.Context) error {
 		return err
 	}
 	defer leave()
-	found, more, err := s.finder.FindText(c.Request().Context(), asked.Text, reports.MaxFound)
+	found, more, err := s.finder.FindText(c.Request().Context(), asked.Text, wire.MaxFound)
 	s.logger.Info("a text was looked for", "by", rightsOf(c).String(), "documents", len(found), "refused", fanfold.CodeOf(err))
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, foundList{Found: append([]reports.Found{}, found...), More: more})
+	return c.JSON(http.StatusOK, foundList{Found: append([]wire.Found{}, found...), More: more})
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -36,37 +36,37 @@ func (f *fakeEraser) note(how string, r fanfold.EraseRequest) error {
 	return f.err
 }
 
-func (f *fakeEraser) PlanErasure(_ context.Context, r fanfold.EraseRequest) (*reports.ErasurePlan, error) {
-	return &reports.ErasurePlan{Documents: int64(len(r.Documents))}, f.note("plan", r)
+func (f *fakeEraser) PlanErasure(_ context.Context, r fanfold.EraseRequest) (*wire.ErasurePlan, error) {
+	return &wire.ErasurePlan{Documents: int64(len(r.Documents))}, f.note("plan", r)
 }
 
-func (f *fakeEraser) Erase(_ context.Context, r fanfold.EraseRequest, by string) (*reports.Erasure, error) {
-	return &reports.Erasure{Number: 7, Phase: f.phase, By: by}, f.note("erase", r)
+func (f *fakeEraser) Erase(_ context.Context, r fanfold.EraseRequest, by string) (*wire.Erasure, error) {
+	return &wire.Erasure{Number: 7, Phase: f.phase, By: by}, f.note("erase", r)
 }
 
-func (f *fakeEraser) Erasure(_ context.Context, number uint64) (*reports.Erasure, error) {
+func (f *fakeEraser) Erasure(_ context.Context, number uint64) (*wire.Erasure, error) {
 	if number != 7 {
 		return nil, fanfold.Errorf(fanfold.NotFound, "there is no erasure %d", number)
 	}
-	return &reports.Erasure{Number: number}, nil
+	return &wire.Erasure{Number: number}, nil
 }
 
-func (f *fakeEraser) Erasures(context.Context) (all []reports.Erasure, err error) {
+func (f *fakeEraser) Erasures(context.Context) (all []wire.Erasure, err error) {
 	for i := range f.number {
-		all = append(all, reports.Erasure{Number: uint64(i + 1)})
+		all = append(all, wire.Erasure{Number: uint64(i + 1)})
 	}
 	return all, nil
 }
 
-func (f *fakeEraser) EachErased(_ context.Context, fn func(reports.ErasedDocument) error) (err error) {
+func (f *fakeEraser) EachErased(_ context.Context, fn func(wire.ErasedDocument) error) (err error) {
 	for i := range 2 * f.number {
-		err = errors.Join(err, fn(reports.ErasedDocument{Erasure: uint64(i/2 + 1), Collection: "c", ID: fmt.Sprint(i)}))
+		err = errors.Join(err, fn(wire.ErasedDocument{Erasure: uint64(i/2 + 1), Collection: "c", ID: fmt.Sprint(i)}))
 	}
 	return err
 }
 
-func (f *fakeEraser) FindText(_ context.Context, text string, limit int) ([]reports.Found, bool, error) {
-	return []reports.Found{{Collection: "c", ID: text, Versions: limit}}, true, nil
+func (f *fakeEraser) FindText(_ context.Context, text string, limit int) ([]wire.Found, bool, error) {
+	return []wire.Found{{Collection: "c", ID: text, Versions: limit}}, true, nil
 }
 
 // eraseServer serves the API of a fake, and returns what asks it.
@@ -110,7 +110,7 @@ func documentsBody(n int) string {
 
 // TestEraseRequests: what a request for an erasure takes, and what is answered.
 func TestEraseRequests(t *testing.T) {
-	f := &fakeEraser{phase: reports.PhaseReplaying}
+	f := &fakeEraser{phase: wire.PhaseReplaying}
 	ask := eraseServer(t, f)
 	var members []string
 	for i := range 101 {
@@ -183,7 +183,7 @@ func TestEraseRequests(t *testing.T) {
 	if len(f.asked) != 1 || f.asked[0] != "erase [c/1] [/a]" {
 		t.Errorf("asked: %s", f.asked)
 	}
-	f.phase = reports.PhaseDone
+	f.phase = wire.PhaseDone
 	if status, text, _ := ask("POST", "/v1/c/1/_erase", ``); status != http.StatusOK {
 		t.Errorf("with nothing left: %d %s", status, text)
 	}

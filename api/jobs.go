@@ -15,13 +15,13 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold/api/internal/view"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // job is work that runs or has ended.
 type job struct {
 	mu     sync.Mutex
-	work   reports.Work
+	work   wire.Work
 	cancel context.CancelFunc
 	ended  chan struct{} // closed at the end
 	reply  *reply        // nil while it runs, and where err is not
@@ -58,7 +58,7 @@ func newJobs(logger *slog.Logger, views *view.Views, prefix prefix) *jobs {
 
 // add begins a job of a kind for a request, for which nobody waits where it is alone. It is false where the server ends.
 func (js *jobs) add(c echo.Context, kind string, alone bool, cancel context.CancelFunc) (*job, bool) {
-	j := &job{seen: js.views.Open(rightsOf(c)), alone: alone, work: reports.Work{ID: strings.ToLower(rand.Text()[:16]), Kind: kind, Phase: "waiting", Started: time.Now().UTC()}, cancel: cancel, ended: make(chan struct{})}
+	j := &job{seen: js.views.Open(rightsOf(c)), alone: alone, work: wire.Work{ID: strings.ToLower(rand.Text()[:16]), Kind: kind, Phase: "waiting", Started: time.Now().UTC()}, cancel: cancel, ended: make(chan struct{})}
 	js.mu.Lock()
 	defer js.mu.Unlock()
 	if js.closed {
@@ -168,7 +168,7 @@ func (js *jobs) close(limit time.Duration) {
 }
 
 // shown returns the work that runs, and what is kept of that which nobody waited for, without the results, the newest first.
-func (js *jobs) shown() (all []reports.Work) {
+func (js *jobs) shown() (all []wire.Work) {
 	js.mu.Lock()
 	list := slices.Clone(js.list)
 	js.mu.Unlock()
@@ -184,7 +184,7 @@ func (js *jobs) shown() (all []reports.Work) {
 }
 
 // state returns how far the job is.
-func (j *job) state() reports.Work {
+func (j *job) state() wire.Work {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.work

@@ -10,8 +10,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/params"
-	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/internal/tracing"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/query"
 )
 
@@ -45,7 +45,7 @@ type queries struct {
 
 // shape is one of queries.
 type shape struct {
-	reports.QueryShape
+	wire.QueryShape
 	model  uint64 // the event that applied the model for which Suggest holds
 	judged bool   // Suggest is known
 }
@@ -164,14 +164,14 @@ func (qs *queries) forget() {
 }
 
 // shown returns the shapes that looked at the most documents for what they gave, those first that gave the least.
-func (qs *queries) shown() []reports.QueryShape {
+func (qs *queries) shown() []wire.QueryShape {
 	qs.mu.Lock()
-	list := make([]reports.QueryShape, 0, len(qs.shapes))
+	list := make([]wire.QueryShape, 0, len(qs.shapes))
 	for _, s := range qs.shapes {
 		list = append(list, s.QueryShape)
 	}
 	qs.mu.Unlock()
-	slices.SortFunc(list, func(a, b reports.QueryShape) int {
+	slices.SortFunc(list, func(a, b wire.QueryShape) int {
 		return cmp.Or(cmp.Compare(b.Wasted(), a.Wasted()), strings.Compare(a.Collection, b.Collection), strings.Compare(a.Filter, b.Filter),
 			strings.Compare(a.Sort, b.Sort), strings.Compare(a.Group, b.Group))
 	})
@@ -186,7 +186,7 @@ func (qs *queries) served(collection, index string) int64 {
 }
 
 // Queries returns the shapes of queries that looked at the most documents for what they gave, since the start.
-func (s *Server) Queries() []reports.QueryShape { return s.queries.shown() }
+func (s *Server) Queries() []wire.QueryShape { return s.queries.shown() }
 
 // IndexQueries returns how many queries an index has served since the start.
 func (s *Server) IndexQueries(collection, index string) int64 {
@@ -203,8 +203,8 @@ func shapeKey(r *query.Request, filter string) string {
 }
 
 // shapeOf returns the shape of a query, whose filter has the shape filter.
-func shapeOf(r *query.Request, filter string) reports.QueryShape {
-	s := reports.QueryShape{Collection: r.Collection, Filter: clipShape(filter), Sort: clipShape(termShapes(r.Sort))}
+func shapeOf(r *query.Request, filter string) wire.QueryShape {
+	s := wire.QueryShape{Collection: r.Collection, Filter: clipShape(filter), Sort: clipShape(termShapes(r.Sort))}
 	if r.Grouped {
 		s.Group = clipShape(termShapes(r.Group) + " " + termShapes(r.Compute))
 	}

@@ -9,15 +9,15 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/changefeed/group"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
 // answered lists the types with which the API answers, by the schemas that openapi.json has of them.
 var answered = map[string]any{
-	"Status": reports.Status{}, "Work": reports.Work{}, "Verified": reports.Verified{}, "LogReport": reports.LogReport{}, "Lineage": reports.Lineage{},
-	"Replicas": reports.Replicas{}, "CompactPlan": reports.CompactPlan{}, "Compaction": reports.Compaction{}, "Erasure": reports.Erasure{}, "ErasurePlan": reports.ErasurePlan{}, "Erasures": erasureList{}, "FoundList": foundList{}, "Snapshot": reports.Snapshot{}, "Front": about{}, "Collections": collectionList{}, "Problem": problem{},
+	"Status": wire.Status{}, "Work": wire.Work{}, "Verified": wire.Verified{}, "LogReport": wire.LogReport{}, "Lineage": wire.Lineage{},
+	"Replicas": wire.Replicas{}, "CompactPlan": wire.CompactPlan{}, "Compaction": wire.Compaction{}, "Erasure": wire.Erasure{}, "ErasurePlan": wire.ErasurePlan{}, "Erasures": erasureList{}, "FoundList": foundList{}, "Snapshot": wire.Snapshot{}, "Front": about{}, "Collections": collectionList{}, "Problem": problem{},
 	"Accepted": acceptedWrite{}, "DeleteStep": deleteStepResult{}, "Fanout": dryRunResult{}, "TransactionResult": transactionResult{},
 	"Preview": model.Preview{}, "ModelSummary": model.Summary{}, "FoldChange": foldChange{}, "ImportProgress": writer.ImportProgress{},
 	"Group": group.Description{}, "GroupSummary": group.Summary{}, "Lease": group.Lease{}, "ParkedBatch": group.Parked{},

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -34,7 +34,7 @@ type stoppedOperator struct {
 	stopped error
 }
 
-func (o stoppedOperator) Status() (reports.Status, error) { return reports.Status{}, o.stopped }
+func (o stoppedOperator) Status() (wire.Status, error) { return wire.Status{}, o.stopped }
 
 // TestReadyTellsItsReasonToMonitors: everybody learns whether a node is ready, and whoever may see how it stands why not.
 func TestReadyTellsItsReasonToMonitors(t *testing.T) {

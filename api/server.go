@@ -18,9 +18,9 @@ import (
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
-	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -69,7 +69,7 @@ type Fencer interface {
 // Inspector checks the read model.
 type Inspector interface {
 	// Verify recomputes every derived value and reports what is wrong.
-	Verify(ctx context.Context, progress fanfold.Progress) (*reports.Verified, error)
+	Verify(ctx context.Context, progress fanfold.Progress) (*wire.Verified, error)
 }
 
 // Operator controls the node.
@@ -78,11 +78,11 @@ type Operator interface {
 	// and removed. The error is Conflict where one is running.
 	Replay(check bool) error
 	// VerifyLog reads the whole log and compares it with what was folded from it.
-	VerifyLog(ctx context.Context, progress fanfold.Progress) (*reports.LogReport, error)
+	VerifyLog(ctx context.Context, progress fanfold.Progress) (*wire.LogReport, error)
 	// Status reports the state of the node, and returns the reason where it is not ready, nil otherwise.
-	Status() (status reports.Status, stopped error)
+	Status() (status wire.Status, stopped error)
 	// GroupNeeds returns what of the consumer groups needs attention, as it was a short while ago. It may block for a second.
-	GroupNeeds() []reports.Need
+	GroupNeeds() []wire.Need
 }
 
 // Feed serves the change feed.
@@ -294,4 +294,4 @@ func composed(others ...echo.MiddlewareFunc) echo.MiddlewareFunc {
 func (s *Server) Handler() http.Handler { return s.running }
 
 // Work returns the work that runs, and what is kept of that which nobody waited for, without the results, the newest first.
-func (s *Server) Work() []reports.Work { return s.jobs.shown() }
+func (s *Server) Work() []wire.Work { return s.jobs.shown() }

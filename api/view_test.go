@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/query"
@@ -185,9 +185,9 @@ func (m *memory) EachKept(int64, func(rule, target string, value []byte) error) 
 
 func (m *memory) Close() error { return nil }
 
-func (m *memory) Lineage(_ context.Context, key fanfold.Key) (*reports.Lineage, error) {
+func (m *memory) Lineage(_ context.Context, key fanfold.Key) (*wire.Lineage, error) {
 	m.calls["Lineage"]++
-	return &reports.Lineage{Derived: []reports.DerivedValue{}, Copies: []reports.Copies{{Rule: key.ID}}}, nil
+	return &wire.Lineage{Derived: []wire.DerivedValue{}, Copies: []wire.Copies{{Rule: key.ID}}}, nil
 }
 
 // still is a node that has folded everything.

@@ -8,7 +8,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -120,12 +120,12 @@ type inspector struct {
 }
 
 // Lineage reports where a document's derived values come from.
-func (i inspector) Lineage(ctx context.Context, key fanfold.Key) (*reports.Lineage, error) {
+func (i inspector) Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, error) {
 	return i.Inspector.Lineage(ctx, key)
 }
 
 // Verify recomputes every derived value and reports what is wrong.
-func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (*reports.Verified, error) {
+func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (*wire.Verified, error) {
 	v, err := inspect.Verify(ctx, i.store, progress)
 	if err != nil {
 		return nil, err

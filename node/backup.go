@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -35,7 +35,7 @@ func (b *backupsMade) add(seq, erasure uint64) {
 }
 
 // beforeErasure returns the last backup that the node has served where something was erased since, nil otherwise.
-func (n *Node) beforeErasure() *reports.ErasedBackup {
+func (n *Node) beforeErasure() *wire.ErasedBackup {
 	_, inForce := n.Log.Erasures()
 	b := &n.backups
 	b.mu.Lock()
@@ -43,7 +43,7 @@ func (n *Node) beforeErasure() *reports.ErasedBackup {
 	if b.time.IsZero() || b.erasure >= inForce {
 		return nil
 	}
-	return &reports.ErasedBackup{Time: b.time.UTC(), Last: n.issuer().Mark(fanfold.EndOf(b.seq)), Erasure: inForce}
+	return &wire.ErasedBackup{Time: b.time.UTC(), Last: n.issuer().Mark(fanfold.EndOf(b.seq)), Erasure: inForce}
 }
 
 // last returns when the last backup was made, and its last event.

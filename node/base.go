@@ -10,7 +10,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -66,7 +66,7 @@ func (n *Node) mayPublishAlone() error {
 
 // verifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is
 // Unavailable, or ctx's.
-func (n *Node) verifyBase(ctx context.Context) (report *reports.BaseReport, err error) {
+func (n *Node) verifyBase(ctx context.Context) (report *wire.BaseReport, err error) {
 	for range baseTries {
 		if report, err = n.verifyBaseOnce(ctx); err != nil || report == nil || report.Error == "" {
 			return report, err
@@ -87,7 +87,7 @@ const (
 )
 
 // verifyBaseOnce does what verifyBase does, once.
-func (n *Node) verifyBaseOnce(ctx context.Context) (*reports.BaseReport, error) {
+func (n *Node) verifyBaseOnce(ctx context.Context) (*wire.BaseReport, error) {
 	source := newLogSource(n.Log)
 	base, err := source.Base(ctx)
 	if err == nil && base == nil {
@@ -96,7 +96,7 @@ func (n *Node) verifyBaseOnce(ctx context.Context) (*reports.BaseReport, error) 
 	if err != nil {
 		return nil, err
 	}
-	report := &reports.BaseReport{Seq: base.Horizon.Seq}
+	report := &wire.BaseReport{Seq: base.Horizon.Seq}
 	file, err := base.Open(ctx)
 	if fanfold.CodeOf(err) == fanfold.LogDamaged {
 		report.Error = "is missing: " + withoutAdvice(err)

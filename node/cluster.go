@@ -4,35 +4,35 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold/events/servers"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // cluster makes a node an api.Cluster.
 type cluster struct{ node *Node }
 
 // Replicas tells how many replicas the log and the buckets beside it have.
-func (c cluster) Replicas(ctx context.Context) (*reports.Replicas, error) {
+func (c cluster) Replicas(ctx context.Context) (*wire.Replicas, error) {
 	r, err := c.node.Log.Replicas(ctx)
 	return replicasOf(r), err
 }
 
 // SetReplicas gives the log and the buckets beside it n replicas, and returns whether all of them are current.
-func (c cluster) SetReplicas(ctx context.Context, n int) (*reports.Replicas, bool, error) {
+func (c cluster) SetReplicas(ctx context.Context, n int) (*wire.Replicas, bool, error) {
 	r, err := c.node.Log.SetReplicas(ctx, n)
 	return replicasOf(r), r.Settled(n), err
 }
 
 // replicasOf returns what is told of replicas.
-func replicasOf(r servers.Replicas) *reports.Replicas {
-	out := &reports.Replicas{Replicas: r.Replicas, Current: r.Current}
+func replicasOf(r servers.Replicas) *wire.Replicas {
+	out := &wire.Replicas{Replicas: r.Replicas, Current: r.Current}
 	for _, s := range r.Streams {
-		out.Streams = append(out.Streams, reports.StreamReplicas(s))
+		out.Streams = append(out.Streams, wire.StreamReplicas(s))
 	}
 	return out
 }
 
 // Snapshot puts a copy of the read model where new nodes find it, and tells what it is.
-func (c cluster) Snapshot(ctx context.Context) (*reports.Snapshot, error) {
+func (c cluster) Snapshot(ctx context.Context) (*wire.Snapshot, error) {
 	s, err := c.node.TakeSnapshot(ctx)
 	return reportOf(&s), err
 }

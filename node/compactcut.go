@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // acceptedFile is the name of the file in the data directory that has the compaction that was accepted last, until it has ended. A process that is
@@ -30,8 +30,8 @@ type cutCompaction struct {
 }
 
 // report says how far it is: where it began.
-func (c *cutCompaction) report(issuer fanfold.Issuer) *reports.Compaction {
-	return &reports.Compaction{Running: c.failed == "", Phase: reports.PhaseReplaying, Before: issuer.Mark(c.Before), By: c.By, Error: c.failed}
+func (c *cutCompaction) report(issuer fanfold.Issuer) *wire.Compaction {
+	return &wire.Compaction{Running: c.failed == "", Phase: wire.PhaseReplaying, Before: issuer.Mark(c.Before), By: c.By, Error: c.failed}
 }
 
 // keepAccepted writes that file durably, before anybody is told that the compaction was accepted. The error is Unavailable.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -20,13 +20,13 @@ const baseFile = "base.new"
 
 // PlanCompaction tells what a compaction up to a moment would take away. The moment's position is one of this store. Errors are Conflict
 // for a position that is not folded yet, or where the store cannot begin, and Unavailable.
-func (n *Node) PlanCompaction(ctx context.Context, before fanfold.Moment) (*reports.CompactPlan, error) {
+func (n *Node) PlanCompaction(ctx context.Context, before fanfold.Moment) (*wire.CompactPlan, error) {
 	plan, _, err := n.planCompaction(ctx, before)
 	return plan, err
 }
 
 // planCompaction does what PlanCompaction does, and returns the horizon's event, too. It outlasts a planned start of the log's server.
-func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (plan *reports.CompactPlan, seq uint64, err error) {
+func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (plan *wire.CompactPlan, seq uint64, err error) {
 	err = n.Log.Outlast(ctx, func(ctx context.Context) (err error) {
 		plan, seq, err = planOnce(ctx, n, before)
 		return err
@@ -35,7 +35,7 @@ func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (plan 
 }
 
 // planOnce does planCompaction's work.
-func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*reports.CompactPlan, uint64, error) {
+func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*wire.CompactPlan, uint64, error) {
 	var h fanfold.Horizon
 	var asked uint64
 	done := false
@@ -58,7 +58,7 @@ func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*reports.Com
 		return nil, 0, err
 	}
 	if done = done || asked <= h.Seq; done {
-		return &reports.CompactPlan{Before: n.issuer().Mark(h.At()), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
+		return &wire.CompactPlan{Before: n.issuer().Mark(h.At()), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
 	}
 	seq, latest, err := projector.SafeEnd(ctx, newLogSource(n.Log), h.Seq, asked)
 	if err != nil {
@@ -73,8 +73,8 @@ func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*reports.Com
 }
 
 // whatGoes counts what a compaction up to event seq takes away of a store that begins at h.
-func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*reports.CompactPlan, error) {
-	plan := &reports.CompactPlan{Events: int64(seq - h.Seq), Groups: []string{}}
+func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*wire.CompactPlan, error) {
+	plan := &wire.CompactPlan{Events: int64(seq - h.Seq), Groups: []string{}}
 	var at fanfold.Position
 	err := n.Store.Read(func(s *sqlite.Snapshot) (err error) {
 		if at, err = s.Resolve(fanfold.Moment{Position: fanfold.At(seq, 0)}); err != nil {
@@ -105,7 +105,7 @@ func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*re
 // that is Done already begins nothing. by names who asked, "" where nobody knows. It returns the errors of PlanCompaction, and Conflict. It is a
 // Conflict if the log's server cannot do it, or another compaction, a replay or a model's preparation runs. So it is if groups have not acknowledged
 // all of it, unless force says so.
-func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*reports.CompactPlan, error) {
+func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*wire.CompactPlan, error) {
 	plan, seq, err := n.planCompaction(ctx, before)
 	if err != nil || plan.Done {
 		return plan, err
@@ -182,7 +182,7 @@ func groupsBehind(groups []string) error {
 }
 
 // compacting returns what the projector needs of the node for a compaction up to event seq.
-func (n *Node) compacting(seq uint64, plan *reports.CompactPlan, by string) projector.Compacting {
+func (n *Node) compacting(seq uint64, plan *wire.CompactPlan, by string) projector.Compacting {
 	return projector.Compacting{Horizon: seq, Before: plan.Before, By: by, File: filepath.Join(n.cfg.Data, baseFile), Store: n.storeBase, Step: n.cfg.CompactStep,
 		Append: func(ctx context.Context, c *fanfold.Compaction) (uint64, error) {
 			if err := n.groups.PassOver(ctx, c.At()); err != nil {
@@ -210,7 +210,7 @@ func (n *Node) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader)
 
 // Compaction tells how far the compaction is that runs on this node, or ran last; nil for none. It says so if the log
 // is to be purged yet, which any node may do.
-func (n *Node) Compaction() *reports.Compaction {
+func (n *Node) Compaction() *wire.Compaction {
 	out := n.Projector.Compaction()
 	if cut := n.compactions.cut.Load(); cut != nil && (out == nil || !out.Running) {
 		return cut.report(n.issuer())
@@ -220,9 +220,9 @@ func (n *Node) Compaction() *reports.Compaction {
 		return out
 	}
 	if out == nil {
-		out = &reports.Compaction{Before: n.issuer().Mark(c.At())}
+		out = &wire.Compaction{Before: n.issuer().Mark(c.At())}
 	}
-	out.Phase, out.Done, out.Total, out.WaitingFor = reports.PhasePurging, 0, 0, n.waitingFor(c.Seq)
+	out.Phase, out.Done, out.Total, out.WaitingFor = wire.PhasePurging, 0, 0, n.waitingFor(c.Seq)
 	return out
 }
 

@@ -12,7 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -291,17 +291,17 @@ func (n *Node) CompactIfDue(ctx context.Context, before fanfold.Moment) error {
 }
 
 // history returns how far back the store can be read. The error is the read model's.
-func (n *Node) history(s *sqlite.Snapshot) (*reports.History, error) {
+func (n *Node) history(s *sqlite.Snapshot) (*wire.History, error) {
 	h, _, err := s.Horizon()
 	if err != nil {
 		return nil, err
 	}
-	out := &reports.History{Oldest: n.issuer().Mark(h.At()), Compaction: n.Compaction()}
+	out := &wire.History{Oldest: n.issuer().Mark(h.At()), Compaction: n.Compaction()}
 	if h.Seq > 0 {
 		out.OldestTime = h.Time
 	}
 	if c, seq := n.Log.Compaction(); c != nil {
-		out.Base = &reports.HistoryBase{Seq: c.Seq, Name: c.Base.Name, Bytes: c.Base.Bytes, Sum: c.Base.Sum.String(), Event: seq}
+		out.Base = &wire.HistoryBase{Seq: c.Seq, Name: c.Base.Name, Bytes: c.Base.Bytes, Sum: c.Base.Sum.String(), Event: seq}
 	}
 	out.Backup = n.beforeErasure()
 	out.Erasures, err = n.currentErasures(s)
@@ -324,7 +324,7 @@ func (n *Node) historyMetrics(m *instruments) {
 }
 
 // compactionRatio returns how far a compaction's phase is, 1 for none that runs.
-func compactionRatio(c *reports.Compaction) float64 {
+func compactionRatio(c *wire.Compaction) float64 {
 	if c == nil || !c.Running {
 		return 1
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -68,7 +68,7 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 // nothing returns the report of a log that is gone.
 func (r *Remains) nothing() *LogReport {
 	last := max(r.node.check.witness.Seq, r.node.Store.Applied.Seq())
-	return &LogReport{reports.LogReport{Last: last, Missing: []reports.Range{{First: 1, Last: max(1, last)}}}, last}
+	return &LogReport{wire.LogReport{Last: last, Missing: []wire.Range{{First: 1, Last: max(1, last)}}}, last}
 }
 
 // Documents brings the read model as far as the log allows. One that has what is erased is removed, and built anew. It calls fn with the URL of an API that

@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/internal/skeleton"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/writer"
@@ -52,7 +52,7 @@ type erasing struct {
 // PlanErasure tells what an erasure would take away. Errors are NotFound for a document that never was, Conflict where the log's
 // server cannot erase, other work is under way or a member is at a relation, and Unavailable. Others
 // are of the deletes, such as Restricted.
-func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*reports.ErasurePlan, error) {
+func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*wire.ErasurePlan, error) {
 	e, err := n.newErasing(ctx, asked, "")
 	if err != nil {
 		return nil, err
@@ -64,13 +64,13 @@ func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*re
 	if err != nil {
 		return nil, err
 	}
-	plan := &reports.ErasurePlan{Documents: int64(len(asked.Documents)), Versions: collected.Versions, Events: collected.Events,
+	plan := &wire.ErasurePlan{Documents: int64(len(asked.Documents)), Versions: collected.Versions, Events: collected.Events,
 		Copies: map[string]int64{}, Frozen: map[string]int64{}, Kept: map[string]int64{}}
 	return plan, n.Store.Read(func(s *sqlite.Snapshot) error { return e.countCopies(s, plan) })
 }
 
 // countCopies counts the documents that show copies of what is to be erased, and what of it lives.
-func (e *erasing) countCopies(s *sqlite.Snapshot, plan *reports.ErasurePlan) error {
+func (e *erasing) countCopies(s *sqlite.Snapshot, plan *wire.ErasurePlan) error {
 	m, _, _ := e.n.Projector.Model()
 	for _, key := range e.asked.Documents {
 		row, err := s.Row(key)
@@ -104,7 +104,7 @@ func (e *erasing) countCopies(s *sqlite.Snapshot, plan *reports.ErasurePlan) err
 
 // Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where nobody knows. It
 // returns the errors of PlanErasure, and Busy if too many wait.
-func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*reports.Erasure, error) {
+func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*wire.Erasure, error) {
 	select {
 	case n.erasures.requesting <- struct{}{}: // the next one finds what this one has listed
 	case <-ctx.Done():
@@ -128,7 +128,7 @@ func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string)
 }
 
 // erasureOf returns the last erasure that names the first of some documents, if nothing is left to erase of them.
-func (n *Node) erasureOf(ctx context.Context, documents []fanfold.Key) (*reports.Erasure, error) {
+func (n *Node) erasureOf(ctx context.Context, documents []fanfold.Key) (*wire.Erasure, error) {
 	number := uint64(0)
 	err := n.Store.Read(func(s *sqlite.Snapshot) error {
 		list, err := s.Erasures()
@@ -144,7 +144,7 @@ func (n *Node) erasureOf(ctx context.Context, documents []fanfold.Key) (*reports
 		})
 	})
 	if err != nil || number == 0 {
-		return &reports.Erasure{Phase: reports.PhaseDone, Documents: int64(len(documents))}, err
+		return &wire.Erasure{Phase: wire.PhaseDone, Documents: int64(len(documents))}, err
 	}
 	return n.Erasure(ctx, number)
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -31,7 +31,7 @@ const (
 const eraseAgain = 250 * time.Millisecond
 
 // ReadErasures reads lines as fanfold erasures --export writes them: a document each. The error is Invalid, or r's.
-func ReadErasures(r io.Reader) (list []reports.ErasedDocument, err error) {
+func ReadErasures(r io.Reader) (list []wire.ErasedDocument, err error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, maxErasureLine)
 	for n := 1; lines.Scan(); n++ {
@@ -45,7 +45,7 @@ func ReadErasures(r io.Reader) (list []reports.ErasedDocument, err error) {
 		if len(list) == MaxErasuresRead {
 			return nil, fanfold.Errorf(fanfold.Invalid, "there are more than %d lines", MaxErasuresRead)
 		}
-		var d reports.ErasedDocument
+		var d wire.ErasedDocument
 		decoder := json.NewDecoder(bytes.NewReader(line))
 		decoder.DisallowUnknownFields()
 		err := decoder.Decode(&d)
@@ -65,12 +65,12 @@ func ReadErasures(r io.Reader) (list []reports.ErasedDocument, err error) {
 }
 
 // requestFor returns the request to erase what one line names.
-func requestFor(d reports.ErasedDocument) fanfold.EraseRequest {
+func requestFor(d wire.ErasedDocument) fanfold.EraseRequest {
 	return fanfold.EraseRequest{Documents: []fanfold.Key{{Collection: d.Collection, ID: d.ID}}, Members: d.Members}
 }
 
 // writeEraseFirst writes durably what a store is to erase before it first serves. The error is Unavailable.
-func writeEraseFirst(dir string, list []reports.ErasedDocument) error {
+func writeEraseFirst(dir string, list []wire.ErasedDocument) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -174,9 +174,9 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 
 // notErasedYet returns the lines of a list that name no erasure of the log. The document of another line may have been made anew since that erasure,
 // and stays. An erasure that names a document in several events has as many lines.
-func notErasedYet(n *Node, list []reports.ErasedDocument) (left []reports.ErasedDocument, err error) {
+func notErasedYet(n *Node, list []wire.ErasedDocument) (left []wire.ErasedDocument, err error) {
 	known := map[string]int{}
-	name := func(d reports.ErasedDocument) string {
+	name := func(d wire.ErasedDocument) string {
 		text, _ := json.Marshal(d) // no value of it fails
 		return string(text)
 	}
@@ -187,7 +187,7 @@ func notErasedYet(n *Node, list []reports.ErasedDocument) (left []reports.Erased
 		}
 		of := numbersOf(stored)
 		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
-			known[name(reports.ErasedDocument{Erasure: of[seq], Collection: d.Collection, ID: d.ID, Members: d.Members})]++
+			known[name(wire.ErasedDocument{Erasure: of[seq], Collection: d.Collection, ID: d.ID, Members: d.Members})]++
 			return nil
 		})
 	})
@@ -202,9 +202,9 @@ func notErasedYet(n *Node, list []reports.ErasedDocument) (left []reports.Erased
 }
 
 // eraseAll asks for the erasure of all documents of a list that the store has ever had. A document that others hold is tried again after those.
-func (n *Node) eraseAll(ctx context.Context, list []reports.ErasedDocument) error {
+func (n *Node) eraseAll(ctx context.Context, list []wire.ErasedDocument) error {
 	for len(list) > 0 {
-		var left []reports.ErasedDocument
+		var left []wire.ErasedDocument
 		var held error
 		for from := 0; from < len(list); {
 			to := from + 1
@@ -229,7 +229,7 @@ func (n *Node) eraseAll(ctx context.Context, list []reports.ErasedDocument) erro
 }
 
 // eraseSome asks for the erasure of documents with the same members. It returns those that others hold, with the Restricted of one.
-func (n *Node) eraseSome(ctx context.Context, list []reports.ErasedDocument) (held []reports.ErasedDocument, err error) {
+func (n *Node) eraseSome(ctx context.Context, list []wire.ErasedDocument) (held []wire.ErasedDocument, err error) {
 	asked := fanfold.EraseRequest{Members: list[0].Members}
 	seen := map[fanfold.Key]bool{}
 	err = n.Store.Read(func(s *sqlite.Snapshot) error {
@@ -255,7 +255,7 @@ func (n *Node) eraseSome(ctx context.Context, list []reports.ErasedDocument) (he
 		return list, err
 	}
 	for _, d := range list { // one after the other: what holds the others may be among them
-		one, failed := n.eraseSome(ctx, []reports.ErasedDocument{d})
+		one, failed := n.eraseSome(ctx, []wire.ErasedDocument{d})
 		switch {
 		case fanfold.CodeOf(failed) == fanfold.Restricted:
 			held = append(held, one...)
@@ -304,7 +304,7 @@ func (n *Node) awaitErasures(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !slices.ContainsFunc(list, func(e reports.Erasure) bool { return e.Phase != reports.PhaseDone }) {
+		if !slices.ContainsFunc(list, func(e wire.Erasure) bool { return e.Phase != wire.PhaseDone }) {
 			return nil
 		}
 		select {

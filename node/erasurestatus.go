@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -35,8 +35,8 @@ func (n *Node) erasuresWaiting() (erasures, documents int, err error) {
 }
 
 // Erasure tells how far an erasure is. The error is NotFound, or Unavailable.
-func (n *Node) Erasure(_ context.Context, number uint64) (*reports.Erasure, error) {
-	var list []reports.Erasure
+func (n *Node) Erasure(_ context.Context, number uint64) (*wire.Erasure, error) {
+	var list []wire.Erasure
 	err := n.Store.Read(func(s *sqlite.Snapshot) error {
 		stored, err := s.Erasures()
 		if err != nil {
@@ -63,7 +63,7 @@ func (n *Node) Erasure(_ context.Context, number uint64) (*reports.Erasure, erro
 }
 
 // Erasures returns all erasures in the order of their numbers. The error is Unavailable.
-func (n *Node) Erasures(context.Context) (out []reports.Erasure, err error) {
+func (n *Node) Erasures(context.Context) (out []wire.Erasure, err error) {
 	err = n.Store.Read(func(s *sqlite.Snapshot) error {
 		out, err = n.erasuresOf(s)
 		return err
@@ -72,7 +72,7 @@ func (n *Node) Erasures(context.Context) (out []reports.Erasure, err error) {
 }
 
 // erasuresOf returns the erasures that a read model knows of.
-func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []reports.Erasure, err error) {
+func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []wire.Erasure, err error) {
 	stored, err := s.Erasures()
 	if err != nil {
 		return nil, err
@@ -83,14 +83,14 @@ func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []reports.Erasure, err error)
 }
 
 // reportErasures returns the erasures of some erase events. each calls fn with each document that they name.
-func (n *Node) reportErasures(stored []sqlite.StoredErasure, each func(fn func(seq uint64, key fanfold.Key)) error) (out []reports.Erasure, err error) {
+func (n *Node) reportErasures(stored []sqlite.StoredErasure, each func(fn func(seq uint64, key fanfold.Key)) error) (out []wire.Erasure, err error) {
 	place, last := map[uint64]int{}, map[uint64]sqlite.StoredErasure{}
 	for _, e := range stored {
 		i, seen := place[e.Of]
 		if !seen {
 			i = len(out)
 			place[e.Of] = i
-			out = append(out, reports.Erasure{Number: e.Of, Time: e.Time, By: e.Actor})
+			out = append(out, wire.Erasure{Number: e.Of, Time: e.Time, By: e.Actor})
 		}
 		out[i].Events += e.Events
 		last[e.Of] = e
@@ -122,42 +122,42 @@ func numbersOf(stored []sqlite.StoredErasure) map[uint64]uint64 {
 }
 
 // describe says how far an erasure is; last is the last erase event.
-func (n *Node) describe(e *reports.Erasure, last sqlite.StoredErasure) {
+func (n *Node) describe(e *wire.Erasure, last sqlite.StoredErasure) {
 	done := n.erasures.done.Load()
 	switch {
 	case last.Position == 0 && n.Projector.ErasurePrepared() >= last.Seq:
-		e.Phase = reports.PhaseSwitching
+		e.Phase = wire.PhaseSwitching
 	case last.Position == 0:
-		e.Phase = reports.PhaseReplaying
+		e.Phase = wire.PhaseReplaying
 	case done < last.Seq:
-		e.Phase = reports.PhaseDeleting
+		e.Phase = wire.PhaseDeleting
 	case n.hasResidue():
-		e.Phase = reports.PhaseResidue
+		e.Phase = wire.PhaseResidue
 	default:
-		e.Phase = reports.PhaseDone
+		e.Phase = wire.PhaseDone
 	}
 	if last.Position > 0 {
 		mark := n.issuer().Mark(last.Position)
 		e.Position = &mark
 	}
-	if e.Phase == reports.PhaseDone {
+	if e.Phase == wire.PhaseDone {
 		return
 	}
 	e.Nodes = n.erasedOn(last.Seq)
 	n.erasures.mu.Lock()
 	defer n.erasures.mu.Unlock()
-	if e.Phase != reports.PhaseResidue {
+	if e.Phase != wire.PhaseResidue {
 		e.Error = n.erasures.failed
 	}
-	if p := n.Projector.ErasurePreparation(); e.Phase == reports.PhaseReplaying && p.Err != nil {
+	if p := n.Projector.ErasurePreparation(); e.Phase == wire.PhaseReplaying && p.Err != nil {
 		e.Error = fanfold.MessageOf(p.Err)
 	}
-	if n.erasures.waits && e.Phase == reports.PhaseDeleting {
-		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the Raft logs of the log's servers, which these compact by themselves within minutes",
+	if n.erasures.waits && e.Phase == wire.PhaseDeleting {
+		e.Residue = append(e.Residue, wire.ErasureResidue{Where: "the Raft logs of the log's servers, which these compact by themselves within minutes",
 			Do: "wait; a server that is away must come back first, or leave the stream: nats stream cluster peer-remove"})
 	}
 	if n.erasures.residue {
-		e.Residue = append(e.Residue, reports.ErasureResidue{Where: "the block file of the stream " + n.Log.Stream() + " in which the log begins, on every server of it",
+		e.Residue = append(e.Residue, wire.ErasureResidue{Where: "the block file of the stream " + n.Log.Stream() + " in which the log begins, on every server of it",
 			Do: "let later compactions pass that file, or have each replica made anew: nats stream cluster peer-remove " + n.Log.Stream()})
 	}
 }
@@ -170,7 +170,7 @@ func (n *Node) hasResidue() bool {
 }
 
 // EachErased calls fn for each document of each erasure, in order. Errors are Unavailable, ctx's and fn's.
-func (n *Node) EachErased(ctx context.Context, fn func(reports.ErasedDocument) error) error {
+func (n *Node) EachErased(ctx context.Context, fn func(wire.ErasedDocument) error) error {
 	return n.Store.Read(func(s *sqlite.Snapshot) error {
 		stored, err := s.Erasures()
 		if err != nil {
@@ -181,7 +181,7 @@ func (n *Node) EachErased(ctx context.Context, fn func(reports.ErasedDocument) e
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			return fn(reports.ErasedDocument{Erasure: of[seq], Collection: d.Collection, ID: d.ID, Members: d.Members})
+			return fn(wire.ErasedDocument{Erasure: of[seq], Collection: d.Collection, ID: d.ID, Members: d.Members})
 		})
 	})
 }
@@ -203,13 +203,13 @@ func (n *Node) erasedOn(erasure uint64) (names []string) {
 }
 
 // currentErasures returns the erasures that the store has yet to do something for, and the last one of all.
-func (n *Node) currentErasures(s *sqlite.Snapshot) (out []reports.Erasure, err error) {
+func (n *Node) currentErasures(s *sqlite.Snapshot) (out []wire.Erasure, err error) {
 	all, err := n.erasuresOf(s)
 	if err != nil {
 		return nil, err
 	}
 	for i, e := range all {
-		if e.Phase != reports.PhaseDone && e.Phase != reports.PhaseResidue || i+1 == len(all) {
+		if e.Phase != wire.PhaseDone && e.Phase != wire.PhaseResidue || i+1 == len(all) {
 			out = append(out, e)
 		}
 	}

@@ -14,17 +14,17 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/sqlite/basefile"
 )
 
 // FindText returns the documents with a written version that has a text, in order of their keys. The text may be in a string, a member's name or a number. Versions in erase events count,
-// too. It returns at most limit of them, and reports.MaxFound, and whether there are more. Copies that the store makes do not count. It reads the base and the log through, and blocks for as
+// too. It returns at most limit of them, and wire.MaxFound, and whether there are more. Copies that the store makes do not count. It reads the base and the log through, and blocks for as
 // long as that takes. It returns Invalid for a text that cannot be, Busy while another search runs, and the errors of ctx and the log.
-func (n *Node) FindText(ctx context.Context, text string, limit int) (found []reports.Found, more bool, err error) {
-	if text == "" || len(text) > reports.MaxFindText || !utf8.ValidString(text) {
-		return nil, false, fanfold.Errorf(fanfold.Invalid, "the text to find has 1 to %d bytes of UTF-8, not %d", reports.MaxFindText, len(text))
+func (n *Node) FindText(ctx context.Context, text string, limit int) (found []wire.Found, more bool, err error) {
+	if text == "" || len(text) > wire.MaxFindText || !utf8.ValidString(text) {
+		return nil, false, fanfold.Errorf(fanfold.Invalid, "the text to find has 1 to %d bytes of UTF-8, not %d", wire.MaxFindText, len(text))
 	}
 	if !n.finding.TryLock() {
 		return nil, false, fanfold.Errorf(fanfold.Busy, "another text is being searched for: try again later")
@@ -32,7 +32,7 @@ func (n *Node) FindText(ctx context.Context, text string, limit int) (found []re
 	defer n.finding.Unlock()
 	var f *textFinder
 	if err := n.Log.Outlast(ctx, func(context.Context) error { // what it reads outlasts it by itself
-		f = &textFinder{text: text, limit: min(max(limit, 1), reports.MaxFound), writes: map[fanfold.Key]map[uint64]bool{}, decoder: events.NewDecoder("")}
+		f = &textFinder{text: text, limit: min(max(limit, 1), wire.MaxFound), writes: map[fanfold.Key]map[uint64]bool{}, decoder: events.NewDecoder("")}
 		return f.readLog(ctx, n.Log)
 	}); err != nil {
 		return nil, false, err
@@ -198,17 +198,17 @@ func patchContains(patch []byte, text string) bool {
 }
 
 // found returns the documents in order of their keys, and which of them are deleted.
-func (f *textFinder) found(s *sqlite.Snapshot) ([]reports.Found, error) {
+func (f *textFinder) found(s *sqlite.Snapshot) ([]wire.Found, error) {
 	keys := slices.SortedFunc(maps.Keys(f.writes), func(a, b fanfold.Key) int {
 		return cmp.Or(cmp.Compare(a.Collection, b.Collection), cmp.Compare(a.ID, b.ID))
 	})
-	out := make([]reports.Found, len(keys))
+	out := make([]wire.Found, len(keys))
 	for i, key := range keys {
 		number, err := s.NumberOf(key)
 		if err != nil {
 			return nil, err
 		}
-		out[i] = reports.Found{Collection: key.Collection, ID: key.ID, Versions: len(f.writes[key]), Deleted: number == 0}
+		out[i] = wire.Found{Collection: key.Collection, ID: key.ID, Versions: len(f.writes[key]), Deleted: number == 0}
 	}
 	return out, nil
 }

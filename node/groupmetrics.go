@@ -13,7 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/changefeed/group"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Bounds of asking for the state of consumer groups, whose lags are counted.
@@ -69,13 +69,13 @@ func (g *groupStates) Collect(out chan<- prometheus.Metric) {
 }
 
 // needs returns the groups with parked batches, by name. It blocks as Collect does.
-func (g *groupStates) needs() (list []reports.Need) {
+func (g *groupStates) needs() (list []wire.Need) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.refresh()
 	for _, name := range slices.Sorted(maps.Keys(g.known)) {
 		if n := g.known[name].Parked; n > 0 {
-			list = append(list, reports.Need{What: reports.Counted(int64(n), "parked batch", "parked batches") + " of " + name, Detail: "They failed as often as the group allows.",
+			list = append(list, wire.Need{What: wire.Counted(int64(n), "parked batch", "parked batches") + " of " + name, Detail: "They failed as often as the group allows.",
 				Place: "/_groups/" + url.PathEscape(name), Role: g.roles[name].Settings.Role})
 		}
 	}

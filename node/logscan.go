@@ -8,13 +8,13 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // LogReport says how the log compares with what was folded from it.
 type LogReport struct {
-	reports.LogReport
+	wire.LogReport
 	lacking uint64 // events that are missing
 }
 
@@ -57,7 +57,7 @@ type logComparison struct {
 // calls step, which may be nil, with each event. It blocks for as long as reading takes, in constant memory. It returns
 // the errors of step, ctx, the log and the read model; the report lists the faults.
 func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
-	c := &logComparison{report: LogReport{LogReport: reports.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
+	c := &logComparison{report: LogReport{LogReport: wire.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
 	c.base = log.Base
 	b := c.base()
 	c.prev, c.chain = b.Seq, b.Digest
@@ -70,7 +70,7 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 		switch {
 		case w.Seq == 0 || w.Seq < b.Seq || w.Erasure != asOf.inForce || c.other:
 		case w.Seq == b.Seq && w.Digest != b.Digest:
-			c.report.Differs = &reports.Range{First: 1, Last: b.Seq}
+			c.report.Differs = &wire.Range{First: 1, Last: b.Seq}
 		default:
 			c.known[w.Seq] = w.Digest
 		}
@@ -136,7 +136,7 @@ func (c *logComparison) skip(seq uint64) {
 		return
 	}
 	c.report.lacking += seq - c.prev - 1
-	if missing := (reports.Range{First: c.prev + 1, Last: seq - 1}); len(c.report.Missing) < maxReported {
+	if missing := (wire.Range{First: c.prev + 1, Last: seq - 1}); len(c.report.Missing) < maxReported {
 		c.report.Missing = append(c.report.Missing, missing)
 	} else {
 		c.report.More++
@@ -157,7 +157,7 @@ func (c *logComparison) compare(seq uint64) error {
 	}
 	for _, d := range known {
 		if d != c.chain {
-			c.report.Differs = &reports.Range{First: c.report.Compared + 1, Last: seq}
+			c.report.Differs = &wire.Range{First: c.report.Compared + 1, Last: seq}
 			return nil
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/servers"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -34,7 +34,7 @@ func (o operator) Replay(check bool) error {
 }
 
 // VerifyLog reads the whole log and compares it with what was folded from it.
-func (o operator) VerifyLog(ctx context.Context, progress fanfold.Progress) (*reports.LogReport, error) {
+func (o operator) VerifyLog(ctx context.Context, progress fanfold.Progress) (*wire.LogReport, error) {
 	report, err := o.node.VerifyLog(ctx, progress)
 	if err != nil {
 		return nil, err
@@ -43,10 +43,10 @@ func (o operator) VerifyLog(ctx context.Context, progress fanfold.Progress) (*re
 }
 
 // GroupNeeds returns what of the consumer groups needs attention.
-func (o operator) GroupNeeds() []reports.Need { return o.node.groupStates.needs() }
+func (o operator) GroupNeeds() []wire.Need { return o.node.groupStates.needs() }
 
 // Status is the answer of GET /v1/_status.
-type Status = reports.Status
+type Status = wire.Status
 
 // server returns the URL of the outside server that the node is connected to, or of all of them while it is to none, as it
 // may be shown.
@@ -58,14 +58,14 @@ func (n *Node) server() string {
 }
 
 // Status tells the state of the node, and why it is not ready, nil where it is.
-func (o operator) Status() (reports.Status, error) {
+func (o operator) Status() (wire.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
-	s := reports.Status{Version: Version(), Versions: reports.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Erasable(), Durability: n.cfg.Durability,
+	s := wire.Status{Version: Version(), Versions: wire.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Erasable(), Durability: n.cfg.Durability,
 		Snapshot: n.snapshots.status(), Projection: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.
-		s.Log, s.Durability, s.Replicas = n.server(), "unverified", new(reports.LogReplicas)
+		s.Log, s.Durability, s.Replicas = n.server(), "unverified", new(wire.LogReplicas)
 		s.Replicas.Configured, s.Replicas.Current = n.Log.ReplicaCount()
 	} else {
 		s.Sync = n.embedded.Sync()
@@ -94,11 +94,11 @@ func (o operator) Status() (reports.Status, error) {
 }
 
 // showReadModel adds what a read model tells to a node's status.
-func (n *Node) showReadModel(s *reports.Status, snap *sqlite.Snapshot, issuer fanfold.Issuer) error {
+func (n *Node) showReadModel(s *wire.Status, snap *sqlite.Snapshot, issuer fanfold.Issuer) error {
 	s.Position = issuer.Mark(snap.At())
 	omitted, err := snap.Omissions()
 	for _, o := range omitted {
-		s.Omitted = append(s.Omitted, reports.Omission(o))
+		s.Omitted = append(s.Omitted, wire.Omission(o))
 	}
 	return errors.Join(err, n.showIndexes(s, snap))
 }

@@ -5,7 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -91,11 +91,11 @@ func (x *indexStates) Collect(out chan<- prometheus.Metric) {
 }
 
 // showIndexes adds the declared indexes, and what queries did, to a node's status.
-func (n *Node) showIndexes(s *reports.Status, snap *sqlite.Snapshot) error {
+func (n *Node) showIndexes(s *wire.Status, snap *sqlite.Snapshot) error {
 	s.Queries = n.api.Queries()
 	all, err := snap.AllIndexes()
 	for _, x := range all {
-		s.Indexes = append(s.Indexes, reports.Index{Collection: x.Collection, Name: x.Name, Entries: x.Entries, Queries: n.api.IndexQueries(x.Collection, x.Name)})
+		s.Indexes = append(s.Indexes, wire.Index{Collection: x.Collection, Name: x.Name, Entries: x.Entries, Queries: n.api.IndexQueries(x.Collection, x.Name)})
 	}
 	return err
 }

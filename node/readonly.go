@@ -17,8 +17,8 @@ import (
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
-	"github.com/fanfold/fanfold/internal/reports"
 	"github.com/fanfold/fanfold/internal/sending"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -212,18 +212,18 @@ type readOnlyOperator struct{ *ReadOnly }
 func (o readOnlyOperator) Replay(bool) error { return o.ended }
 
 // VerifyLog returns a ReadOnly error.
-func (o readOnlyOperator) VerifyLog(context.Context, fanfold.Progress) (*reports.LogReport, error) {
+func (o readOnlyOperator) VerifyLog(context.Context, fanfold.Progress) (*wire.LogReport, error) {
 	return nil, o.ended
 }
 
 // GroupNeeds returns nothing: there are no groups.
-func (o readOnlyOperator) GroupNeeds() []reports.Need { return nil }
+func (o readOnlyOperator) GroupNeeds() []wire.Need { return nil }
 
 // Status reports the state, which is always ready.
-func (o readOnlyOperator) Status() (reports.Status, error) {
+func (o readOnlyOperator) Status() (wire.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
-	s := reports.Status{Version: Version(), Versions: reports.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}, Store: o.Info.Store, Fold: fold.Fingerprint(),
+	s := wire.Status{Version: Version(), Versions: wire.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}, Store: o.Info.Store, Fold: fold.Fingerprint(),
 		Model: seq, Log: "none", Durability: "none", ReadOnly: true, Nodes: []membership.Node{}, Projection: n.Projector.Status(), Work: n.api.Work()}
 	s.Stopped = nil
 	return s, n.Store.Read(func(snap *sqlite.Snapshot) error { return n.showReadModel(&s, snap, o.issuer) })

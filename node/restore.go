@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // RestoreConfig says where a backup is restored. Either Data or NATS is given.
@@ -28,7 +28,7 @@ type RestoreConfig struct {
 	Replicas    int    // as in Config
 	To          string // a position or an RFC 3339 time where the restored store ends; "" for the backup's end
 	// Erasures, with Data, are erased before the store first serves, as far as it has them.
-	Erasures []reports.ErasedDocument
+	Erasures []wire.ErasedDocument
 	Progress fanfold.Progress
 	Logger   *slog.Logger
 

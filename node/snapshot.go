@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -28,21 +28,21 @@ type snapshots struct {
 }
 
 // status returns the snapshots' status, nil where there is none.
-func (s *snapshots) status() *reports.SnapshotStatus {
+func (s *snapshots) status() *wire.SnapshotStatus {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.startedFrom == nil && s.last == nil {
 		return nil
 	}
-	return &reports.SnapshotStatus{StartedFrom: reportOf(s.startedFrom), Last: reportOf(s.last)}
+	return &wire.SnapshotStatus{StartedFrom: reportOf(s.startedFrom), Last: reportOf(s.last)}
 }
 
 // reportOf returns what is told of a snapshot, nil for none.
-func reportOf(s *buckets.Snapshot) *reports.Snapshot {
+func reportOf(s *buckets.Snapshot) *wire.Snapshot {
 	if s == nil {
 		return nil
 	}
-	return &reports.Snapshot{Name: s.Name, Store: s.Store, Fold: s.Fold, Seq: s.Seq, Bytes: s.Bytes, Sum: s.Sum, Taken: s.Taken}
+	return &wire.Snapshot{Name: s.Name, Store: s.Store, Fold: s.Fold, Seq: s.Seq, Bytes: s.Bytes, Sum: s.Sum, Taken: s.Taken}
 }
 
 // savedFile is the name of the copy in the data directory from which a snapshot is sent.

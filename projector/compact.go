@@ -11,14 +11,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
 // Compacting says up to where the store is compacted, and what the caller does for it.
 type Compacting struct {
 	Horizon uint64           // the last event that goes; at a place that SafeEnd returned
-	Before  fanfold.Bookmark // and By: see reports.Compaction
+	Before  fanfold.Bookmark // and By: see wire.Compaction
 	By      string
 	File    string // the path at which the base is written; the caller removes the file
 	// Store puts the base where every node finds it, durably, and returns what it is, and how it is read back.
@@ -52,7 +52,7 @@ type compaction struct {
 // run, which does the work and blocks; until the event is appended, its error leaves everything as it was. Reads never stop, and folding does for the last
 // moment only. The error is a Conflict where a replay or another compaction runs.
 func (p *Projector) BeginCompact(asked Compacting) (run func(ctx context.Context) error, err error) {
-	if !p.replay.beginCompaction(&reports.Compaction{Before: asked.Before, By: asked.By, Total: int64(asked.Horizon)}) {
+	if !p.replay.beginCompaction(&wire.Compaction{Before: asked.Before, By: asked.By, Total: int64(asked.Horizon)}) {
 		return nil, errReplaying
 	}
 	c := &compaction{Compacting: asked, p: p, erasure: p.erasure.Load()}
@@ -105,7 +105,7 @@ func (c *compaction) into(ctx context.Context, r *rebuilding) (swapping bool, er
 
 // told notes how many events are replayed.
 func (c *compaction) told(seq, target uint64) {
-	c.p.replay.compacts(reports.PhaseReplaying, int64(seq), int64(target))
+	c.p.replay.compacts(wire.PhaseReplaying, int64(seq), int64(target))
 }
 
 // build replays the log up to the horizon, and writes the base into the file. The read model next is filled with the same bytes meanwhile.
@@ -126,7 +126,7 @@ func (c *compaction) build(ctx context.Context, next *rebuilding) (h fanfold.Hor
 	if r.at != c.Horizon {
 		return h, fanfold.Errorf(fanfold.Internal, "the replay to event %d ended at %d", c.Horizon, r.at)
 	}
-	c.p.replay.compacts(reports.PhaseWriting, 0, 0)
+	c.p.replay.compacts(wire.PhaseWriting, 0, 0)
 	return c.write(ctx, r.db, next)
 }
 
@@ -181,8 +181,8 @@ func (c *compaction) store(ctx context.Context, h fanfold.Horizon) (file fanfold
 	}
 	info, err := f.Stat()
 	if err == nil {
-		c.p.replay.compacts(reports.PhaseStoring, 0, info.Size())
-		file, base, err = c.Store(ctx, h, &countedReader{f, func(read int64) { c.p.replay.compacts(reports.PhaseStoring, read, info.Size()) }, 0})
+		c.p.replay.compacts(wire.PhaseStoring, 0, info.Size())
+		file, base, err = c.Store(ctx, h, &countedReader{f, func(read int64) { c.p.replay.compacts(wire.PhaseStoring, read, info.Size()) }, 0})
 	}
 	return file, base, errors.Join(err, f.Close())
 }
@@ -216,7 +216,7 @@ func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, fi
 	if err := c.append(ctx, r.base, file); err != nil {
 		return false, err
 	}
-	c.p.replay.compacts(reports.PhaseSwitching, 0, 0)
+	c.p.replay.compacts(wire.PhaseSwitching, 0, 0)
 	return r.swapIn(ctx)
 }
 
@@ -233,7 +233,7 @@ func (c *compaction) check(ctx context.Context, r *rebuilding, base *Base) (err 
 	if r.feed, err = follow(ctx, c.p.log, r.at+1, r.erasure); err != nil {
 		return err
 	}
-	d, err := r.compare(ctx, frozen, func(_ string, done, total int64) { c.p.replay.compacts(reports.PhaseComparing, done, total) })
+	d, err := r.compare(ctx, frozen, func(_ string, done, total int64) { c.p.replay.compacts(wire.PhaseComparing, done, total) })
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ func different(d *sqlite.Differences) error {
 
 // append appends the event, and waits until it is folded.
 func (c *compaction) append(ctx context.Context, h fanfold.Horizon, file fanfold.BaseFile) error {
-	c.p.replay.compacts(reports.PhaseAppending, 0, 0)
+	c.p.replay.compacts(wire.PhaseAppending, 0, 0)
 	seq, err := c.Append(ctx, &fanfold.Compaction{Horizon: h, Base: file, Erasure: c.erasure})
 	if err == nil {
 		err = c.Step(StepAppended)

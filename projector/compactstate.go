@@ -3,17 +3,17 @@ package projector
 import (
 	"time"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // beginCompaction starts a compaction. It returns false where one runs already, or a replay.
-func (r *replayState) beginCompaction(c *reports.Compaction) bool {
+func (r *replayState) beginCompaction(c *wire.Compaction) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.busy() {
 		return false
 	}
-	c.Running, c.Phase, c.Started = true, reports.PhaseReplaying, time.Now().UTC()
+	c.Running, c.Phase, c.Started = true, wire.PhaseReplaying, time.Now().UTC()
 	r.compaction = c
 	return true
 }
@@ -33,13 +33,13 @@ func (r *replayState) endCompaction(err error) {
 	defer r.mu.Unlock()
 	c := r.compaction
 	c.Running, c.Seconds = false, time.Since(c.Started).Seconds()
-	if c.Phase = reports.PhaseDone; err != nil {
+	if c.Phase = wire.PhaseDone; err != nil {
 		c.Error = reason(err)
 	}
 }
 
 // Compaction returns how far the compaction is that runs, or ran last; nil for none.
-func (p *Projector) Compaction() *reports.Compaction {
+func (p *Projector) Compaction() *wire.Compaction {
 	r := &p.replay
 	r.mu.Lock()
 	defer r.mu.Unlock()

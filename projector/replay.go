@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -16,7 +16,7 @@ import (
 type replayState struct {
 	mu         sync.Mutex
 	current    *Progress
-	compaction *reports.Compaction
+	compaction *wire.Compaction
 	erasing    bool      // a read model as of a later erasure is built
 	comparing  time.Time // when rows were first compared
 }
@@ -53,7 +53,7 @@ const (
 
 // begin starts a replay up to event target, whose read model check is for, nil to put it in place. It returns false where
 // one runs already.
-func (r *replayState) begin(target uint64, check *reports.Check) bool {
+func (r *replayState) begin(target uint64, check *wire.Check) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.busy() {

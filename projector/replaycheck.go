@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -46,7 +46,7 @@ func (r *replayState) found(at fanfold.Position, d *sqlite.Differences) {
 		c.Different += t.Rows
 	}
 	if d.First != nil {
-		c.First = new(reports.RowDifference(*d.First))
+		c.First = new(wire.RowDifference(*d.First))
 	}
 }
 
@@ -54,7 +54,7 @@ func (r *replayState) found(at fanfold.Position, d *sqlite.Differences) {
 // removed. Status shows how far it is, and what came of it. The caller must call run, which does the work and blocks. Neither
 // reads nor folding stop. The error is a Conflict where another replay runs.
 func (p *Projector) BeginCheck() (run func(ctx context.Context) error, err error) {
-	if !p.replay.begin(p.store.Applied.Seq(), &reports.Check{}) {
+	if !p.replay.begin(p.store.Applied.Seq(), &wire.Check{}) {
 		return nil, errReplaying
 	}
 	return func(ctx context.Context) error {
@@ -65,7 +65,7 @@ func (p *Projector) BeginCheck() (run func(ctx context.Context) error, err error
 }
 
 // Check does what BeginCheck and run do, and returns what came of it.
-func (p *Projector) Check(ctx context.Context) (*reports.Check, error) {
+func (p *Projector) Check(ctx context.Context) (*wire.Check, error) {
 	run, err := p.BeginCheck()
 	if err != nil {
 		return nil, err

@@ -1,22 +1,22 @@
 package projector
 
-import "github.com/fanfold/fanfold/internal/reports"
+import "github.com/fanfold/fanfold/internal/wire"
 
 type (
 	// Status says how far the fold is.
-	Status = reports.Projection
+	Status = wire.Projection
 	// Stopped says why nothing is folded.
-	Stopped = reports.Stopped
+	Stopped = wire.Stopped
 	// RuleError names a rule whose expression failed.
-	RuleError = reports.RuleError
+	RuleError = wire.RuleError
 	// Progress says how far a replay is.
-	Progress = reports.Replay
+	Progress = wire.Replay
 	// Preparation says how far an announced model is prepared.
-	Preparation = reports.Preparation
+	Preparation = wire.Preparation
 	// Activation says how the last prepared model came to apply.
-	Activation = reports.Activation
+	Activation = wire.Activation
 	// Withdrawn says why an announced model does not apply.
-	Withdrawn = reports.Withdrawn
+	Withdrawn = wire.Withdrawn
 )
 
 // Status returns how far the fold is now.

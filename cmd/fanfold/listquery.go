@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/params"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -235,7 +235,7 @@ func printPlan(out io.Writer, p *client.QueryPlan, asJSON bool) error {
 var orderWords = map[string]string{"index": "as the index has it", "sorted": "sorted after reading", "plan": "that of the walk; no sort was asked for"}
 
 // showQueries prints a line for each shape of queries that looked at more documents than it gave.
-func showQueries(out io.Writer, shapes []reports.QueryShape) {
+func showQueries(out io.Writer, shapes []wire.QueryShape) {
 	for _, q := range shapes {
 		if q.Wasted() <= 0 {
 			continue

@@ -15,7 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 )
@@ -178,7 +178,7 @@ func endReplay(out io.Writer, p *projector.Progress) error {
 }
 
 // showCheck prints how many rows of each table differ, and the first of them.
-func showCheck(out io.Writer, c *reports.Check) error {
+func showCheck(out io.Writer, c *wire.Check) error {
 	for _, table := range slices.Sorted(maps.Keys(c.Tables)) {
 		fmt.Fprintf(out, "different: %d rows of %s\n", c.Tables[table], table)
 	}

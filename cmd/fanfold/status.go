@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 )
@@ -125,7 +125,7 @@ func showStatus(out io.Writer, s *node.Status) {
 }
 
 // showHistory prints where the store begins, and how far a compaction is.
-func showHistory(out io.Writer, h *reports.History) {
+func showHistory(out io.Writer, h *wire.History) {
 	if h == nil {
 		return
 	}
@@ -137,7 +137,7 @@ func showHistory(out io.Writer, h *reports.History) {
 	}
 	c := h.Compaction
 	switch {
-	case c == nil || c.Phase == reports.PhaseDone && c.Error == "":
+	case c == nil || c.Phase == wire.PhaseDone && c.Error == "":
 	case c.Error != "":
 		fmt.Fprintf(out, "compaction  ended early: %s\n", c.Error)
 	case len(c.WaitingFor) > 0:

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // counted returns a number with what it counts, whose plural ends with s.
@@ -41,7 +41,7 @@ func workLine(kind, phase string, done, total int64, started time.Time) string {
 }
 
 // showWorks prints a line for each piece of work that a server does, or has done for clients that did not wait.
-func showWorks(out io.Writer, all []reports.Work) {
+func showWorks(out io.Writer, all []wire.Work) {
 	for _, w := range all {
 		if w.Status == 0 {
 			fmt.Fprintf(out, "working     %s\n", workLine(w.Kind, w.Phase, w.Done, w.Total, w.Started))

@@ -1,22 +1,22 @@
 package inspect
 
-import "github.com/fanfold/fanfold/internal/reports"
+import "github.com/fanfold/fanfold/internal/wire"
 
 type (
 	// Lineage says where the derived values of a document come from and go.
-	Lineage = reports.Lineage
+	Lineage = wire.Lineage
 	// DerivedValue says where one of them comes from.
-	DerivedValue = reports.DerivedValue
+	DerivedValue = wire.DerivedValue
 	// ValueSource names a document that a value is made of.
-	ValueSource = reports.ValueSource
+	ValueSource = wire.ValueSource
 	// Origin names the change that gave a value.
-	Origin = reports.Origin
+	Origin = wire.Origin
 	// Copies names the documents that carry something of this one.
-	Copies = reports.Copies
+	Copies = wire.Copies
 	// Unguarded names a unique declaration without effect on a document.
-	Unguarded = reports.Unguarded
+	Unguarded = wire.Unguarded
 	// Verified says what a verification found.
-	Verified = reports.Verified
+	Verified = wire.Verified
 	// Wrong names one wrong value.
-	Wrong = reports.Wrong
+	Wrong = wire.Wrong
 )

@@ -30,15 +30,15 @@ import (
 // marker is a part of every credential of the attack that is no key, so that an echo of it is found.
 const marker = "sEcReTmArKeR"
 
-// wire sends requests byte by byte, as no client of HTTP would.
-type wire struct {
+// rawConn sends requests byte by byte, as no client of HTTP would.
+type rawConn struct {
 	address string
 	conn    net.Conn
 	in      *bufio.Reader
 }
 
 // send sends the text of a request, and returns the answer to its end. The connection stays where the answer lets it.
-func (w *wire) send(t *testing.T, text string) *harness.Response {
+func (w *rawConn) send(t *testing.T, text string) *harness.Response {
 	t.Helper()
 	out, err := w.try(t, text)
 	if err != nil {
@@ -48,7 +48,7 @@ func (w *wire) send(t *testing.T, text string) *harness.Response {
 }
 
 // try is send with an error where the connection ends before the answer.
-func (w *wire) try(t *testing.T, text string) (*harness.Response, error) {
+func (w *rawConn) try(t *testing.T, text string) (*harness.Response, error) {
 	t.Helper()
 	if w.conn == nil {
 		conn, err := net.Dial("tcp", w.address)
@@ -78,7 +78,7 @@ func (w *wire) try(t *testing.T, text string) (*harness.Response, error) {
 	return out, nil
 }
 
-func (w *wire) close() {
+func (w *rawConn) close() {
 	if w.conn != nil {
 		_ = w.conn.Close()
 	}
@@ -183,7 +183,7 @@ func TestAttackByKeys(t *testing.T) {
 	key := a.newKey(t, "read", "write")
 	other := openHouse(t, "", nil)
 	wrong, r := wrongKeys(key, other.newKey(t, "admin")), rand.New(rand.NewPCG(4, 8))
-	w := &wire{address: a.Node.Addr()}
+	w := &rawConn{address: a.Node.Addr()}
 	defer w.close()
 	requests := []string{"GET /v1/books/d", "GET /v1/_changes?since=0", "DELETE /v1/books/d", "GET /v1/_status", "GET /v1/_me", "POST /v1/_verify", "GET /v1/none/none", "GET /metrics", "GET /v1/_groups/g"}
 	for n := range 10_000 {
@@ -227,7 +227,7 @@ func TestAttackByHeaders(t *testing.T) {
 		{"Basic with the key as user", "Authorization: Basic " + base64.StdEncoding.EncodeToString([]byte(key+":")), 401},
 		{"in the query", "Authorization: Bearer\r\nX-Key: " + key, 401},
 	} {
-		w := &wire{address: a.Node.Addr()}
+		w := &rawConn{address: a.Node.Addr()}
 		answer, err := w.try(t, "GET /v1/books/d HTTP/1.1\r\nHost: localhost\r\n"+c.headers+"\r\nConnection: close\r\n\r\n")
 		w.close()
 		if err != nil && c.want == 431 { // the connection ends while the node has not read all of it
@@ -346,7 +346,7 @@ func (a *attackedHouse) search(t *testing.T) {
 func TestOpenHouseAsksNobody(t *testing.T) {
 	s := harness.OpenTemp(t, matrixModel)
 	s.Put("vault", "d", `{}`)
-	w := &wire{address: s.Node.Addr()}
+	w := &rawConn{address: s.Node.Addr()}
 	defer w.close()
 	text := func(headers string) string {
 		r := w.send(t, "GET /v1/vault/d HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: r\r\n"+headers+"\r\n")

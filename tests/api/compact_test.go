@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -22,7 +22,7 @@ func decode(t *testing.T, r *harness.Response, into any) {
 }
 
 // awaitCompaction waits until the compaction of a store does not run any more.
-func awaitCompaction(t *testing.T, s *harness.Store) (state reports.Compaction) {
+func awaitCompaction(t *testing.T, s *harness.Store) (state wire.Compaction) {
 	t.Helper()
 	for end := time.Now().Add(suite.Deadline(time.Minute)); ; time.Sleep(10 * time.Millisecond) {
 		decode(t, s.Want(http.StatusOK, "GET", "/v1/_compact", ""), &state)
@@ -47,7 +47,7 @@ func compactAnswers(t *testing.T, s *harness.Store) {
 	var leases struct{ Leases []struct{ Token string } }
 	decode(t, s.Want(http.StatusOK, "POST", late+"/_lease", `{"member":"m"}`), &leases)
 	s.Put("books", "before", `{"title":"B"}`)
-	var plan reports.CompactPlan
+	var plan wire.CompactPlan
 	s.Want(http.StatusConflict, "POST", "/v1/_compact", `{"before":"3"}`)
 	decode(t, s.Want(http.StatusAccepted, "POST", "/v1/_compact", `{"before":"3","force":true}`), &plan)
 	awaitCompaction(t, s)
@@ -68,7 +68,7 @@ func TestCompactRequests(t *testing.T) {
 	for _, n := range []string{"1", "2", "3"} {
 		s.Put("notes", "n", `{"n":`+n+`}`)
 	}
-	var plan reports.CompactPlan
+	var plan wire.CompactPlan
 	decode(t, s.Want(http.StatusOK, "POST", "/v1/_compact", `{"before":"2","dryRun":true}`), &plan)
 	if plan.Done || plan.Events != 2 || plan.Versions != 2 || plan.Before.Seq() != 2 {
 		t.Errorf("the plan is %+v", plan)

@@ -6,16 +6,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // awaitErasure waits until an erasure whose answer is r is over, and returns what the store says of it then.
-func awaitErasure(t *testing.T, s *harness.Store, r *harness.Response) (state reports.Erasure) {
+func awaitErasure(t *testing.T, s *harness.Store, r *harness.Response) (state wire.Erasure) {
 	t.Helper()
 	at := r.Header.Get("Location")
-	for end := time.Now().Add(suite.Deadline(time.Minute)); state.Phase != reports.PhaseDone; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(suite.Deadline(time.Minute)); state.Phase != wire.PhaseDone; time.Sleep(10 * time.Millisecond) {
 		decode(t, s.Want(http.StatusOK, "GET", at, ""), &state)
 		if time.Now().After(end) {
 			t.Fatalf("the erasure goes on: %+v", state)
@@ -68,7 +68,7 @@ func TestErasedReads(t *testing.T) {
 	if text := string(s.Want(http.StatusOK, "GET", "/v1/_changes?mode=all", "").Body); !strings.Contains(text, `"op":"erase"`) || !strings.Contains(text, `"rule":"erase"`) {
 		t.Errorf("the feed is %s", text)
 	}
-	var found struct{ Found []reports.Found }
+	var found struct{ Found []wire.Found }
 	if decode(t, s.Want(http.StatusOK, "POST", "/v1/_find", `{"text":"Marker"}`), &found); len(found.Found) != 0 {
 		t.Errorf("found %+v", found.Found)
 	}

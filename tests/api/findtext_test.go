@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -29,9 +29,9 @@ func TestFindText(t *testing.T) {
 	s.Put("books", "gone", `{"by":"Lovelace"}`)
 	s.Put("books", "gone", `{"by":"Lovelace, Ada"}`)
 	s.Want(204, "DELETE", "/v1/books/gone", "")
-	want := []reports.Found{{Collection: "authors", ID: "a1", Versions: 1}, {Collection: "books", ID: "by-hand", Versions: 1},
+	want := []wire.Found{{Collection: "authors", ID: "a1", Versions: 1}, {Collection: "books", ID: "by-hand", Versions: 1},
 		{Collection: "books", ID: "gone", Versions: 2, Deleted: true}, {Collection: "books", ID: "merged", Versions: 1}, {Collection: "books", ID: "patched", Versions: 1}}
-	find := func(text string, limit int) ([]reports.Found, bool) {
+	find := func(text string, limit int) ([]wire.Found, bool) {
 		t.Helper()
 		s.CatchUp()
 		found, more, err := s.Node.FindText(t.Context(), text, limit)
@@ -59,7 +59,7 @@ func TestFindText(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Compact(last)
-	want = []reports.Found{want[0], want[1], {Collection: "books", ID: "patched", Versions: 1}}
+	want = []wire.Found{want[0], want[1], {Collection: "books", ID: "patched", Versions: 1}}
 	if found, more := find("Lovelace", 1000); more || !reflect.DeepEqual(found, want) {
 		t.Errorf("after a compaction found %+v, %v", found, more)
 	}

@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -145,7 +145,7 @@ func TestErasureSaysResidue(t *testing.T) {
 	a.Erased(location)
 	residue := func() (where string) {
 		e, ok := erasureAt(a, location)
-		if !ok || len(e.Residue) > 1 || e.Phase != map[bool]string{true: reports.PhaseResidue, false: reports.PhaseDone}[len(e.Residue) == 1] {
+		if !ok || len(e.Residue) > 1 || e.Phase != map[bool]string{true: wire.PhaseResidue, false: wire.PhaseDone}[len(e.Residue) == 1] {
 			t.Fatalf("the erasure is %+v", e)
 		}
 		for _, r := range e.Residue {
@@ -161,10 +161,10 @@ func TestErasureSaysResidue(t *testing.T) {
 		harness.AwaitReady(t, a, http.StatusOK)
 		harness.Await(t, "the erasure to be over after the start", time.Minute, func() bool {
 			e, ok := erasureAt(a, location)
-			if e.Phase == reports.PhaseDone {
+			if e.Phase == wire.PhaseDone {
 				t.Fatalf("the erasure is %+v", e)
 			}
-			return ok && e.Phase == reports.PhaseResidue && len(e.Residue) > 0
+			return ok && e.Phase == wire.PhaseResidue && len(e.Residue) > 0
 		})
 	}
 	for range 2 { // purges that end in the same file

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -44,7 +44,7 @@ func askErasure(t *testing.T, s *harness.Store) (location string) {
 }
 
 // erasureAt returns how far an erasure is.
-func erasureAt(s *harness.Store, location string) (e reports.Erasure, ok bool) {
+func erasureAt(s *harness.Store, location string) (e wire.Erasure, ok bool) {
 	r, err := s.Do(http.MethodGet, location, nil)
 	if err != nil || r.Status != http.StatusOK {
 		return e, false
@@ -62,7 +62,7 @@ func awaitErased(t *testing.T, s *harness.Store, location string, limit time.Dur
 			t.Logf("no file has the secret after %v", forgot.Round(time.Second))
 		}
 		e, ok := erasureAt(s, location)
-		return ok && e.Phase == reports.PhaseDone
+		return ok && e.Phase == wire.PhaseDone
 	})
 	found := holdsSecret(t, dirs...)
 	logs := len(found)
@@ -106,7 +106,7 @@ func TestErasureWithLeaderKilled(t *testing.T) {
 			a = a.Reopen()
 			harness.Await(t, "the node to wait for the server", time.Minute, func() bool {
 				e, ok := erasureAt(a, location)
-				if e.Phase == reports.PhaseDone {
+				if e.Phase == wire.PhaseDone {
 					t.Fatalf("the erasure is over, and a server is away: %+v", e)
 				}
 				return ok && len(e.Residue) > 0 && strings.Contains(e.Residue[0].Where, "Raft")
@@ -132,7 +132,7 @@ func TestErasureWhileLeadersChange(t *testing.T) {
 	for range 2 {
 		harness.Await(t, "messages to be deleted", time.Minute, func() bool {
 			e, ok := erasureAt(a, location)
-			return ok && (e.Phase == reports.PhaseDeleting || e.Phase == reports.PhaseDone)
+			return ok && (e.Phase == wire.PhaseDeleting || e.Phase == wire.PhaseDone)
 		})
 		cluster.AwaitLeader("fanfold")
 		leader := cluster.Leader("fanfold")
@@ -190,10 +190,10 @@ func TestErasureWaitsForReplicas(t *testing.T) {
 		t.Helper()
 		harness.Await(t, "the node to wait for replicas", time.Minute, func() bool {
 			e, ok := erasureAt(s, location)
-			if e.Phase == reports.PhaseDone {
+			if e.Phase == wire.PhaseDone {
 				t.Fatalf("the erasure is over before replicas had time to forget: %+v", e)
 			}
-			return ok && e.Phase == reports.PhaseDeleting && len(e.Residue) > 0 && strings.Contains(e.Residue[0].Where, "Raft")
+			return ok && e.Phase == wire.PhaseDeleting && len(e.Residue) > 0 && strings.Contains(e.Residue[0].Where, "Raft")
 		})
 	}
 	waits(a)

@@ -17,7 +17,7 @@ import (
 
 	"github.com/mattn/go-sqlite3"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -172,7 +172,7 @@ func surplus(table string, columns []column) string {
 }
 
 // requireSame fails the test unless a check finds no row that differs.
-func requireSame(t *testing.T, s *harness.Store) *reports.Check {
+func requireSame(t *testing.T, s *harness.Store) *wire.Check {
 	t.Helper()
 	s.CatchUp()
 	found, err := s.Node.Projector.Check(t.Context())
@@ -250,10 +250,10 @@ func TestReplayCheckByHTTP(t *testing.T) {
 }
 
 // endOfReplay waits for the end of a replay and returns what the status says of it.
-func endOfReplay(t *testing.T, c *harness.Client) (out *reports.Replay) {
+func endOfReplay(t *testing.T, c *harness.Client) (out *wire.Replay) {
 	t.Helper()
 	harness.Await(t, "the end of a replay", harness.WaitTime, func() bool {
-		var status struct{ Replay *reports.Replay }
+		var status struct{ Replay *wire.Replay }
 		if err := json.Unmarshal(c.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status); err != nil {
 			t.Fatal(err)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -39,14 +39,14 @@ func AwaitReady(t *testing.T, s *Store, status int) {
 }
 
 // Work decodes work.
-func Work(t *testing.T, body []byte) (w reports.Work) {
+func Work(t *testing.T, body []byte) (w wire.Work) {
 	t.Helper()
 	Decode(t, body, &w)
 	return w
 }
 
 // AwaitWork waits for the end of work in the background, which an answer tells of.
-func AwaitWork(t *testing.T, s *Store, accepted *Response) (w reports.Work) {
+func AwaitWork(t *testing.T, s *Store, accepted *Response) (w wire.Work) {
 	t.Helper()
 	at := accepted.Header.Get("Location")
 	if w = Work(t, accepted.Body); at != "/v1/_work/"+w.ID || accepted.Header.Get("Preference-Applied") != "respond-async" || w.Result != nil {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -156,8 +156,8 @@ func TestIndexInModels(t *testing.T) {
 	}
 	s.Want(http.StatusOK, http.MethodPatch, "/v1/_model", patch, "Content-Type", harness.MergeType)
 	wantOrder(t, s, "byN", "0 3 6 9 1 4 7 2 5 8")
-	var status reports.Status
-	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status); err != nil || !slices.Equal(status.Indexes, []reports.Index{{Collection: "others", Name: "kept"}, {Collection: "tickets", Name: "byN", Entries: 10}, {Collection: "tickets", Name: "byTag", Entries: 20}}) {
+	var status wire.Status
+	if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body, &status); err != nil || !slices.Equal(status.Indexes, []wire.Index{{Collection: "others", Name: "kept"}, {Collection: "tickets", Name: "byN", Entries: 10}, {Collection: "tickets", Name: "byTag", Entries: 20}}) {
 		t.Errorf("the status has %+v, %v", status.Indexes, err)
 	}
 	s.Delete("tickets", "0")

@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -71,12 +71,12 @@ func erase(t *testing.T, s *harness.Store, path string) {
 		}
 	}
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		var state reports.Erasure
+		var state wire.Erasure
 		answer := s.Want(http.StatusOK, "GET", r.Header.Get("Location"), "")
 		if err := json.Unmarshal(answer.Body, &state); err != nil {
 			t.Fatal(err)
 		}
-		if state.Phase == reports.PhaseDone {
+		if state.Phase == wire.PhaseDone {
 			return
 		}
 		if time.Now().After(end) {
@@ -233,7 +233,7 @@ func TestRestoreWithErasures(t *testing.T) {
 			s := withCustomers(t, compact)
 			dir := harness.BackUp(t, s)
 			digest := s.Node.Log.Base().Digest.String()
-			list := []reports.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "made-later"}, {Erasure: 95, Collection: "customers", ID: "ann"},
+			list := []wire.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "made-later"}, {Erasure: 95, Collection: "customers", ID: "ann"},
 				{Erasure: 99, Collection: "customers", ID: "ann", Members: []string{"/email"}}}
 			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Errorf("onto servers: %v", err)
@@ -313,7 +313,7 @@ func awaitReady(t *testing.T, s *harness.Store) {
 func TestWithheld(t *testing.T) {
 	s := withCustomers(t, false)
 	dir, data := harness.BackUp(t, s), filepath.Join(t.TempDir(), "data")
-	list := []reports.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "ann"}}
+	list := []wire.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "ann"}}
 	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
 		t.Fatal(err)
 	}
@@ -362,9 +362,9 @@ func TestWithheld(t *testing.T) {
 // TestStatusOfOldBackup: the status names the last backup that was made where something was erased since, until there is another one.
 func TestStatusOfOldBackup(t *testing.T) {
 	s := withCustomers(t, false)
-	old := func() *reports.ErasedBackup {
+	old := func() *wire.ErasedBackup {
 		t.Helper()
-		var status reports.Status
+		var status wire.Status
 		if err := json.Unmarshal(s.Want(http.StatusOK, "GET", "/v1/_status", "").Body, &status); err != nil {
 			t.Fatal(err)
 		}

@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // exported returns the list of all erasures of a store.
-func exported(t *testing.T, s *harness.Store) (list []reports.ErasedDocument) {
+func exported(t *testing.T, s *harness.Store) (list []wire.ErasedDocument) {
 	t.Helper()
-	err := s.Node.EachErased(t.Context(), func(d reports.ErasedDocument) error {
+	err := s.Node.EachErased(t.Context(), func(d wire.ErasedDocument) error {
 		list = append(list, d)
 		return nil
 	})

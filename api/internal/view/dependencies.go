@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/query"
 )
@@ -142,7 +142,7 @@ type Outcomes interface {
 type Tracer interface {
 	// Lineage reports where a document's derived values come from and which documents carry copies of it. The error is
 	// NotFound, or ctx's.
-	Lineage(ctx context.Context, key fanfold.Key) (*reports.Lineage, error)
+	Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, error)
 }
 
 // Keys knows the documents of the log's events.

@@ -4,13 +4,13 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
 
 // lineage returns the report about a document that may be read, with the documents that may be read alone. Of a value that other
 // documents are the source of, the report says nothing more than the document itself.
-func (v View) lineage(key fanfold.Key, all *reports.Lineage) *reports.Lineage {
+func (v View) lineage(key fanfold.Key, all *wire.Lineage) *wire.Lineage {
 	if v.rights.ReadsAll() {
 		return all
 	}
@@ -19,17 +19,17 @@ func (v View) lineage(key fanfold.Key, all *reports.Lineage) *reports.Lineage {
 	for i := range out.Derived {
 		v.trim(key.Collection, &out.Derived[i])
 	}
-	out.Copies = slices.DeleteFunc(slices.Clone(all.Copies), func(c reports.Copies) bool { return !v.rights.Reads(collectionOf(c.Rule)) })
+	out.Copies = slices.DeleteFunc(slices.Clone(all.Copies), func(c wire.Copies) bool { return !v.rights.Reads(collectionOf(c.Rule)) })
 	return &out
 }
 
 // trim takes from the report about one value of a collection's document what may not be read.
-func (v View) trim(collection string, value *reports.DerivedValue) {
+func (v View) trim(collection string, value *wire.DerivedValue) {
 	if e := value.Event; e != nil && e.Collection != "" && !v.rights.Reads(e.Collection) {
-		value.Event = &reports.Origin{Seq: e.Seq, Time: e.Time, Op: e.Op}
+		value.Event = &wire.Origin{Seq: e.Seq, Time: e.Time, Op: e.Op}
 	}
 	if from, known := sourceOf(v.rights.Model(), collection, value.Rule); !known || !v.rights.Reads(from) {
-		value.Hidden, value.Sources, value.Documents, value.Reason = true, []reports.ValueSource{}, 0, ""
+		value.Hidden, value.Sources, value.Documents, value.Reason = true, []wire.ValueSource{}, 0, ""
 	}
 }
 

@@ -4,23 +4,23 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Status returns what a node tells of itself, with what of it and of the consumer groups needs attention. It lacks documents,
 // indexes and queries of what may not be read. The results of work are for the role admin.
-func (v View) Status(s reports.Status, stopped error, groups []reports.Need) reports.Status {
+func (v View) Status(s wire.Status, stopped error, groups []wire.Need) wire.Status {
 	if v.rights == nil {
-		return reports.Status{}
+		return wire.Status{}
 	}
-	groups = slices.DeleteFunc(slices.Clone(groups), func(n reports.Need) bool { return !v.rights.Has(n.Role) })
+	groups = slices.DeleteFunc(slices.Clone(groups), func(n wire.Need) bool { return !v.rights.Has(n.Role) })
 	s = v.readable(s)
-	s.Needs = reports.NeedsOf(&s, stopped, groups)
+	s.Needs = wire.NeedsOf(&s, stopped, groups)
 	return s
 }
 
 // readable returns a status without what may not be read.
-func (v View) readable(s reports.Status) reports.Status {
+func (v View) readable(s wire.Status) wire.Status {
 	if !v.rights.Admin() {
 		s.Work = slices.Clone(s.Work)
 		for i := range s.Work {
@@ -30,8 +30,8 @@ func (v View) readable(s reports.Status) reports.Status {
 	if v.rights.ReadsAll() {
 		return s
 	}
-	s.Indexes = slices.DeleteFunc(slices.Clone(s.Indexes), func(x reports.Index) bool { return !v.rights.Reads(x.Collection) })
-	s.Queries = slices.DeleteFunc(slices.Clone(s.Queries), func(q reports.QueryShape) bool { return !v.rights.Reads(q.Collection) })
+	s.Indexes = slices.DeleteFunc(slices.Clone(s.Indexes), func(x wire.Index) bool { return !v.rights.Reads(x.Collection) })
+	s.Queries = slices.DeleteFunc(slices.Clone(s.Queries), func(q wire.QueryShape) bool { return !v.rights.Reads(q.Collection) })
 	s.RuleErrors = slices.Clone(s.RuleErrors)
 	for i := range s.RuleErrors {
 		if e := &s.RuleErrors[i]; !v.readsText(e.Document) {

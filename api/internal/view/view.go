@@ -8,7 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -58,7 +58,7 @@ func (v View) Scan(ctx context.Context) (*LongPrefix, error) {
 }
 
 // Lineage reports where a document's derived values come from and which documents carry copies of it.
-func (v View) Lineage(ctx context.Context, key fanfold.Key) (*reports.Lineage, error) {
+func (v View) Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, error) {
 	if err := v.rights.CheckRead(key.Collection); err != nil {
 		return nil, err
 	}

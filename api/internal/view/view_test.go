@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/internal/reports"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/query"
 )
@@ -192,14 +192,14 @@ func (s *shelf) Outcomes(first uint64, _ int) ([]*fanfold.Change, int64, error) 
 	return []*fanfold.Change{nil, {Key: document(int64(first)).Key}}, 7, nil
 }
 
-func (s *shelf) Lineage(context.Context, fanfold.Key) (*reports.Lineage, error) {
+func (s *shelf) Lineage(context.Context, fanfold.Key) (*wire.Lineage, error) {
 	s.asked++
-	of := func(rule, collection string) reports.DerivedValue {
-		return reports.DerivedValue{Rule: rule, Reason: "says " + collection + "/x", Sources: []reports.ValueSource{{Collection: collection, ID: "x"}}, Documents: 9,
-			Event: &reports.Origin{Op: fanfold.OpDerive, Collection: collection, ID: "x"}}
+	of := func(rule, collection string) wire.DerivedValue {
+		return wire.DerivedValue{Rule: rule, Reason: "says " + collection + "/x", Sources: []wire.ValueSource{{Collection: collection, ID: "x"}}, Documents: 9,
+			Event: &wire.Origin{Op: fanfold.OpDerive, Collection: collection, ID: "x"}}
 	}
-	return &reports.Lineage{Derived: []reports.DerivedValue{of("books.title", "notes"), of("books.code", "vault"), of("books.loud", "books"), of("books.gone", "vault")},
-		Copies: []reports.Copies{{Rule: "notes.countOfBooks", Documents: 1}, {Rule: "vault.copy", Documents: 1}}}, nil
+	return &wire.Lineage{Derived: []wire.DerivedValue{of("books.title", "notes"), of("books.code", "vault"), of("books.loud", "books"), of("books.gone", "vault")},
+		Copies: []wire.Copies{{Rule: "notes.countOfBooks", Documents: 1}, {Rule: "vault.copy", Documents: 1}}}, nil
 }
 
 func viewOf(t *testing.T, p *access.Principal) (View, *shelf) {
@@ -491,20 +491,20 @@ func TestViewOfLineage(t *testing.T) {
 
 // TestViewOfStatus: whoever sees how a node stands is not told of documents that they do not read, nor of what work found.
 func TestViewOfStatus(t *testing.T) {
-	status := func() reports.Status {
-		return reports.Status{Indexes: []reports.Index{{Collection: "vault", Name: "byCode"}, {Collection: "notes", Name: "byX"}},
-			Queries:    []reports.QueryShape{{Collection: "vault", Filter: "doc.code == ?"}, {Collection: "notes", Filter: "doc.x == ?"}},
-			Work:       []reports.Work{{ID: "w", Headers: map[string]string{"a": "b"}, Summary: "vault/2", Result: []byte("1")}},
-			Projection: reports.Projection{RuleErrors: []reports.RuleError{{Rule: "books.code", Document: "vault/2", Error: "vault/2"}, {Rule: "notes.x", Document: "notes/1", Error: "e"}}}}
+	status := func() wire.Status {
+		return wire.Status{Indexes: []wire.Index{{Collection: "vault", Name: "byCode"}, {Collection: "notes", Name: "byX"}},
+			Queries:    []wire.QueryShape{{Collection: "vault", Filter: "doc.code == ?"}, {Collection: "notes", Filter: "doc.x == ?"}},
+			Work:       []wire.Work{{ID: "w", Headers: map[string]string{"a": "b"}, Summary: "vault/2", Result: []byte("1")}},
+			Projection: wire.Projection{RuleErrors: []wire.RuleError{{Rule: "books.code", Document: "vault/2", Error: "vault/2"}, {Rule: "notes.x", Document: "notes/1", Error: "e"}}}}
 	}
-	text := func(s reports.Status) string {
+	text := func(s wire.Status) string {
 		out, err := json.Marshal(s)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return string(out)
 	}
-	parked := []reports.Need{{What: "1 parked batch of vaults", Role: model.RoleAdmin}, {What: "1 parked batch of mail", Role: model.RoleEveryone}}
+	parked := []wire.Need{{What: "1 parked batch of vaults", Role: model.RoleAdmin}, {What: "1 parked batch of mail", Role: model.RoleEveryone}}
 	for _, r := range readers {
 		v, _ := viewOf(t, r.who)
 		whole := status()

@@ -1,5 +1,5 @@
-// Package reports holds what the store tells about itself, as JSON. Those who find it out fill it, and the API answers with it.
-package reports
+// Package wire holds what the store tells about itself, as JSON. Those who find it out fill it, and the API answers with it.
+package wire
 
 import (
 	"encoding/json"
