@@ -61,9 +61,9 @@ func TestMetricsAreDocumented(t *testing.T) {
 		t.Fatal(err)
 	}
 	var documented, there []string
-	for _, row := range regexp.MustCompile("(?m)^\\| `(fanfold_\\w+)` \\| (\\w+) \\|([^|]*)\\|").FindAllStringSubmatch(string(doc), -1) {
-		labels := strings.FieldsFunc(row[3], func(r rune) bool { return r == ' ' || r == ',' || r == '`' })
-		documented = append(documented, fmt.Sprint(row[1], " ", row[2], " ", labels))
+	for _, row := range regexp.MustCompile("(?m)^\\| `(fanfold_\\w+)(?:\\{([\\w,]+)\\})?` \\| (\\w+) \\|").FindAllStringSubmatch(string(doc), -1) {
+		labels := strings.FieldsFunc(row[2], func(r rune) bool { return r == ',' })
+		documented = append(documented, fmt.Sprint(row[1], " ", row[3], " ", labels))
 	}
 	labelNames := regexp.MustCompile(`(\w+)="`)
 	for _, m := range regexp.MustCompile(`(?m)^# TYPE (fanfold_\w+) (\w+)\n(.*)$`).FindAllStringSubmatch(string(text), -1) {

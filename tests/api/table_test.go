@@ -21,29 +21,16 @@ func rightOf(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	out := map[string]string{}
-	row := regexp.MustCompile("(?m)^\\| `(/[^`]*)` \\| (.*) \\|$")
-	code := regexp.MustCompile("`([A-Za-z]+)`")
+	row := regexp.MustCompile("(?m)^\\| `([a-z]+)` \\| [^|]* \\| (`[A-Z].*) \\|$")
+	route := regexp.MustCompile("`([A-Z ]+) (/[^`]*)`")
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
-		get, others, found := strings.Cut(m[2]+" ", "|")
-		if !found {
-			t.Fatalf("the row of %s has another number of cells", m[1])
-		}
-		if right := code.FindStringSubmatch(get); right != nil {
-			out["GET "+m[1]], out["HEAD "+m[1]] = right[1], right[1]
-		}
-		var methods []string
-		for _, word := range code.FindAllStringSubmatch(others, -1) {
-			if word[1] == strings.ToUpper(word[1]) {
-				methods = append(methods, word[1])
-				continue
+		for _, r := range route.FindAllStringSubmatch(m[2], -1) {
+			for method := range strings.FieldsSeq(r[1]) {
+				out[method+" "+r[2]] = m[1]
+				if method == http.MethodGet {
+					out["HEAD "+r[2]] = m[1]
+				}
 			}
-			for _, method := range methods {
-				out[method+" "+m[1]] = word[1]
-			}
-			methods = nil
-		}
-		if len(methods) > 0 {
-			t.Errorf("%s: %v have no right", m[1], methods)
 		}
 	}
 	return out
