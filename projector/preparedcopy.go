@@ -291,7 +291,7 @@ func (w *preparation) objections() (problems []fanfold.Problem, err error) {
 		if n > fanfold.MaxChanges {
 			problems = append(problems, fold.TooManyChanges(n))
 		}
-		broken, err := w.change.BrokenGuards(tx.Dangling, tx.SharedUniqueCandidates, tx.Snapshot().KeyOf)
+		broken, err := w.change.BrokenGuards(tx.Links.Dangling, tx.Uniques.SharedCandidates, tx.Snapshot().KeyOf)
 		problems = append(problems, broken...)
 		return err
 	})
@@ -327,7 +327,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 func (w *preparation) copyKeptValues(tx *sqlite.Tx) error {
 	return w.p.store.Read(func(s *sqlite.Snapshot) error {
 		for _, rule := range w.change.Retiring() {
-			if err := tx.CopyKeptValues(s, rule); err != nil {
+			if err := tx.KeptValues.CopyFrom(s, rule); err != nil {
 				return err
 			}
 		}
@@ -340,12 +340,12 @@ func (w *preparation) copyKeptValues(tx *sqlite.Tx) error {
 func (w *preparation) takeOverLinks(tx *sqlite.Tx, seq uint64) error {
 	return w.p.store.Read(func(s *sqlite.Snapshot) error {
 		for _, relation := range w.change.Relinked() {
-			if err := tx.TakeOverLinks(s, relation, w.begun, seq); err != nil {
+			if err := tx.Links.TakeOver(s, relation, w.begun, seq); err != nil {
 				return err
 			}
 		}
 		for _, relation := range w.change.MayRelink() {
-			if err := tx.MergeLinks(s, relation, w.begun, seq); err != nil {
+			if err := tx.Links.Merge(s, relation, w.begun, seq); err != nil {
 				return err
 			}
 		}

@@ -148,7 +148,7 @@ func ofEvent(ch *fanfold.Change) (time, tx, actor driver.Value) {
 
 // SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.
 func (tx *Tx) SetChangeOmitted(at fanfold.Position, omitted []byte) error {
-	return tx.writeUnread("UPDATE change SET omitted = ? WHERE position = ?", driver.Text(omitted), int64(at))
+	return tx.pending.writeUnread("UPDATE change SET omitted = ? WHERE position = ?", driver.Text(omitted), int64(at))
 }
 
 // maxUnflushedBytes is from how many bytes of deltas on derived changes are written.
@@ -177,7 +177,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if err := errors.Join(tx.changes.flush(), tx.flushCache()); err != nil {
 		return err
 	}
-	holders, err := tx.Holders(nil, relation, target, -1)
+	holders, err := tx.Links.Holders(nil, relation, target, -1)
 	if err != nil {
 		return err
 	}

@@ -2,42 +2,45 @@ package sqlite
 
 import "github.com/fanfold/fanfold/sqlite/driver"
 
-// SetClaimSequence records the sequence of the last claim event about a value.
-func (tx *Tx) SetClaimSequence(collection, path, value string, seq uint64) error {
-	tx.pending.claimRow(collection, path, value).seq = seq
-	return tx.pending.countAdded(len(tx.pending.claims), len(value))
+// Uniques are the unique values in a transaction, and who has them.
+type Uniques struct{ p *pending }
+
+// SetSequence records the sequence of the last claim event about a value.
+func (u *Uniques) SetSequence(collection, path, value string, seq uint64) error {
+	u.p.claimRow(collection, path, value).seq = seq
+	return u.p.countAdded(len(u.p.claims), len(value))
 }
 
-// SetClaim records that a document has a value, whoever had it before. holder is the document's id.
-func (tx *Tx) SetClaim(collection, path, value, holder string) error {
-	tx.pending.claimRow(collection, path, value).holder = holder
-	return tx.pending.countAdded(len(tx.pending.claims), len(value)+len(holder))
+// Set records that a document has a value, whoever had it before. holder is the document's id.
+func (u *Uniques) Set(collection, path, value, holder string) error {
+	u.p.claimRow(collection, path, value).holder = holder
+	return u.p.countAdded(len(u.p.claims), len(value)+len(holder))
 }
 
-// FreeClaim records that a document no longer has a value. It changes nothing where another
+// Free records that a document no longer has a value. It changes nothing where another
 // document has the value by now.
-func (tx *Tx) FreeClaim(collection, path, value, holder string) error {
-	return tx.writeUnread("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
+func (u *Uniques) Free(collection, path, value, holder string) error {
+	return u.p.writeUnread("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
 }
 
-// FreeClaims frees every value of a member.
-func (tx *Tx) FreeClaims(collection, path string) error {
-	return tx.c.Exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ?", collection, path)
+// FreeAll frees every value of a member.
+func (u *Uniques) FreeAll(collection, path string) error {
+	return u.p.c.Exec("UPDATE claim SET holder = NULL WHERE collection = ? AND path = ?", collection, path)
 }
 
-// ForgetClaims removes the values of a member that is no longer unique. Values with an event of
+// Forget removes the values of a member that is no longer unique. Values with an event of
 // their own are freed instead, because the next event expects their sequence.
-func (tx *Tx) ForgetClaims(collection, path string) error {
-	if err := tx.c.Exec("DELETE FROM claim WHERE collection = ? AND path = ? AND seq = 0", collection, path); err != nil {
+func (u *Uniques) Forget(collection, path string) error {
+	if err := u.p.c.Exec("DELETE FROM claim WHERE collection = ? AND path = ? AND seq = 0", collection, path); err != nil {
 		return err
 	}
-	return tx.FreeClaims(collection, path)
+	return u.FreeAll(collection, path)
 }
 
-// AddClaim gives a value that nobody has to a document, without an event. It changes nothing where
+// Add gives a value that nobody has to a document, without an event. It changes nothing where
 // a document has the value.
-func (tx *Tx) AddClaim(collection, path, value, holder string) error {
-	return tx.c.Exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = coalesce(holder, excluded.holder)",
+func (u *Uniques) Add(collection, path, value, holder string) error {
+	return u.p.c.Exec("INSERT INTO claim (collection, path, value, holder, seq) VALUES (?, ?, ?, ?, 0) ON CONFLICT (collection, path, value) DO UPDATE SET holder = coalesce(holder, excluded.holder)",
 		collection, path, value, holder)
 }
 
@@ -50,28 +53,28 @@ func (s *Snapshot) Claim(collection, path, value string) (holder string, seq uin
 	return holder, seq, err
 }
 
-// AddUniqueCandidate records that a document has a value of a member that is to be unique. Only a
+// AddCandidate records that a document has a value of a member that is to be unique. Only a
 // generation that Store.Copy made has such records.
-func (tx *Tx) AddUniqueCandidate(collection, path, value string, holder int64) error {
-	return tx.c.Exec("INSERT OR IGNORE INTO temp.unique_candidate (collection, path, value, holder) VALUES (?, ?, ?, ?)", collection, path, value, holder)
+func (u *Uniques) AddCandidate(collection, path, value string, holder int64) error {
+	return u.p.c.Exec("INSERT OR IGNORE INTO temp.unique_candidate (collection, path, value, holder) VALUES (?, ?, ?, ?)", collection, path, value, holder)
 }
 
-// RemoveUniqueCandidate removes what AddUniqueCandidate recorded of a document and a value.
-func (tx *Tx) RemoveUniqueCandidate(collection, path, value string, holder int64) error {
-	return tx.c.Exec("DELETE FROM temp.unique_candidate WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
+// RemoveCandidate removes what AddCandidate recorded of a document and a value.
+func (u *Uniques) RemoveCandidate(collection, path, value string, holder int64) error {
+	return u.p.c.Exec("DELETE FROM temp.unique_candidate WHERE collection = ? AND path = ? AND value = ? AND holder = ?", collection, path, value, holder)
 }
 
-// ClaimUniqueCandidates gives each recorded value of a member to the first document that has it.
-func (tx *Tx) ClaimUniqueCandidates(collection, path string) error {
-	return tx.c.Exec(`INSERT INTO claim (collection, path, value, holder, seq)
+// ClaimCandidates gives each recorded value of a member to the first document that has it.
+func (u *Uniques) ClaimCandidates(collection, path string) error {
+	return u.p.c.Exec(`INSERT INTO claim (collection, path, value, holder, seq)
 		SELECT ?1, ?2, h.value, d.id, 0 FROM (SELECT value, min(holder) AS first FROM temp.unique_candidate WHERE collection = ?1 AND path = ?2 GROUP BY value) h
 		JOIN document d ON d.number = h.first WHERE true
 		ON CONFLICT (collection, path, value) DO UPDATE SET holder = excluded.holder`, collection, path)
 }
 
-// SharedUniqueCandidates calls fn for values of a member that several documents have, with the
+// SharedCandidates calls fn for values of a member that several documents have, with the
 // numbers of the first and the last of them, for limit values at most.
-func (tx *Tx) SharedUniqueCandidates(collection, path string, limit int, fn func(value string, first, last int64) error) error {
-	return tx.c.Query("SELECT value, min(holder), max(holder) FROM temp.unique_candidate WHERE collection = ? AND path = ? GROUP BY value HAVING count(*) > 1 LIMIT ? + 0",
+func (u *Uniques) SharedCandidates(collection, path string, limit int, fn func(value string, first, last int64) error) error {
+	return u.p.c.Query("SELECT value, min(holder), max(holder) FROM temp.unique_candidate WHERE collection = ? AND path = ? GROUP BY value HAVING count(*) > 1 LIMIT ? + 0",
 		func(r driver.Row) error { return fn(r.Text(0), r.Int(1), r.Int(2)) }, collection, path, int64(limit))
 }

@@ -108,7 +108,7 @@ func TestDeferredValues(t *testing.T) {
 			}
 		}
 		for i, sort := range entries[1:] {
-			if err := tx.AddEntry("r", strconv.Itoa(i), sort, 1); err != nil {
+			if err := tx.Aggregates.AddEntry("r", strconv.Itoa(i), sort, 1); err != nil {
 				return err
 			}
 		}
@@ -122,7 +122,7 @@ func TestDeferredValues(t *testing.T) {
 			}
 		}
 		for i, want := range entries[1:] {
-			if sort, err := tx.FirstEntry("r", strconv.Itoa(i)); err != nil || !bytes.Equal(sort, want) {
+			if sort, err := tx.Aggregates.FirstEntry("r", strconv.Itoa(i)); err != nil || !bytes.Equal(sort, want) {
 				return fmt.Errorf("entry %d came back as %d bytes, want %d; %w", i, len(sort), len(want), err)
 			}
 		}

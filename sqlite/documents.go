@@ -258,6 +258,6 @@ func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Positio
 // Tombstone records the last delete of a document that is not there.
 func (tx *Tx) Tombstone(key fanfold.Key, revision fanfold.Revision, position fanfold.Position) error {
 	tx.mayHaveTombstones = true
-	return tx.writeUnread("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
+	return tx.pending.writeUnread("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
 		key.Collection, key.ID, int64(revision), int64(position))
 }

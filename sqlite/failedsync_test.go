@@ -15,7 +15,7 @@ import (
 func fold(db *DB, seq uint64) error {
 	return db.Update(func(tx *Tx) error {
 		for i := range int64(4) {
-			if err := tx.AddLink("a.b", "x", int64(seq)*4+i, false); err != nil {
+			if err := tx.Links.Add("a.b", "x", int64(seq)*4+i, false); err != nil {
 				return err
 			}
 		}
@@ -26,7 +26,7 @@ func fold(db *DB, seq uint64) error {
 
 // PendingRows returns how many rows the transaction has pending, and knows.
 func (tx *Tx) PendingRows() int {
-	p := &tx.pending
+	p := tx.pending
 	return p.links.rows + len(p.paged) + p.keptValues.rows + p.entries.rows + len(p.totals) + len(p.claims)
 }
 

@@ -222,7 +222,7 @@ func (b *IndexBuild) Add(id int64, key []byte, tie int64) error {
 
 // spill writes the entries in memory to a temporary table.
 func (b *IndexBuild) spill() error {
-	err := insert(&b.tx.pending, "INSERT INTO temp.index_build (idx, key, tie)", 3, "", b.entries, appendIndexEntry)
+	err := insert(b.tx.pending, "INSERT INTO temp.index_build (idx, key, tie)", 3, "", b.entries, appendIndexEntry)
 	b.entries, b.bytes, b.spilled = b.entries[:0], 0, true
 	return err
 }

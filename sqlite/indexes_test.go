@@ -235,7 +235,7 @@ func TestMoveIndexEntries(t *testing.T) {
 						return err
 					}
 					if number < 2 {
-						if err := tx.AddLink("r", "t", number, false); err != nil {
+						if err := tx.Links.Add("r", "t", number, false); err != nil {
 							return err
 						}
 					}

@@ -3,50 +3,59 @@ package sqlite
 import (
 	"cmp"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// AddLink records that holder refers to target. It is called once for each pair of the two, however often the
-// document names the target. If the relation has pages, holder gets the next place in target's pages.
-func (tx *Tx) AddLink(relation, target string, holder int64, paged bool) error {
-	l := Link{relation, target}
-	if !paged || tx.rehearsal != nil { // nothing of a rehearsal reads places
+// Links are the links of a transaction: which documents refer to which.
+type Links struct {
+	p     *pending
+	event int64 // the event that makes the writes
+}
 
-		return tx.pending.addLink(l, linkEnd{holder, -1, tx.event})
+// SetEvent says which event makes the following writes. Links know by it since when they are there.
+func (ls *Links) SetEvent(seq uint64) { ls.event = int64(seq) }
+
+// Add records that holder refers to target. It is called once for each pair of the two, however often the
+// document names the target. If the relation has pages, holder gets the next place in target's pages.
+func (ls *Links) Add(relation, target string, holder int64, paged bool) error {
+	l := Link{relation, target}
+	if !paged || ls.p.inMemory { // nothing of a rehearsal reads places
+		return ls.p.addLink(l, linkEnd{holder, -1, ls.event})
 	}
-	count := tx.pending.paged[l]
+	count := ls.p.paged[l]
 	if count == nil {
 		var err error
-		if count, err = tx.pending.readPaged(l); err != nil {
+		if count, err = ls.p.readPaged(l); err != nil {
 			return err
 		}
 	}
 	if count.n++; !count.changed {
 		count.changed = true
-		tx.pending.changedPaged = append(tx.pending.changedPaged, l)
+		ls.p.changedPaged = append(ls.p.changedPaged, l)
 	}
-	return tx.pending.addLink(l, linkEnd{holder, count.n - 1, tx.event})
+	return ls.p.addLink(l, linkEnd{holder, count.n - 1, ls.event})
 }
 
-// AddLinks records several links of a holder, of relations without pages.
-func (tx *Tx) AddLinks(links []Link, holder int64) error {
+// AddAll records several links of a holder, of relations without pages.
+func (ls *Links) AddAll(links []Link, holder int64) error {
 	for _, l := range links {
-		if err := tx.pending.addLink(l, linkEnd{holder, -1, tx.event}); err != nil {
+		if err := ls.p.addLink(l, linkEnd{holder, -1, ls.event}); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// RemoveLink removes the link from holder to target, which stays known as one that ended.
-func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
-	l, end, p := Link{relation, target}, linkEnd{holder: holder, seq: tx.event}, &tx.pending
+// Remove removes the link from holder to target, which stays known as one that ended.
+func (ls *Links) Remove(relation, target string, holder int64) error {
+	l, end, p := Link{relation, target}, linkEnd{holder: holder, seq: ls.event}, ls.p
 	delete(p.hasHolders, l)
 	if made, there, known := p.links.known(l, end); known && there && !p.inMemory {
-		p.ended = append(p.ended, endedLink{l, made, tx.event})
+		p.ended = append(p.ended, endedLink{l, made, ls.event})
 	}
 	p.links.remove(l, end)
 	p.lastLinks.remove(l, end)
@@ -54,31 +63,31 @@ func (tx *Tx) RemoveLink(relation, target string, holder int64) error {
 }
 
 // HasHolders reports whether any document refers to target.
-func (tx *Tx) HasHolders(relation, target string) (bool, error) {
+func (ls *Links) HasHolders(relation, target string) (bool, error) {
 	l := Link{relation, target}
-	if held, known := tx.pending.hasHolders[l]; known {
+	if held, known := ls.p.hasHolders[l]; known {
 		return held, nil
 	}
-	n, err := tx.CountHolders(relation, target, 1)
+	n, err := ls.CountHolders(relation, target, 1)
 	if err == nil {
-		tx.pending.forgetHolders(1)
-		tx.pending.hasHolders[l] = n > 0
+		ls.p.forgetHolders(1)
+		ls.p.hasHolders[l] = n > 0
 	}
 	return n > 0, err
 }
 
 // Holders appends the numbers of the documents that refer to target to dst, in order of creation,
 // limit of them at most where limit is not negative.
-func (tx *Tx) Holders(dst []int64, relation, target string, limit int) ([]int64, error) {
+func (ls *Links) Holders(dst []int64, relation, target string, limit int) ([]int64, error) {
 	most := limit
-	if limit < 0 && tx.bounds.MaxDocuments > 0 {
-		most = tx.bounds.MaxDocuments + 1
+	if limit < 0 && ls.p.bounds.MaxDocuments > 0 {
+		most = ls.p.bounds.MaxDocuments + 1
 	}
-	ends, err := tx.pending.holderEnds(Link{relation, target}, most, false)
+	ends, err := ls.p.holderEnds(Link{relation, target}, most, false)
 	if err != nil {
 		return nil, err
 	}
-	if limit < 0 && tx.bounds.tooMany(len(ends)) {
+	if limit < 0 && ls.p.bounds.tooMany(len(ends)) {
 		return nil, ErrRehearsalEnds
 	}
 	return appendHolders(dst, ends), nil
@@ -93,44 +102,88 @@ func appendHolders(dst []int64, ends []linkEnd) []int64 {
 	return dst
 }
 
-// HasLink reports whether holder refers to target.
-func (tx *Tx) HasLink(relation, target string, holder int64) (bool, error) {
-	if _, there, known := tx.pending.links.known(Link{relation, target}, linkEnd{holder: holder}); known {
+// Has reports whether holder refers to target.
+func (ls *Links) Has(relation, target string, holder int64) (bool, error) {
+	if _, there, known := ls.p.links.known(Link{relation, target}, linkEnd{holder: holder}); known {
 		return there, nil
 	}
 	has := false
-	err := tx.pending.query(linkTable, hasLinkSQL, func(driver.Row) error {
+	err := ls.p.query(linkTable, hasLinkSQL, func(driver.Row) error {
 		has = true
 		return driver.ErrStop
 	}, relation, target, holder)
 	return has, err
 }
 
+// EachNewest calls fn with the numbers of the newest documents that refer to target, the newest first, as EachLast does.
+func (ls *Links) EachNewest(relation, target string, limit int, fn func(number int64) (there bool, err error)) error {
+	ends, err := ls.p.newestHolders(Link{relation, target}, limit+1)
+	if err != nil {
+		return err
+	}
+	return firstThere(appendHolders(nil, ends), limit, fn)
+}
+
+// heldTargetsSQL returns which of keysPerLookup ids some document refers to.
+var heldTargetsSQL = "SELECT column1 FROM (VALUES (?)" + strings.Repeat(", (?)", keysPerLookup-1) + ") WHERE EXISTS (SELECT 1 FROM link WHERE relation = ? AND target = column1)"
+
+// FindHolders finds out for several targets at a time whether any document refers to them by a relation, so that HasHolders need not
+// look for each.
+func (ls *Links) FindHolders(relation string, targets []string) error {
+	p := ls.p
+	targets = slices.DeleteFunc(slices.Clone(targets), func(id string) bool {
+		l := Link{relation, id}
+		_, known := p.hasHolders[l]
+		return known || p.links.changed[l] != nil
+	})
+	if len(targets) < keysPerLookup/4 {
+		return nil
+	}
+	p.forgetHolders(len(targets))
+	args := make([]driver.Value, 0, keysPerLookup+1)
+	for some := range slices.Chunk(targets, keysPerLookup) {
+		args = args[:0]
+		for i := range keysPerLookup {
+			args = append(args, some[min(i, len(some)-1)])
+		}
+		for _, id := range some {
+			p.hasHolders[Link{relation, id}] = false
+		}
+		if err := p.query(linkTable, heldTargetsSQL, func(r driver.Row) error {
+			p.hasHolders[Link{relation, r.Text(0)}] = true
+			return nil
+		}, append(args, relation)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // UnfitHolders reports whether a document that refers to target does not suit SQLite's JSON functions. Its embedded
 // view is nested too deeply, has no room for a value already, or would pass limit, in bytes, if it grew by so many.
-func (tx *Tx) UnfitHolders(relation, target string, growth, limit int) (bool, error) {
-	if tx.bounds.MaxDocuments > 0 { // it reads them all
-		if n, err := tx.CountHolders(relation, target, int64(tx.bounds.MaxDocuments)+1); err != nil || tx.bounds.tooMany(int(n)) {
+func (ls *Links) UnfitHolders(relation, target string, growth, limit int) (bool, error) {
+	if ls.p.bounds.MaxDocuments > 0 { // it reads them all
+		if n, err := ls.CountHolders(relation, target, int64(ls.p.bounds.MaxDocuments)+1); err != nil || ls.p.bounds.tooMany(int(n)) {
 			return false, cmp.Or(err, ErrRehearsalEnds)
 		}
 	}
-	return tx.c.QueryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
+	return ls.p.c.QueryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
 		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
 		func(driver.Row) {}, relation, target, int64(MaxShallow), int64(limit-growth))
 }
 
 // CountHolders returns how many documents refer to target. It stops counting at limit where that is
 // not negative.
-func (tx *Tx) CountHolders(relation, target string, limit int64) (n int64, err error) {
-	c, within := tx.pending.links.of(Link{relation, target}), limit
+func (ls *Links) CountHolders(relation, target string, limit int64) (n int64, err error) {
+	c, within := ls.p.links.of(Link{relation, target}), limit
 	if limit >= 0 {
 		within += int64(len(c.removed))
 	}
-	err = tx.pending.query(linkTable, countHoldersSQL, func(r driver.Row) error {
+	err = ls.p.query(linkTable, countHoldersSQL, func(r driver.Row) error {
 		n = r.Int(0)
 		return nil
 	}, relation, target, within)
-	tx.c.Rows += int(n)
+	ls.p.c.Rows += int(n)
 	if n += int64(len(c.added) - len(c.removed)); limit >= 0 {
 		n = min(n, limit)
 	}
@@ -246,11 +299,11 @@ func (s *Snapshot) EachOnPage(p model.PageQuery, begin func(page, pages int64) e
 
 // Targets calls fn with every document that others refer to by a relation, in order of id. to is
 // the collection of these documents. fn may read and write.
-func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error) error {
+func (ls *Links) Targets(relation, to string, fn func(id string, body []byte) error) error {
 	for after := ""; ; {
 		var id string
 		var body []byte
-		found, err := tx.c.QueryRow("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = ? AND target > ? ORDER BY target LIMIT 1",
+		found, err := ls.p.c.QueryRow("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = ? AND target > ? ORDER BY target LIMIT 1",
 			func(r driver.Row) { id, body = r.Text(0), r.Bytes(1) }, to, relation, after)
 		if err != nil || !found {
 			return err
@@ -264,16 +317,16 @@ func (tx *Tx) Targets(relation, to string, fn func(id string, body []byte) error
 	}
 }
 
-// PageLinks gives every link of a relation its place in the pages of its target, in order of the documents' creation.
+// GivePlaces gives every link of a relation its place in the pages of its target, in order of the documents' creation.
 // It is not known when each of them began to refer to the target.
-func (tx *Tx) PageLinks(relation string) error {
-	if err := tx.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+func (ls *Links) GivePlaces(relation string) error {
+	if err := ls.p.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
 		return err
 	}
-	if err := tx.c.Exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = ? GROUP BY target", relation); err != nil {
+	if err := ls.p.c.Exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = ? GROUP BY target", relation); err != nil {
 		return err
 	}
-	return tx.c.Exec(`UPDATE link SET ordinal = p.ordinal
+	return ls.p.c.Exec(`UPDATE link SET ordinal = p.ordinal
 		FROM (SELECT target, holder, row_number() OVER (PARTITION BY target ORDER BY holder) - 1 AS ordinal FROM link WHERE relation = ?1) p
 		WHERE link.relation = ?1 AND link.target = p.target AND link.holder = p.holder`, relation)
 }

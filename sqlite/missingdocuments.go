@@ -57,40 +57,6 @@ func (tx *Tx) FindMissing(keys []fanfold.Key) error {
 	return nil
 }
 
-// heldTargetsSQL returns which of keysPerLookup ids some document refers to.
-var heldTargetsSQL = "SELECT column1 FROM (VALUES (?)" + strings.Repeat(", (?)", keysPerLookup-1) + ") WHERE EXISTS (SELECT 1 FROM link WHERE relation = ? AND target = column1)"
-
-// FindHolders finds out for several targets at a time whether any document refers to them by a relation, so that HasHolders need not
-// look for each.
-func (tx *Tx) FindHolders(relation string, targets []string) error {
-	p := &tx.pending
-	targets = slices.DeleteFunc(slices.Clone(targets), func(id string) bool {
-		l := Link{relation, id}
-		_, known := p.hasHolders[l]
-		return known || p.links.changed[l] != nil
-	})
-	if len(targets) < keysPerLookup/4 {
-		return nil
-	}
-	p.forgetHolders(len(targets))
-	for some := range slices.Chunk(targets, keysPerLookup) {
-		tx.argBuffer = tx.argBuffer[:0]
-		for i := range keysPerLookup {
-			tx.argBuffer = append(tx.argBuffer, some[min(i, len(some)-1)])
-		}
-		for _, id := range some {
-			p.hasHolders[Link{relation, id}] = false
-		}
-		if err := p.query(linkTable, heldTargetsSQL, func(r driver.Row) error {
-			p.hasHolders[Link{relation, r.Text(0)}] = true
-			return nil
-		}, append(tx.argBuffer, relation)...); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 // IsMissing reports whether a document is known not to be there.
 func (tx *Tx) IsMissing(key fanfold.Key) bool {
 	_, absent := tx.missing[key]

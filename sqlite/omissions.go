@@ -12,11 +12,11 @@ type Omission struct {
 // CountOmission adds the differences in o to what is recorded for its rule. A record of no documents
 // is removed.
 func (tx *Tx) CountOmission(o Omission) error {
-	if err := tx.writeUnread("INSERT INTO omission (rule, documents, fields) VALUES (?, ?, ?) ON CONFLICT (rule) DO UPDATE SET documents = documents + excluded.documents, fields = fields + excluded.fields",
+	if err := tx.pending.writeUnread("INSERT INTO omission (rule, documents, fields) VALUES (?, ?, ?) ON CONFLICT (rule) DO UPDATE SET documents = documents + excluded.documents, fields = fields + excluded.fields",
 		o.Rule, o.Documents, o.Values); err != nil {
 		return err
 	}
-	return tx.writeUnread("DELETE FROM omission WHERE rule = ? AND documents = 0", o.Rule)
+	return tx.pending.writeUnread("DELETE FROM omission WHERE rule = ? AND documents = 0", o.Rule)
 }
 
 // Omissions returns for which rules there are documents without room, by rule.

@@ -154,9 +154,9 @@ func TestPastChildrenAreBounded(t *testing.T) {
 			}
 		}
 		number, body := int64(links+20), []byte(`{}`)
-		tx.SetEvent(uint64(number))
+		tx.Links.SetEvent(uint64(number))
 		tx.SetCheckpoint(7_000_000, time.Unix(0, 0), "")
-		return errors.Join(tx.AddLink("a.r", "since", number, false), tx.AddLink("a.r", "before", number, false),
+		return errors.Join(tx.Links.Add("a.r", "since", number, false), tx.Links.Add("a.r", "before", number, false),
 			tx.AddChange(&fanfold.Change{Position: fanfold.At(uint64(number), 0), Key: key, Number: number, Op: fanfold.OpCreate, Revision: fanfold.Revision(number), Time: time.Unix(0, 0)}),
 			tx.Insert(&Row{Number: number, Key: key, Revision: fanfold.Revision(number), Position: fanfold.At(uint64(number), 0), Body: body, Referenced: NewReferencedView(body, nil, false)}))
 	}); err != nil {

@@ -6,79 +6,79 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// RemoveLinks ends every link of a relation, and removes its pages.
-func (tx *Tx) RemoveLinks(relation string) error {
-	if err := tx.c.Exec("INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since) SELECT relation, target, ?2, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ?1",
-		relation, tx.event); err != nil {
+// EndAll ends every link of a relation, and removes its pages.
+func (ls *Links) EndAll(relation string) error {
+	if err := ls.p.c.Exec("INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since) SELECT relation, target, ?2, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ?1",
+		relation, ls.event); err != nil {
 		return err
 	}
-	return errors.Join(tx.noteRelinked(relation), tx.DropLinks(relation))
+	return errors.Join(ls.noteRelinked(relation), ls.DropAll(relation))
 }
 
-// DropLinks removes every link and every page of a relation, as if they had not been. It is for a copy that a model is prepared on: see
-// TakeOverLinks.
-func (tx *Tx) DropLinks(relation string) error {
-	if err := tx.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+// DropAll removes every link and every page of a relation, as if they had not been. It is for a copy that a model is prepared on: see
+// TakeOver.
+func (ls *Links) DropAll(relation string) error {
+	if err := ls.p.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
 		return err
 	}
-	return tx.c.Exec("DELETE FROM link WHERE relation = ?", relation)
+	return ls.p.c.Exec("DELETE FROM link WHERE relation = ?", relation)
 }
 
 // noteRelinked notes that all links of a relation ended at the event.
-func (tx *Tx) noteRelinked(relation string) error {
-	return tx.c.Exec("INSERT OR IGNORE INTO relinked (relation, seq) VALUES (?, ?)", relation, tx.event)
+func (ls *Links) noteRelinked(relation string) error {
+	return ls.p.c.Exec("INSERT OR IGNORE INTO relinked (relation, seq) VALUES (?, ?)", relation, ls.event)
 }
 
 // takeOverRows is how many links are taken over at a time.
 const takeOverRows = 4096
 
-// TakeOverLinks makes the links of a relation those that a model's event leaves, which is at seq. The copy was made at the event copied, dropped
+// TakeOver makes the links of a relation those that a model's event leaves, which is at seq. The copy was made at the event copied, dropped
 // the links, and has followed the log under the model since. So the links from before come from the read model. They end at the event, and those
 // that the copy has begin there.
-func (tx *Tx) TakeOverLinks(from *Snapshot, relation string, copied, seq uint64) error {
-	tx.SetEvent(seq)
-	if err := tx.takeOverEnded(from, relation, copied); err != nil {
+func (ls *Links) TakeOver(from *Snapshot, relation string, copied, seq uint64) error {
+	ls.SetEvent(seq)
+	if err := ls.takeOverEnded(from, relation, copied); err != nil {
 		return err
 	}
-	if err := tx.insertEndedOf(from, relation, "SELECT target, ?, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", tx.event, relation); err != nil {
+	if err := ls.insertEndedOf(from, relation, "SELECT target, ?, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", ls.event, relation); err != nil {
 		return err
 	}
-	return errors.Join(tx.noteRelinked(relation), tx.c.Exec("UPDATE link SET since = ? WHERE relation = ?", tx.event, relation))
+	return errors.Join(ls.noteRelinked(relation), ls.p.c.Exec("UPDATE link SET since = ? WHERE relation = ?", ls.event, relation))
 }
 
-// MergeLinks does what TakeOverLinks does for a relation whose links stay, but for those that the model changes: they end or begin at its event.
+// Merge does what TakeOver does for a relation whose links stay, but for those that the model changes: they end or begin at its event.
 // None of them has a place in pages.
-func (tx *Tx) MergeLinks(from *Snapshot, relation string, copied, seq uint64) error {
-	tx.SetEvent(seq)
-	if err := tx.takeOverEnded(from, relation, copied); err != nil {
+func (ls *Links) Merge(from *Snapshot, relation string, copied, seq uint64) error {
+	ls.SetEvent(seq)
+	if err := ls.takeOverEnded(from, relation, copied); err != nil {
 		return err
 	}
-	if err := tx.c.Exec("CREATE TEMP TABLE IF NOT EXISTS former_link (target TEXT, holder INTEGER, ordinal INTEGER, since INTEGER, PRIMARY KEY (target, holder)) WITHOUT ROWID"); err != nil {
+	if err := ls.p.c.Exec("CREATE TEMP TABLE IF NOT EXISTS former_link (target TEXT, holder INTEGER, ordinal INTEGER, since INTEGER, PRIMARY KEY (target, holder)) WITHOUT ROWID"); err != nil {
 		return err
 	}
 	if err := from.c.Query("SELECT target, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", func(r driver.Row) error {
-		return tx.c.Exec("INSERT INTO temp.former_link (target, holder, ordinal, since) VALUES (?, ?, ?, ?)", r...)
+		return ls.p.c.Exec("INSERT INTO temp.former_link (target, holder, ordinal, since) VALUES (?, ?, ?, ?)", r...)
 	}, relation); err != nil {
 		return err
 	}
-	if err := tx.c.Exec(`INSERT INTO past_link (relation, target, until, holder, ordinal, since) SELECT ?1, f.target, ?2, f.holder, f.ordinal, f.since FROM temp.former_link f
-		WHERE NOT EXISTS (SELECT 1 FROM link l WHERE l.relation = ?1 AND l.target = f.target AND l.holder = f.holder)`, relation, tx.event); err != nil {
+	if err := ls.p.c.Exec(`INSERT INTO past_link (relation, target, until, holder, ordinal, since) SELECT ?1, f.target, ?2, f.holder, f.ordinal, f.since FROM temp.former_link f
+		WHERE NOT EXISTS (SELECT 1 FROM link l WHERE l.relation = ?1 AND l.target = f.target AND l.holder = f.holder)`, relation, ls.event); err != nil {
 		return err
 	}
-	return errors.Join(tx.c.Exec(`UPDATE link SET since = nullif(coalesce((SELECT f.since FROM temp.former_link f WHERE f.target = link.target AND f.holder = link.holder), ?2), holder)
-		WHERE relation = ?1`, relation, tx.event), tx.c.Exec("DELETE FROM temp.former_link"))
+	return errors.Join(ls.p.c.Exec(`UPDATE link SET since = nullif(coalesce((SELECT f.since FROM temp.former_link f WHERE f.target = link.target AND f.holder = link.holder), ?2), holder)
+		WHERE relation = ?1`, relation, ls.event), ls.p.c.Exec("DELETE FROM temp.former_link"))
 }
 
 // takeOverEnded takes over from the read model which links of a relation ended after the copy was made.
-func (tx *Tx) takeOverEnded(from *Snapshot, relation string, copied uint64) error {
-	if err := tx.c.Exec("DELETE FROM past_link WHERE relation = ? AND until > ?", relation, int64(copied)); err != nil {
+func (ls *Links) takeOverEnded(from *Snapshot, relation string, copied uint64) error {
+	if err := ls.p.c.Exec("DELETE FROM past_link WHERE relation = ? AND until > ?", relation, int64(copied)); err != nil {
 		return err
 	}
-	return tx.insertEndedOf(from, relation, "SELECT target, until, holder, ordinal, since FROM past_link WHERE relation = ? AND until > ? ORDER BY target, until, holder", relation, int64(copied))
+	return ls.insertEndedOf(from, relation, "SELECT target, until, holder, ordinal, since FROM past_link WHERE relation = ? AND until > ? ORDER BY target, until, holder", relation, int64(copied))
 }
 
 // insertEndedOf adds links of a relation that ended, as a query of the read model finds them.
-func (tx *Tx) insertEndedOf(from *Snapshot, relation, query string, args ...driver.Value) error {
+func (ls *Links) insertEndedOf(from *Snapshot, relation, query string, args ...driver.Value) error {
 	var some []endedLink
 	if err := from.c.Query(query, func(r driver.Row) (err error) {
 		end := linkEnd{r.Int(2), -1, r.Int(4)}
@@ -87,11 +87,11 @@ func (tx *Tx) insertEndedOf(from *Snapshot, relation, query string, args ...driv
 		}
 		some = append(some, endedLink{Link{relation, r.Text(0)}, end, r.Int(1)})
 		if len(some) == takeOverRows {
-			err, some = tx.pending.insertEnded(some), some[:0]
+			err, some = ls.p.insertEnded(some), some[:0]
 		}
 		return err
 	}, args...); err != nil {
 		return err
 	}
-	return tx.pending.insertEnded(some)
+	return ls.p.insertEnded(some)
 }

@@ -47,7 +47,8 @@ const (
 // pending holds the rows that a transaction has written and the file does not have yet, and what it knows of those in the file.
 type pending struct {
 	c        *driver.Conn
-	inMemory bool // nothing is written to the file
+	inMemory bool      // nothing is written to the file: the transaction is a rehearsal
+	bounds   Rehearsal // of it
 
 	links       pendingRows[Link, linkEnd]
 	ended       []endedLink

@@ -255,3 +255,11 @@ func (p *pending) writeClaims() error {
 	}
 	return nil
 }
+
+// writeUnread runs a statement that writes what no event about a document reads. A rehearsal does without.
+func (p *pending) writeUnread(query string, args ...driver.Value) error {
+	if p.inMemory {
+		return nil
+	}
+	return p.c.Exec(query, args...)
+}

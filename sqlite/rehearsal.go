@@ -5,7 +5,6 @@ import (
 	"errors"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // Rehearsal bounds what a transaction of Snapshot.Rehearse may do. The zero value bounds nothing.
@@ -27,9 +26,11 @@ func (b Rehearsal) tooLarge(size int) bool { return b.MaxBytes > 0 && size > b.M
 // writes, nobody waits for it, and nothing of it is kept. It takes what events about documents do: what only a model does
 // fails. It is valid as long as the snapshot. If it would pass a bound, its methods return ErrRehearsalEnds.
 func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
-	tx := &Tx{c: s.c, checkpoint: s.Checkpoint, loaded: true, bounds: bounds, missing: missingKeys{}, pending: newPending(s.c),
-		rehearsal: &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, previousRows: map[int64]*Row{}}}
-	tx.pending.inMemory = true
+	p := newPending(s.c)
+	p.inMemory, p.bounds = true, bounds
+	tx := newTx(s.c, &p)
+	tx.checkpoint, tx.loaded, tx.missing = s.Checkpoint, true, missingKeys{}
+	tx.rehearsal = &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, previousRows: map[int64]*Row{}}
 	tx.cache.clear()
 	return tx
 }
@@ -64,7 +65,7 @@ func (tx *Tx) TakeBack() {
 			tx.cache.put(row)
 		}
 	}
-	if tx.bounds.tooLarge(2 * tx.cache.bytes) {
+	if tx.pending.bounds.tooLarge(2 * tx.cache.bytes) {
 		tx.cache.clear()
 	}
 	clear(tx.cache.dirty)
@@ -113,16 +114,8 @@ func (tx *Tx) rehearseChange(number int64) error {
 // rehearseReplaced counts documents that a statement would change. Nothing may read them afterwards.
 func (tx *Tx) rehearseReplaced(n int) error {
 	r := tx.rehearsal
-	if r.replaced += n; tx.bounds.tooMany(len(r.changed) + r.replaced) {
+	if r.replaced += n; tx.pending.bounds.tooMany(len(r.changed) + r.replaced) {
 		return ErrRehearsalEnds
 	}
 	return nil
-}
-
-// writeUnread runs a statement that writes what no event about a document reads. A rehearsal does without.
-func (tx *Tx) writeUnread(query string, args ...driver.Value) error {
-	if tx.rehearsal != nil {
-		return nil
-	}
-	return tx.c.Exec(query, args...)
 }

@@ -30,20 +30,20 @@ func TestRehearsalKeepsNothing(t *testing.T) {
 	}
 	if err := store.Use(func(db *sqlite.DB) error {
 		return db.Update(func(tx *sqlite.Tx) error {
-			return errors.Join(tx.AddLink("r", "t", 1, false), tx.AddEntry("rule", "t", []byte("b"), 1))
+			return errors.Join(tx.Links.Add("r", "t", 1, false), tx.Aggregates.AddEntry("rule", "t", []byte("b"), 1))
 		})
 	}); err != nil {
 		t.Fatal(err)
 	}
 	err := rehearsed(t, store, sqlite.Rehearsal{}, func(tx *sqlite.Tx) error {
 		added := &sqlite.Row{Number: 2, Key: fanfold.Key{Collection: "c", ID: "2"}, Body: []byte(`{"v":3}`)}
-		if err := errors.Join(setViews(tx, `{"v":2}`, 1), tx.Insert(added), tx.AddLink("r", "t", 2, false), tx.RemoveLink("r", "t", 1),
-			tx.AddEntry("rule", "t", []byte("a"), 2)); err != nil {
+		if err := errors.Join(setViews(tx, `{"v":2}`, 1), tx.Insert(added), tx.Links.Add("r", "t", 2, false), tx.Links.Remove("r", "t", 1),
+			tx.Aggregates.AddEntry("rule", "t", []byte("a"), 2)); err != nil {
 			return err
 		}
 		body, err := tx.Body(key)
-		holders, err2 := tx.Holders(nil, "r", "t", -1)
-		first, err3 := tx.FirstEntry("rule", "t")
+		holders, err2 := tx.Links.Holders(nil, "r", "t", -1)
+		first, err3 := tx.Aggregates.FirstEntry("rule", "t")
 		if string(body) != `{"v":2}` || !slices.Equal(holders, []int64{2}) || string(first) != "a" {
 			t.Errorf("the rehearsal reads %s, holders %v, first entry %s", body, holders, first)
 		}
@@ -54,7 +54,7 @@ func TestRehearsalKeepsNothing(t *testing.T) {
 	}
 	requireBody(t, store, key, `{"v":1}`)
 	if err := rehearsed(t, store, sqlite.Rehearsal{}, func(tx *sqlite.Tx) error {
-		holders, err := tx.Holders(nil, "r", "t", -1)
+		holders, err := tx.Links.Holders(nil, "r", "t", -1)
 		if !slices.Equal(holders, []int64{1}) {
 			t.Errorf("after the rehearsal the holders are %v", holders)
 		}

@@ -142,7 +142,7 @@ func (tx *Tx) updateCached(r *Row, v View) error {
 	if !tx.cache.dirty[r.Number] {
 		tx.cache.dirty[r.Number] = false
 	}
-	if tx.bounds.tooLarge(tx.cache.bytes) {
+	if tx.pending.bounds.tooLarge(tx.cache.bytes) {
 		return ErrRehearsalEnds
 	}
 	return tx.makeRoom()
@@ -175,7 +175,7 @@ func (tx *Tx) emptyCache() error {
 // keepRow puts a document into the row cache. The error is ErrRehearsalEnds.
 func (tx *Tx) keepRow(r *Row) error {
 	tx.cache.put(r)
-	if tx.bounds.tooLarge(tx.cache.bytes) {
+	if tx.pending.bounds.tooLarge(tx.cache.bytes) {
 		return ErrRehearsalEnds
 	}
 	return nil

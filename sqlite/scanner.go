@@ -197,8 +197,8 @@ func (s *Snapshot) KeyOf(number int64) (key fanfold.Key, found bool, err error) 
 
 // Dangling calls fn for links of a relation whose target is not in collection to, for limit links
 // at most.
-func (tx *Tx) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return eachDangling(tx.c, "link", relation, to, limit, fn)
+func (ls *Links) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return eachDangling(ls.p.c, "link", relation, to, limit, fn)
 }
 
 // Dangling calls fn for links of a relation in the read model whose target is not in collection to, for limit links at

@@ -14,19 +14,29 @@ import (
 type Tx struct {
 	c                 *driver.Conn
 	checkpoint        Checkpoint
-	event             int64 // the event that makes the writes
-	loaded            bool  // checkpoint and mayHaveTombstones are as the file has them
+	loaded            bool // checkpoint and mayHaveTombstones are as the file has them
 	mayHaveTombstones bool
 	before            beforeImages
 	cache             rowCache
 	missing           missingKeys
 	argBuffer         []driver.Value // used again and again
-	pending           pending
+	pending           *pending
 	changes           changeWriter
 	counts            map[string]int64 // documents more in each collection that is yet to be written
 	rehearsal         *rehearsal       // of a transaction that writes nothing to the file; nil otherwise
-	bounds            Rehearsal
 	mayCommit         func() error
+
+	Links      Links
+	KeptValues KeptValues
+	Aggregates Aggregates
+	Uniques    Uniques
+}
+
+// newTx returns a transaction whose rows are pending in p until they are written.
+func newTx(c *driver.Conn, p *pending) *Tx {
+	tx := &Tx{c: c, pending: p, Links: Links{p: p}, Aggregates: Aggregates{p}, Uniques: Uniques{p}}
+	tx.KeptValues = KeptValues{p, &tx.Links}
+	return tx
 }
 
 // BeforeCommit makes DB.Update call fn once everything is written, and roll back where fn returns an error. nil is for
@@ -37,7 +47,7 @@ func (tx *Tx) BeforeCommit(fn func() error) { tx.mayCommit = fn }
 // works on it.
 func (db *DB) beginTx() error {
 	c := db.file.Writer
-	db.tx = &Tx{c: c}
+	db.tx = newTx(c, &pending{})
 	c.Watch(pendingTables, db.tx.beforeStatement)
 	return errors.Join(c.Exec("CREATE TEMP TABLE index_build (idx INTEGER NOT NULL, key BLOB NOT NULL, tie INTEGER NOT NULL)"),
 		c.Exec("CREATE TEMP TABLE before (number INTEGER PRIMARY KEY, body TEXT NOT NULL)"),
@@ -93,7 +103,7 @@ func (tx *Tx) load() error {
 	}
 	tx.checkpoint, tx.before, tx.counts = cp, beforeImages{}, map[string]int64{}
 	tx.changes = changeWriter{c: tx.c}
-	tx.pending = newPending(tx.c)
+	*tx.pending = newPending(tx.c)
 	tx.cache.clear()
 	tx.missing = missingKeys{}
 	tx.mayHaveTombstones, err = tx.c.Has("SELECT 1 FROM tombstone LIMIT 1")
@@ -137,9 +147,6 @@ func (tx *Tx) EndWith(ctx context.Context) (restore func()) {
 
 // Checkpoint returns where the transaction stands, its own writes included.
 func (tx *Tx) Checkpoint() Checkpoint { return tx.checkpoint }
-
-// SetEvent says which event makes the following writes. Links know by it since when they are there.
-func (tx *Tx) SetEvent(seq uint64) { tx.event = int64(seq) }
 
 // SetCheckpoint records that the event at seq is folded; it is written at the transaction's end.
 // The checkpoint's time never decreases.

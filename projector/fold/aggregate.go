@@ -139,7 +139,7 @@ func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryC
 		return nil
 	}
 	came := !e.old.Included && e.now.Included
-	if came && rule.Kind == model.Recent && rule.KeepsOrder() && f.tx.IsAfterLast(rule.FullName, target, e.now.SortKey, rule.Limit) {
+	if came && rule.Kind == model.Recent && rule.KeepsOrder() && f.tx.Aggregates.IsAfterLast(rule.FullName, target, e.now.SortKey, rule.Limit) {
 		return nil // the list has no room for it
 	}
 	m := membership{recount: true, newest: f.isNewest(rule, d.number, d.key, target)}
@@ -159,12 +159,12 @@ func (f *Fold) changeEntry(rule *Rule, d documentChange, target string, e entryC
 		return nil
 	}
 	if e.old.Included {
-		if err := f.tx.RemoveEntry(rule.FullName, target, e.old.SortKey, d.number); err != nil {
+		if err := f.tx.Aggregates.RemoveEntry(rule.FullName, target, e.old.SortKey, d.number); err != nil {
 			return err
 		}
 	}
 	if e.now.Included {
-		return f.tx.AddEntry(rule.FullName, target, e.now.SortKey, d.number)
+		return f.tx.Aggregates.AddEntry(rule.FullName, target, e.now.SortKey, d.number)
 	}
 	return nil
 }
@@ -172,7 +172,7 @@ func (f *Fold) changeEntry(rule *Rule, d documentChange, target string, e entryC
 // updateTotal moves the stored total of a Sum or Avg by the difference. The sum is exact, so that the order of the
 // events does not matter.
 func (f *Fold) updateTotal(rule *Rule, target string, e entryChange) error {
-	count, text, err := f.tx.Total(rule.FullName, target)
+	count, text, err := f.tx.Aggregates.Total(rule.FullName, target)
 	if err != nil {
 		return err
 	}
@@ -186,7 +186,7 @@ func (f *Fold) updateTotal(rule *Rule, target string, e entryChange) error {
 	if e.now.Included {
 		count, sum = count+1, decimal.Add(sum, e.now.Number)
 	}
-	return f.tx.SetTotal(rule.FullName, target, count, sum.String())
+	return f.tx.Aggregates.SetTotal(rule.FullName, target, count, sum.String())
 }
 
 // totalOf returns the sum that a stored total holds.
@@ -201,7 +201,7 @@ func totalOf(count int64, text string) (decimal.Decimal, error) {
 func (f *Fold) aggregate(r *Rule, target string) ([]byte, error) {
 	switch {
 	case r.KeepsTotals():
-		count, text, err := f.tx.Total(r.FullName, target)
+		count, text, err := f.tx.Aggregates.Total(r.FullName, target)
 		if err != nil {
 			return nil, err
 		}
@@ -211,9 +211,9 @@ func (f *Fold) aggregate(r *Rule, target string) ([]byte, error) {
 		}
 		return r.AggregateValue(count, sum), nil
 	case r.Kind == model.Min:
-		return ExtremeValue(f.tx.FirstEntry(r.FullName, target))
+		return ExtremeValue(f.tx.Aggregates.FirstEntry(r.FullName, target))
 	case r.Kind == model.Max:
-		return ExtremeValue(f.tx.LastEntry(r.FullName, target))
+		return ExtremeValue(f.tx.Aggregates.LastEntry(r.FullName, target))
 	}
 	return f.recent(r, target)
 }

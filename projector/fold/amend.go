@@ -112,7 +112,7 @@ func (a *amendment) drop(key fanfold.Key, changed map[string]bool) error {
 	f := a.f
 	for _, k := range f.plan.Retired { // nobody knows what they read
 		if k.To == key.Collection {
-			if err := f.tx.RemoveKeptValues(k.Name(), key.ID, 0); err != nil {
+			if err := f.tx.KeptValues.Remove(k.Name(), key.ID, 0); err != nil {
 				return err
 			}
 		}
@@ -145,20 +145,20 @@ func (a *amendment) dropCopies(r *Rule, target fanfold.Key) error {
 	var holders []int64
 	var err error
 	if r.KeepsValues() {
-		if holders, err = a.f.tx.KeptValueHolders(r.FullName, target.ID); err != nil {
+		if holders, err = a.f.tx.KeptValues.Holders(r.FullName, target.ID); err != nil {
 			return err
 		}
 		for _, number := range holders {
 			a.holders[number] = true
 		}
-		if err := a.f.tx.RemoveKeptValues(r.FullName, target.ID, 0); err != nil {
+		if err := a.f.tx.KeptValues.Remove(r.FullName, target.ID, 0); err != nil {
 			return err
 		}
 	}
 	if !a.leadsOn(r) {
 		return nil
 	}
-	if holders, err = a.f.tx.Holders(holders, r.RelationName, target.ID, -1); err != nil {
+	if holders, err = a.f.tx.Links.Holders(holders, r.RelationName, target.ID, -1); err != nil {
 		return err
 	}
 	for _, number := range holders {

@@ -90,7 +90,7 @@ func (f *Fold) changeLinks(c *Collection, r *model.Relation, refs referenceChang
 	if err := f.relinkRelation(c, r, refs); err != nil {
 		return err
 	}
-	return f.tx.AddLinks(f.links, refs.number)
+	return f.tx.Links.AddAll(f.links, refs.number)
 }
 
 // settleLinksOf brings the links of one document whose derived ids may have changed up to its row. If all links were made

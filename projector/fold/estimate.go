@@ -39,7 +39,7 @@ func (f *Fold) isRead(c *Collection, id string) (bool, error) {
 
 // countHoldersOf counts the holders of a target as documents that a rule changes.
 func (f *Fold) countHoldersOf(r *Rule, target string) error {
-	n, err := f.tx.CountHolders(r.RelationName, target, -1)
+	n, err := f.tx.Links.CountHolders(r.RelationName, target, -1)
 	if err == nil {
 		f.countDerived(r.Collection, []string{r.FullName}, n)
 	}

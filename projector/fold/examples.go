@@ -85,7 +85,7 @@ func (f *Fold) showHolders(c *Collection, relation, target string, d *Difference
 	if room == 0 {
 		return nil
 	}
-	holders, err := f.tx.Holders(nil, relation, target, room)
+	holders, err := f.tx.Links.Holders(nil, relation, target, room)
 	if err != nil {
 		return err
 	}

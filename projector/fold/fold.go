@@ -171,7 +171,7 @@ func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(created)) {
 		for _, relation := range f.plan.Collection(name).incoming {
-			if err := tx.FindHolders(relation, created[name]); err != nil {
+			if err := tx.Links.FindHolders(relation, created[name]); err != nil {
 				return err
 			}
 		}
@@ -198,7 +198,7 @@ func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.contributions.clear()
 	f.written = writtenDocument{}
 	clear(f.keptByEvent)
-	tx.SetEvent(ev.Seq)
+	tx.Links.SetEvent(ev.Seq)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
 		f.now = ev.Time
@@ -237,7 +237,7 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 	case fanfold.KindImport:
 		return f.tx.SetImportProgress(ev.Key.ID, ev.Seq, ev.Body)
 	case fanfold.KindClaim:
-		return f.tx.SetClaimSequence(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
+		return f.tx.Uniques.SetSequence(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
 	case fanfold.KindModel:
 		return f.model(ev)
 	case fanfold.KindPrepare:

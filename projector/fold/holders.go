@@ -16,7 +16,7 @@ func (f *Fold) hasHolders(relation, target string) (bool, error) {
 	if h := f.holderCheck; h.relation == relation && h.target == target {
 		return h.found, nil
 	}
-	held, err := f.tx.HasHolders(relation, target)
+	held, err := f.tx.Links.HasHolders(relation, target)
 	f.holderCheck = holderCheck{relation, target, held && err == nil}
 	return held, err
 }
@@ -36,7 +36,7 @@ func (f *Fold) someHolders(relation, target string, limit int) (numbers []int64,
 	h := &f.holders
 	if h.relation != relation || h.target != target {
 		*h = knownHolders{}
-		numbers, err := f.tx.Holders(nil, relation, target, fewHolders+1)
+		numbers, err := f.tx.Links.Holders(nil, relation, target, fewHolders+1)
 		if err != nil {
 			return nil, false, err
 		}
@@ -45,7 +45,7 @@ func (f *Fold) someHolders(relation, target string, limit int) (numbers []int64,
 	if all = len(h.numbers) <= fewHolders; all || limit >= 0 && limit <= len(h.numbers) {
 		return h.numbers, all, nil
 	}
-	numbers, err = f.tx.Holders(nil, relation, target, limit)
+	numbers, err = f.tx.Links.Holders(nil, relation, target, limit)
 	return numbers, limit < 0 || len(numbers) < limit, err
 }
 
@@ -54,7 +54,7 @@ func (f *Fold) countHolders(relation, target string) (int64, error) {
 	if numbers, all, err := f.someHolders(relation, target, 0); err != nil || all {
 		return int64(len(numbers)), err
 	}
-	return f.tx.CountHolders(relation, target, -1)
+	return f.tx.Links.CountHolders(relation, target, -1)
 }
 
 // holdersOf appends the numbers of the documents that refer to the targets of a level's copies.

@@ -43,7 +43,7 @@ func (f *Fold) reindexHolders(c *Collection, l *level, rules []*Rule, target str
 	if len(slow) == 0 {
 		return nil
 	}
-	numbers, err := f.tx.Holders(nil, rules[0].RelationName, target, -1)
+	numbers, err := f.tx.Links.Holders(nil, rules[0].RelationName, target, -1)
 	if err != nil {
 		return err
 	}
@@ -125,7 +125,7 @@ func (f *Fold) moveHolders(x liveIndex, members replacedMembers, relation, targe
 	if bytes.Equal(before[0], after[0]) {
 		return true, nil
 	}
-	holders, err := f.tx.CountHolders(relation, target, -1)
+	holders, err := f.tx.Links.CountHolders(relation, target, -1)
 	if err != nil {
 		return false, err
 	}

@@ -18,11 +18,11 @@ func (f *Fold) keepDeleted(r *Rule, key fanfold.Key, before, after []byte) (done
 	case after == nil:
 		f.cache.drop(r, key.ID)
 		if raw := r.Evaluate(before, key.ID, nil); raw != nil {
-			return true, f.tx.AddKeptValues(r.FullName, r.RelationName, key.ID, raw)
+			return true, f.tx.KeptValues.AddToAll(r.FullName, r.RelationName, key.ID, raw)
 		}
 		return true, nil
 	case before == nil:
-		return false, f.tx.RemoveKeptValues(r.FullName, key.ID, 0)
+		return false, f.tx.KeptValues.Remove(r.FullName, key.ID, 0)
 	}
 	return false, nil
 }
@@ -69,7 +69,7 @@ func (f *Fold) restoreRule(k model.KeepingRule, all *jsondoc.Tree, ids []string,
 				continue
 			}
 		}
-		if err := f.tx.AddKeptValue(k.Name(), id, holder, jsondoc.Compact(nil, all.Raw(value))); err != nil {
+		if err := f.tx.KeptValues.Add(k.Name(), id, holder, jsondoc.Compact(nil, all.Raw(value))); err != nil {
 			return err
 		}
 	}
@@ -85,7 +85,7 @@ func (f *Fold) forgetRetired(c *Collection, d documentChange) error {
 			if is.has(id) {
 				continue
 			}
-			if err := f.tx.RemoveKeptValues(rule.name, id, d.number); err != nil {
+			if err := f.tx.KeptValues.Remove(rule.name, id, d.number); err != nil {
 				return err
 			}
 		}
@@ -96,7 +96,7 @@ func (f *Fold) forgetRetired(c *Collection, d documentChange) error {
 // forgetReturned drops what stayed on documents by removed rules of a target that has returned.
 func (f *Fold) forgetReturned(c *Collection, id string) error {
 	for _, rule := range c.retiredReaders {
-		if err := f.tx.RemoveKeptValues(rule.name, id, 0); err != nil {
+		if err := f.tx.KeptValues.Remove(rule.name, id, 0); err != nil {
 			return err
 		}
 	}
@@ -107,7 +107,7 @@ func (f *Fold) forgetReturned(c *Collection, id string) error {
 func (f *Fold) forgetKeptValues(c *Collection, r *model.Relation, target string, holder int64) error {
 	for _, rule := range c.Rules {
 		if rule.KeepsValues() && rule.Relation == r {
-			if err := f.tx.RemoveKeptValues(rule.FullName, target, holder); err != nil {
+			if err := f.tx.KeptValues.Remove(rule.FullName, target, holder); err != nil {
 				return err
 			}
 		}
@@ -145,7 +145,7 @@ func (f *Fold) releaseFrozen(rule *Rule, id string, holder int64) error {
 	if err != nil || number == 0 {
 		return err
 	}
-	return f.tx.RemoveKeptValues(rule.FullName, id, holder)
+	return f.tx.KeptValues.Remove(rule.FullName, id, holder)
 }
 
 // importHasNoValue returns whether an import says that the document has no value for the id: where it names the rule,
@@ -194,7 +194,7 @@ func (f *Fold) freeze(r *Rule, id string, holder int64) error {
 	if f.createsWithoutKept && holder == f.direct {
 		f.keptByEvent[keptValueKey{r, id}] = bytes.Clone(raw)
 	}
-	return f.tx.AddKeptValue(r.FullName, id, holder, raw)
+	return f.tx.KeptValues.Add(r.FullName, id, holder, raw)
 }
 
 // keptValueKey names a value that stays on the document that the event creates.
@@ -207,7 +207,7 @@ type keptValueKey struct {
 // there are only those that the event has kept there.
 func (f *Fold) keptValue(r *Rule, target string, holder int64) ([]byte, error) {
 	if !f.createsWithoutKept || holder != f.direct {
-		return f.tx.KeptValue(r.FullName, target, holder)
+		return f.tx.KeptValues.Get(r.FullName, target, holder)
 	}
 	return f.keptByEvent[keptValueKey{r, target}], nil
 }

@@ -67,7 +67,7 @@ func (f *Fold) relink(c *Collection, d documentChange) error {
 			return err
 		}
 	}
-	if err := f.tx.AddLinks(f.links, d.number); err != nil {
+	if err := f.tx.Links.AddAll(f.links, d.number); err != nil {
 		return err
 	}
 	if err := f.forgetRetired(c, d); err != nil {
@@ -84,7 +84,7 @@ func (f *Fold) relinkRelation(c *Collection, r *model.Relation, refs referenceCh
 		if is.has(id) {
 			continue
 		}
-		if err := f.tx.RemoveLink(name, id, refs.number); err != nil {
+		if err := f.tx.Links.Remove(name, id, refs.number); err != nil {
 			return err
 		}
 		if err := f.forgetKeptValues(c, r, id, refs.number); err != nil {
@@ -97,7 +97,7 @@ func (f *Fold) relinkRelation(c *Collection, r *model.Relation, refs referenceCh
 		case !f.plan.pages(r):
 			f.links = append(f.links, sqlite.Link{Relation: name, Target: id})
 		default:
-			if err := f.tx.AddLink(name, id, refs.number, true); err != nil {
+			if err := f.tx.Links.Add(name, id, refs.number, true); err != nil {
 				return err
 			}
 		}
@@ -121,12 +121,12 @@ func (f *Fold) updateClaims(c *Collection, d documentChange) error {
 			continue
 		}
 		if was != "" {
-			if err := f.tx.FreeClaim(d.key.Collection, u.Name(), was, d.key.ID); err != nil {
+			if err := f.tx.Uniques.Free(d.key.Collection, u.Name(), was, d.key.ID); err != nil {
 				return err
 			}
 		}
 		if is != "" {
-			if err := f.tx.SetClaim(d.key.Collection, u.Name(), is, d.key.ID); err != nil {
+			if err := f.tx.Uniques.Set(d.key.Collection, u.Name(), is, d.key.ID); err != nil {
 				return err
 			}
 		}
@@ -137,12 +137,12 @@ func (f *Fold) updateClaims(c *Collection, d documentChange) error {
 // noteUniqueCandidate notes a document's value of what an announced model makes unique.
 func (f *Fold) noteUniqueCandidate(d documentChange, u *model.Unique, was, is string) error {
 	if was != "" {
-		if err := f.tx.RemoveUniqueCandidate(d.key.Collection, u.Name(), was, d.number); err != nil {
+		if err := f.tx.Uniques.RemoveCandidate(d.key.Collection, u.Name(), was, d.number); err != nil {
 			return err
 		}
 	}
 	if is == "" {
 		return nil
 	}
-	return f.tx.AddUniqueCandidate(d.key.Collection, u.Name(), is, d.number)
+	return f.tx.Uniques.AddCandidate(d.key.Collection, u.Name(), is, d.number)
 }

@@ -78,9 +78,9 @@ func (f *Fold) applyModelChange(m *ModelChange) error {
 // dropStale drops the rows that rules and relations of the old model left: links, kept values, claims, entries and
 // totals. While a model is prepared the claims are still needed.
 func (f *Fold) dropStale(m *ModelChange) error {
-	remove := f.tx.RemoveLinks
+	remove := f.tx.Links.EndAll
 	if f.preparing != nil { // the read model's links end at the model's event
-		remove = f.tx.DropLinks
+		remove = f.tx.Links.DropAll
 	}
 	for name := range m.relinked {
 		if err := remove(name); err != nil {
@@ -96,7 +96,7 @@ func (f *Fold) dropStale(m *ModelChange) error {
 		}
 	}
 	for name := range m.staleEntries {
-		if err := f.tx.ForgetEntries(name); err != nil {
+		if err := f.tx.Aggregates.Forget(name); err != nil {
 			return err
 		}
 	}
@@ -107,14 +107,14 @@ func (f *Fold) dropStale(m *ModelChange) error {
 func (f *Fold) freeClaims(m *ModelChange) error {
 	for name, all := range m.freed {
 		for _, u := range all {
-			if err := f.tx.ForgetClaims(name, u.Name()); err != nil {
+			if err := f.tx.Uniques.Forget(name, u.Name()); err != nil {
 				return err
 			}
 		}
 	}
 	for name, all := range m.Unique {
 		for _, u := range all {
-			if err := f.tx.FreeClaims(name, u.Name()); err != nil {
+			if err := f.tx.Uniques.FreeAll(name, u.Name()); err != nil {
 				return err
 			}
 		}
@@ -130,7 +130,7 @@ func (f *Fold) forgetRules(m *ModelChange) error {
 		names = slices.Concat(m.lost, m.retiring)
 	}
 	for _, name := range names {
-		if err := f.tx.RemoveKeptValues(name, "", 0); err != nil {
+		if err := f.tx.KeptValues.Remove(name, "", 0); err != nil {
 			return err
 		}
 	}
@@ -209,7 +209,7 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 			continue
 		}
 		for _, id := range r.Targets(t) {
-			if err := f.tx.AddLink(r.FullName(), id, row.Number, f.plan.pages(r)); err != nil {
+			if err := f.tx.Links.Add(r.FullName(), id, row.Number, f.plan.pages(r)); err != nil {
 				return err
 			}
 		}
@@ -220,12 +220,12 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 			continue
 		}
 		if f.preparing != nil {
-			if err := f.tx.AddUniqueCandidate(row.Key.Collection, u.Name(), value, row.Number); err != nil {
+			if err := f.tx.Uniques.AddCandidate(row.Key.Collection, u.Name(), value, row.Number); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := f.tx.AddClaim(row.Key.Collection, u.Name(), value, row.Key.ID); err != nil {
+		if err := f.tx.Uniques.Add(row.Key.Collection, u.Name(), value, row.Key.ID); err != nil {
 			return err
 		}
 	}

@@ -14,7 +14,7 @@ type parsedView struct {
 	tree jsondoc.Tree
 }
 
-// maxParsedView is how many bytes a view has at most that is kept.
+// maxParsedView is how many bytes a view has at most that stays in memory.
 const maxParsedView = 64 << 10
 
 // tree returns the parsed view, which is valid until seven others were asked for.

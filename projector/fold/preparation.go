@@ -48,7 +48,7 @@ func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, re
 	}
 	for _, r := range next.Model.Relations() {
 		if r.PageSize > 0 && change.relinked[r.FullName()] {
-			if err := tx.PageLinks(r.FullName()); err != nil {
+			if err := tx.Links.GivePlaces(r.FullName()); err != nil {
 				return nil, err
 			}
 		}
@@ -58,7 +58,7 @@ func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, re
 	}
 	for name, all := range change.Unique {
 		for _, u := range all {
-			if err := tx.ClaimUniqueCandidates(name, u.Name()); err != nil {
+			if err := tx.Uniques.ClaimCandidates(name, u.Name()); err != nil {
 				return nil, err
 			}
 		}
@@ -76,9 +76,9 @@ func (f *Fold) freezeNew(change *ModelChange, next *Plan) error {
 		if !change.NewRules[r.FullName] || !r.Frozen {
 			continue
 		}
-		if err := f.tx.Targets(r.RelationName, r.Relation.To, func(id string, body []byte) error {
+		if err := f.tx.Links.Targets(r.RelationName, r.Relation.To, func(id string, body []byte) error {
 			if raw := r.Evaluate(body, id, nil); raw != nil {
-				return f.tx.AddKeptValues(r.FullName, r.RelationName, id, raw)
+				return f.tx.KeptValues.AddToAll(r.FullName, r.RelationName, id, raw)
 			}
 			return nil
 		}); err != nil {

@@ -25,9 +25,9 @@ func (f *Fold) recent(r *Rule, target string) ([]byte, error) {
 	}
 	var err error
 	if r.KeepsOrder() {
-		err = f.tx.EachLast(r.FullName, target, r.Limit, add)
+		err = f.tx.Aggregates.EachLast(r.FullName, target, r.Limit, add)
 	} else {
-		err = f.tx.EachNewest(r.RelationName, target, r.Limit, add)
+		err = f.tx.Links.EachNewest(r.RelationName, target, r.Limit, add)
 	}
 	if err != nil {
 		return nil, err

@@ -64,7 +64,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 }
 
 // isSoleWork returns whether no other level has work, so that no document of this level gets another change from the
-// event. No view from before the event is kept for later, and targets of later levels give the same values as before.
+// event. No view from before the event waits for later, and targets of later levels give the same values as before.
 // These values are final, because nothing depends on what this level changes.
 func (f *Fold) isSoleWork(l *level) (bool, error) {
 	if f.tx.HasBefore() {
@@ -132,16 +132,16 @@ func (f *Fold) nextPositions(n int) (first fanfold.Position, err error) {
 // bytes.
 func (f *Fold) setOrientedHolders(relation, target string, growth int) (int, error) {
 	least := int64(f.opt.SetOrientedFrom)
-	if n, err := f.tx.CountHolders(relation, target, least); err != nil || n < least {
+	if n, err := f.tx.Links.CountHolders(relation, target, least); err != nil || n < least {
 		return 0, err
 	}
-	if self, err := f.tx.HasLink(relation, target, f.direct); err != nil || self {
+	if self, err := f.tx.Links.Has(relation, target, f.direct); err != nil || self {
 		return 0, err
 	}
-	if unfit, err := f.tx.UnfitHolders(relation, target, growth, f.plan.Model.EmbeddedLimit); err != nil || unfit {
+	if unfit, err := f.tx.Links.UnfitHolders(relation, target, growth, f.plan.Model.EmbeddedLimit); err != nil || unfit {
 		return 0, err
 	}
-	n, err := f.tx.CountHolders(relation, target, -1)
+	n, err := f.tx.Links.CountHolders(relation, target, -1)
 	return int(n), err
 }
 

@@ -253,7 +253,7 @@ func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 		n, err := f.countHolders(r.RelationName, target)
 		return strconv.AppendInt(nil, n, 10), err
 	}
-	holders, err := f.tx.Holders(nil, r.RelationName, target, -1)
+	holders, err := f.tx.Links.Holders(nil, r.RelationName, target, -1)
 	if err != nil {
 		return nil, err
 	}
