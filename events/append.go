@@ -1,7 +1,6 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,17 +51,11 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	c := conditionOf(msg, expect)
-	if err := cmp.Or(l.confirm(ctx, c), l.refuseErased(ctx, c)); err != nil {
+	if err := l.prefix.admits(ctx, conditionOf(msg, expect)); err != nil {
 		return 0, err
 	}
-	l.setCondition(msg, expect)
-	seq, err = l.commit.append(ctx, msg, expect)
-	if err == nil && ev.Kind == fanfold.KindCompact {
-		l.noteCompaction(ev.Compaction, seq)
-	}
-	if err == nil {
-		l.noteErasures(seq, []*nats.Msg{msg}, []*fanfold.Event{ev})
+	if seq, err = l.commit.append(ctx, msg, expect); err == nil {
+		l.prefix.noted(seq, []*nats.Msg{msg}, ev)
 	}
 	return l.decided(ctx, seq, seq, err)
 }
@@ -134,7 +127,7 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 		msg.Data = Encode(ev)
 	}
 	if ev.Kind == fanfold.KindErase {
-		if err := l.mayErase(len(msg.Data)); err != nil {
+		if err := l.prefix.mayErase(len(msg.Data)); err != nil {
 			return nil, err
 		}
 	}
@@ -304,7 +297,7 @@ func (l *Log) publish(ctx context.Context, msg *nats.Msg, expect fanfold.Expect,
 // confirmAgain does what confirm does before a message is sent again. It returns the message's sequence, or the error for the caller, where
 // decided is true.
 func (l *Log) confirmAgain(ctx context.Context, msg *nats.Msg, expect fanfold.Expect, sent bool) (seq uint64, decided bool, err error) {
-	switch err = l.confirm(ctx, conditionOf(msg, expect)); {
+	switch err = l.prefix.confirm(ctx, conditionOf(msg, expect)); {
 	case err == nil:
 		return 0, false, nil
 	case !errors.Is(err, fanfold.ErrBehindHorizon):
@@ -349,7 +342,7 @@ func (l *Log) noteAcknowledged(msgs ...*nats.Msg) {
 // while the log cannot be asked.
 func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})
-	if s, _ := l.erasures.get().find(seq, ^uint64(0)); s != nil && s.KeyHash == msg.Header.Get(headerKey) {
+	if s, _ := l.prefix.erasures.get().find(seq, ^uint64(0)); s != nil && s.KeyHash == msg.Header.Get(headerKey) {
 		return seq, true, keyReused() // what was asked for then is erased
 	}
 	if err != nil || m == nil {
@@ -411,7 +404,7 @@ func (l *Log) interpretRefusal(ctx context.Context, msg *nats.Msg, expect fanfol
 // proves nothing: the new leader may have stored it. Errors are Stale; KeyReused; and Unavailable if the log cannot be
 // asked or has not decided.
 func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold.Expect) (uint64, error) {
-	next, err := l.nextOn(ctx, msg.Subject, uint64(expect.Rev))
+	next, err := l.prefix.nextOn(ctx, msg.Subject, uint64(expect.Rev))
 	if err != nil {
 		return 0, err
 	}
@@ -428,14 +421,14 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	}
 	met := false
 	if next == nil {
-		if met, err = l.isMetNow(ctx, conditionOf(msg, expect), last.Sequence()); err != nil {
+		if met, err = l.prefix.isMetNow(ctx, conditionOf(msg, expect), last.Sequence()); err != nil {
 			return 0, err
 		}
 	}
 	if met {
 		requireLast(msg, last.Sequence()) // which may have been purged meanwhile, or not yet
 	}
-	erased, _ := l.erasures.get().find(last.Sequence(), ^uint64(0))
+	erased, _ := l.prefix.erasures.get().find(last.Sequence(), ^uint64(0))
 	if met || next == nil && erased == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}

@@ -43,7 +43,7 @@ func baseOf(config jetstream.StreamConfig) (b Base, err error) {
 
 // Erasable tells whether the server lets events be erased from the log. It does not where the stream was made with delete or
 // purge denied, as every log once was: a server never takes that back.
-func (l *Log) Erasable() bool {
-	config := l.stream.CachedInfo().Config
+func (p *Prefix) Erasable() bool {
+	config := p.log.stream.CachedInfo().Config
 	return !config.DenyDelete && !config.DenyPurge
 }

@@ -42,8 +42,8 @@ func TestNewLogIsErasable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := s.CachedInfo().Config; c.DenyDelete || c.DenyPurge || !l.Erasable() {
-		t.Errorf("delete denied: %v, purge denied: %v, erasable: %v", c.DenyDelete, c.DenyPurge, l.Erasable())
+	if c := s.CachedInfo().Config; c.DenyDelete || c.DenyPurge || !l.Prefix().Erasable() {
+		t.Errorf("delete denied: %v, purge denied: %v, erasable: %v", c.DenyDelete, c.DenyPurge, l.Prefix().Erasable())
 	}
 	if base := s.CachedInfo().Config.Metadata["fanfold-base"]; base != "0 "+strings.Repeat("0", 64) {
 		t.Errorf("the base is %q", base)
@@ -71,8 +71,8 @@ func TestOldLogIsNotErasable(t *testing.T) {
 	if seq, err := l.Append(t.Context(), put("1", `{}`), fanfold.Exactly(0)); seq != 1 || err != nil {
 		t.Errorf("append: %d, %v", seq, err)
 	}
-	if err := l.Check(t.Context(), events.Known{Seq: 1}); err != nil || l.Erasable() || l.Base() != (events.Base{}) {
-		t.Errorf("check: %v, erasable: %v, base %v", err, l.Erasable(), l.Base())
+	if err := l.Check(t.Context(), events.Known{Seq: 1}); err != nil || l.Prefix().Erasable() || l.Prefix().Base() != (events.Base{}) {
+		t.Errorf("check: %v, erasable: %v, base %v", err, l.Prefix().Erasable(), l.Prefix().Base())
 	}
 }
 
@@ -83,8 +83,8 @@ func TestBase(t *testing.T) {
 		c.FirstSeq, c.Metadata = 6, map[string]string{"fanfold-base": base.String()}
 	})
 	l, err := events.Open(t.Context(), nc, events.Options{})
-	if err != nil || l.Base() != base {
-		t.Fatalf("base %v, %v", l.Base(), err)
+	if err != nil || l.Prefix().Base() != base {
+		t.Fatalf("base %v, %v", l.Prefix().Base(), err)
 	}
 	if seq, err := l.Append(t.Context(), put("1", `{}`), fanfold.Exactly(0)); seq != 6 || err != nil {
 		t.Fatalf("append: %d, %v", seq, err)

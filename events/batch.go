@@ -1,7 +1,6 @@
 package events
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -58,12 +57,8 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 	if err := l.refuses(); err != nil {
 		return 0, err
 	}
-	conditions := conditionsOf(msgs, writes)
-	if err := cmp.Or(l.confirm(ctx, conditions...), refuseErasedOf(ctx, l, conditions)); err != nil {
+	if err := l.prefix.admits(ctx, conditionsOf(msgs, writes)...); err != nil {
 		return 0, err
-	}
-	for i, m := range msgs {
-		l.setCondition(m, writes[i].Expect)
 	}
 	first, err = store(ctx, msgs, writes)
 	last := first
@@ -76,7 +71,7 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 		for i, w := range writes {
 			evs[i] = w.Event
 		}
-		l.noteErasures(first, msgs, evs)
+		l.prefix.noted(first, msgs, evs...)
 	}
 	return first, err
 }
@@ -92,7 +87,7 @@ func (l *Log) appendAtomic(ctx context.Context, msgs []*nats.Msg, writes []fanfo
 		if err := l.mayPublish(sent, msgs...); err != nil {
 			return 0, true, err
 		}
-		switch err := l.confirm(ctx, conditions...); {
+		switch err := l.prefix.confirm(ctx, conditions...); {
 		case errors.Is(err, fanfold.ErrBehindHorizon):
 			return l.confirmBatchRefusal(ctx, msgs, l.storedAfter(before), sent, err)
 		case err != nil:
@@ -297,7 +292,7 @@ func (l *Log) lastAgainst(ctx context.Context, c condition) (last uint64, met bo
 	if err != nil {
 		return 0, false, err
 	}
-	if met, err = l.isMetNow(ctx, c, m.Sequence()); met || err != nil {
+	if met, err = l.prefix.isMetNow(ctx, c, m.Sequence()); met || err != nil {
 		return m.Sequence(), met, err
 	}
 	switch {

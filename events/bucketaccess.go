@@ -35,7 +35,7 @@ func (b BucketAccess) Store() fanfold.StoreID { return b.log.store }
 
 // InForce returns the last erase event that is in force; 0 for none.
 func (b BucketAccess) InForce() uint64 {
-	_, inForce := b.log.Erasures()
+	_, inForce := b.log.prefix.Erasures()
 	return inForce
 }
 

@@ -44,27 +44,27 @@ type Collected struct {
 // Collect searches the log for what is left to erase of documents, and returns what stands for it. It reads as of the last erase event, so that
 // what is listed already is not listed again. It blocks until it has read the log, and changes nothing. It returns Conflict for more than the
 // log's erase events may have, LogDamaged, Invalid, Unavailable, and the errors of Body.
-func (l *Log) Collect(ctx context.Context, c Collecting) (*Collected, error) {
-	if err := l.Outlast(ctx, func(ctx context.Context) error { return l.askBase(ctx, l.lastBySubject) }); err != nil {
+func (p *Prefix) Collect(ctx context.Context, c Collecting) (*Collected, error) {
+	if err := p.log.Outlast(ctx, func(ctx context.Context) error { return p.askBase(ctx, p.log.lastBySubject) }); err != nil {
 		return nil, err
 	}
-	s, err := l.newSearch(ctx, c)
+	s, err := newSearch(ctx, p.log, c)
 	if err != nil {
 		return nil, err
 	}
-	from := max(c.From, l.Base().Seq+1)
+	from := max(c.From, p.Base().Seq+1)
 	if s.out.Last = c.To; c.To == 0 {
-		if s.out.Last, err = l.LastSeq(ctx); err != nil {
+		if s.out.Last, err = p.log.LastSeq(ctx); err != nil {
 			return nil, err
 		}
 	}
-	if err := l.waitWhole(ctx, l.run.Load(), s.out.Last); err != nil {
+	if err := p.log.waitWhole(ctx, p.log.run.Load(), s.out.Last); err != nil {
 		return nil, err
 	}
-	erasure, _ := l.Erasures()
+	erasure, _ := p.Erasures()
 	s.next = from
-	yield := yielding{log: l, began: time.Now()}
-	if err := l.messagesAs(ctx, from, s.out.Last, erasure, false, func(m *Message) error {
+	yield := yielding{log: p.log, began: time.Now()}
+	if err := p.log.messagesAs(ctx, from, s.out.Last, erasure, false, func(m *Message) error {
 		yield.toWrites(ctx, m.Seq)
 		return s.look(m)
 	}); err != nil {
@@ -128,7 +128,7 @@ type foundMessage struct {
 }
 
 // newSearch begins a search.
-func (l *Log) newSearch(ctx context.Context, c Collecting) (*search, error) {
+func newSearch(ctx context.Context, l *Log, c Collecting) (*search, error) {
 	s := &search{log: l, c: c, out: &Collected{Revisions: map[fanfold.Key]fanfold.Revision{}}, bySubject: map[string]*searchedDocument{},
 		byKey: map[fanfold.Key]*searchedDocument{}, collections: map[string]bool{}, ids: map[string][]*searchedDocument{},
 		paths: map[string][]skeleton.Path{}, held: map[string]uint64{}, decoder: NewDecoder(l.opt.Database)}
@@ -140,7 +140,7 @@ func (l *Log) newSearch(ctx context.Context, c Collecting) (*search, error) {
 	}
 	for i, d := range c.Documents {
 		doc := &searchedDocument{ErasedDocument: d, index: i}
-		if c.Body != nil && l.Base().Seq > 0 {
+		if c.Body != nil && l.prefix.Base().Seq > 0 {
 			if doc.body, err = c.Body(ctx, d.Key); err != nil {
 				return nil, err
 			}
@@ -403,7 +403,7 @@ func (s *search) list(doc *searchedDocument, m *Message, ev *fanfold.Event, payl
 	}
 	s.shown = s.first != nil
 	s.add(doc, m, ev, payload)
-	return s.log.mayErase(s.bytes)
+	return s.log.prefix.mayErase(s.bytes)
 }
 
 // add adds a message to what is found.

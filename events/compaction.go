@@ -86,10 +86,10 @@ func purgesSafely(version string) bool {
 
 // MayCompact returns nil where the server can remove events from the log's beginning, so that nothing else is lost. Otherwise the error is
 // Conflict, and says what to do. Unavailable is for a server that does not answer.
-func (l *Log) MayCompact(ctx context.Context) error {
+func (p *Prefix) MayCompact(ctx context.Context) error {
 	var info *jetstream.StreamInfo
-	err := l.Outlast(ctx, func(ctx context.Context) (err error) {
-		if info, err = l.stream.Info(ctx); err != nil {
+	err := p.log.Outlast(ctx, func(ctx context.Context) (err error) {
+		if info, err = p.log.stream.Info(ctx); err != nil {
 			err = fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be read")
 		}
 		return err
@@ -98,10 +98,10 @@ func (l *Log) MayCompact(ctx context.Context) error {
 		return err
 	}
 	if info.Config.DenyDelete || info.Config.DenyPurge {
-		return fanfold.Errorf(fanfold.Conflict, "stream %s was made so that nothing can be removed from it, which cannot be changed: make a backup with fanfold backup, and restore it with fanfold restore into a new store", l.opt.Database)
+		return fanfold.Errorf(fanfold.Conflict, "stream %s was made so that nothing can be removed from it, which cannot be changed: make a backup with fanfold backup, and restore it with fanfold restore into a new store", p.log.opt.Database)
 	}
-	if version := l.nc.ConnectedServerVersion(); l.opt.Embedded == nil && !purgesSafely(version) {
-		return fanfold.Errorf(fanfold.Conflict, "the NATS server %s has version %s, which may lose a stream when it is killed while it removes events from it: use version 2.14 or later on every server of the log", l.nc.ConnectedServerName(), version)
+	if version := p.log.nc.ConnectedServerVersion(); p.log.opt.Embedded == nil && !purgesSafely(version) {
+		return fanfold.Errorf(fanfold.Conflict, "the NATS server %s has version %s, which may lose a stream when it is killed while it removes events from it: use version 2.14 or later on every server of the log", p.log.nc.ConnectedServerName(), version)
 	}
 	return nil
 }
@@ -110,15 +110,15 @@ func (l *Log) MayCompact(ctx context.Context) error {
 // those in the block file with the first event after the base. It blocks until the server has done it. It returns Unavailable, the errors of
 // MayCompact, and Conflict if a write from before the compact event may still be on its way. check is called right before; its error is
 // Purge's, too. nil is for no check.
-func (l *Log) Purge(ctx context.Context, check func(ctx context.Context) error) error {
-	known := l.horizon.known.Load()
+func (p *Prefix) Purge(ctx context.Context, check func(ctx context.Context) error) error {
+	known := p.horizon.known.Load()
 	if known.compaction == nil {
 		return nil
 	}
-	if age, wait := time.Since(known.noted), l.purgeWait(); age < wait {
+	if age, wait := time.Since(known.noted), p.purgeWait(); age < wait {
 		return fanfold.Errorf(fanfold.Conflict, "a write from before event %d may still be on its way: the log is purged in %v", known.seq, (wait - age).Round(time.Second))
 	}
-	if err := l.MayCompact(ctx); err != nil {
+	if err := p.MayCompact(ctx); err != nil {
 		return err
 	}
 	if check != nil {
@@ -126,28 +126,28 @@ func (l *Log) Purge(ctx context.Context, check func(ctx context.Context) error) 
 			return err
 		}
 	}
-	if err := l.waitWhole(ctx, l.run.Load(), known.seq); err != nil { // a loss of power must not take the event and leave the purge
+	if err := p.log.waitWhole(ctx, p.log.run.Load(), known.seq); err != nil { // a loss of power must not take the event and leave the purge
 		return err
 	}
-	return l.purgeTo(ctx, known.base.Seq)
+	return p.purgeTo(ctx, known.base.Seq)
 }
 
 // purgeTo removes the events up to one; the stream has the next. The error is Unavailable.
-func (l *Log) purgeTo(ctx context.Context, last uint64) (err error) {
+func (p *Prefix) purgeTo(ctx context.Context, last uint64) (err error) {
 	next := last + 1
-	if e := l.opt.Embedded; e != nil {
-		if next, err = e.BlockStart(l.opt.Database, next); err != nil {
+	if e := p.log.opt.Embedded; e != nil {
+		if next, err = e.BlockStart(p.log.opt.Database, next); err != nil {
 			return fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be read: %v", err)
 		}
 	}
-	if next > 1 && next > l.horizon.first.Load() {
-		if err := l.stream.Purge(ctx, jetstream.WithPurgeSequence(next)); err != nil {
+	if next > 1 && next > p.horizon.first.Load() {
+		if err := p.log.stream.Purge(ctx, jetstream.WithPurgeSequence(next)); err != nil {
 			return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be purged up to event %d: %v", last, err)
 		}
 	}
-	s, err := l.State(ctx)
-	if e := l.opt.Embedded; e != nil && err == nil && s.First <= last+1 {
-		if err = e.RemoveBefore(l.opt.Database, s.First); err != nil {
+	s, err := p.log.State(ctx)
+	if e := p.log.opt.Embedded; e != nil && err == nil && s.First <= last+1 {
+		if err = e.RemoveBefore(p.log.opt.Database, s.First); err != nil {
 			err = fanfold.Wrap(err, fanfold.Unavailable, "files of purged events cannot be removed: %v", err)
 		}
 	}

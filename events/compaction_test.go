@@ -23,15 +23,15 @@ import (
 // compactTo appends an event that makes the log begin after an event, with a made-up base.
 func compactTo(t *testing.T, l *events.Log, seq uint64) uint64 {
 	t.Helper()
-	_, last := l.Compaction()
+	_, last := l.Prefix().Compaction()
 	c := &fanfold.Compaction{Horizon: fanfold.Horizon{Seq: seq, Digest: fanfold.Digest{byte(seq)}, Position: fanfold.At(seq, 0), Time: time.Unix(1, 0)},
 		Base: fanfold.BaseFile{Name: fmt.Sprintf("base-%d", seq), Bytes: 1}}
 	at, err := l.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c}, fanfold.Exactly(fanfold.Revision(last)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if have, haveAt := l.Compaction(); haveAt != at || have.Seq != seq || l.Base() != (events.Base{Seq: seq, Digest: c.Digest}) {
-		t.Fatalf("the log knows compaction %+v of event %d, and base %v", have, haveAt, l.Base())
+	if have, haveAt := l.Prefix().Compaction(); haveAt != at || have.Seq != seq || l.Prefix().Base() != (events.Base{Seq: seq, Digest: c.Digest}) {
+		t.Fatalf("the log knows compaction %+v of event %d, and base %v", have, haveAt, l.Prefix().Base())
 	}
 	return at
 }
@@ -223,7 +223,7 @@ func TestConditionsAcrossHorizon(t *testing.T) {
 			case "behind the event":
 				compactTo(t, l, horizon)
 			case "purged":
-				if err := l.Purge(t.Context(), nil); err != nil {
+				if err := l.Prefix().Purge(t.Context(), nil); err != nil {
 					t.Fatal(err)
 				}
 				if s, err := l.State(t.Context()); err != nil || s.First <= at["started_again_guards"]["claim"] || s.First > horizon+1 || !s.Complete() {
@@ -234,8 +234,8 @@ func TestConditionsAcrossHorizon(t *testing.T) {
 					i.known = horizon + 1
 				}
 				l = k.again()
-				if l.Base().Seq != horizon {
-					t.Fatalf("the log begins at %v", l.Base())
+				if l.Prefix().Base().Seq != horizon {
+					t.Fatalf("the log begins at %v", l.Prefix().Base())
 				}
 			}
 			for _, c := range conditional {
@@ -287,8 +287,8 @@ func TestUnknownPurge(t *testing.T) {
 	if _, err := lagging.Append(t.Context(), put("5", `{}`), fanfold.Expect{Set: true, Rev: 6, Folded: 7}); !errors.Is(err, fanfold.ErrBehindHorizon) {
 		t.Errorf("a write on a revision that was purged: %v", err)
 	}
-	if lagging.Base().Seq != 8 {
-		t.Errorf("the log is not known to begin after 8 but after %d", lagging.Base().Seq)
+	if lagging.Prefix().Base().Seq != 8 {
+		t.Errorf("the log is not known to begin after 8 but after %d", lagging.Prefix().Base().Seq)
 	}
 	if _, err := lagging.Append(t.Context(), put("5", `{}`), fanfold.Expect{Set: true, Rev: 6, Folded: 8}); err != nil {
 		t.Error(err)
@@ -352,17 +352,17 @@ func TestPurgeThatNoEventAllows(t *testing.T) {
 // TestPurgeWaits: the log is not purged while a write may be on its way from before the event.
 func TestPurgeWaits(t *testing.T) {
 	l := open(t, natsserver.Start(t, 1)[0], 1)
-	if err := l.Purge(t.Context(), nil); err != nil {
+	if err := l.Prefix().Purge(t.Context(), nil); err != nil {
 		t.Errorf("there is nothing to purge: %v", err)
 	}
 	if _, err := l.Append(t.Context(), put("1", `{}`), fanfold.Exactly(0)); err != nil {
 		t.Fatal(err)
 	}
 	compactTo(t, l, 1)
-	if err := l.Purge(t.Context(), nil); fanfold.CodeOf(err) != fanfold.Conflict {
+	if err := l.Prefix().Purge(t.Context(), nil); fanfold.CodeOf(err) != fanfold.Conflict {
 		t.Errorf("purged at once: %v", err)
 	}
-	if err := l.MayCompact(t.Context()); err != nil {
+	if err := l.Prefix().MayCompact(t.Context()); err != nil {
 		t.Error(err)
 	}
 }
@@ -374,7 +374,7 @@ func TestOldLogCannotBeCompacted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := l.MayCompact(t.Context()); fanfold.CodeOf(err) != fanfold.Conflict || !strings.Contains(err.Error(), "fanfold restore") {
+	if err := l.Prefix().MayCompact(t.Context()); fanfold.CodeOf(err) != fanfold.Conflict || !strings.Contains(err.Error(), "fanfold restore") {
 		t.Error(err)
 	}
 }

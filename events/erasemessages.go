@@ -15,29 +15,29 @@ import (
 // Unerased returns how many messages are still there that an erasure in force lists. residue says that a server outside may have the bytes of
 // purged ones besides. They are in the file in which the last purge before an erasure ended, until a later purge passes that file. Of an embedded server residue says that
 // a file has events from before the log's base. It blocks for two round trips. The error is Unavailable.
-func (l *Log) Unerased(ctx context.Context) (messages int64, residue bool, err error) {
-	if err := l.askBase(ctx, l.lastBySubject); err != nil {
+func (p *Prefix) Unerased(ctx context.Context) (messages int64, residue bool, err error) {
+	if err := p.askBase(ctx, p.log.lastBySubject); err != nil {
 		return 0, false, err
 	}
-	_, inForce := l.Erasures()
+	_, inForce := p.Erasures()
 	if inForce == 0 {
 		return 0, false, nil
 	}
-	s, err := l.State(ctx)
+	s, err := p.log.State(ctx)
 	if err != nil {
 		return 0, false, err
 	}
-	t := l.erasures.get()
+	t := p.erasures.get()
 	var listed uint64
 	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
 	messages = int64(listed - min(listed, s.Erased))
-	base := l.Base().Seq
-	switch e := l.opt.Embedded; {
+	base := p.Base().Seq
+	switch e := p.log.opt.Embedded; {
 	case base == 0:
 	case e == nil:
 		residue = t.base != nil && mayShareBlock(t.base.Seq, base)
 	default:
-		first, err := e.BlockStart(l.opt.Database, base+1)
+		first, err := e.BlockStart(p.log.opt.Database, base+1)
 		if err != nil {
 			return messages, false, fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be read: %v", err)
 		}
@@ -57,32 +57,51 @@ func mayShareBlock(before, after uint64) bool { return after < before+blockMessa
 // many messages are deleted; nil for nobody. It blocks until all is done, and is safe to be called again, also after a kill anywhere in it. An
 // embedded server is started again, and takes no writes for as long. Errors are Conflict for a log from which nothing can be deleted; Unavailable;
 // and ctx's.
-func (l *Log) EraseMessages(ctx context.Context, also map[string]func(seq uint64) bool, progress func(done, total int64)) error {
+func (p *Prefix) EraseMessages(ctx context.Context, also map[string]func(seq uint64) bool, progress func(done, total int64)) error {
 	if progress == nil {
 		progress = func(int64, int64) {}
 	}
-	if err := l.askBase(ctx, l.lastBySubject); err != nil {
+	if err := p.askBase(ctx, p.log.lastBySubject); err != nil {
 		return err
 	}
-	if err := l.waitWhole(ctx, l.run.Load(), l.LastErased()); err != nil { // a loss of power must not take the event and leave the deletion
+	if err := p.log.waitWhole(ctx, p.log.run.Load(), p.LastErased()); err != nil { // a loss of power must not take the event and leave the deletion
 		return err
 	}
-	if err := l.forgetDigest(ctx); err != nil {
+	if err := p.forgetDigest(ctx); err != nil {
 		return err
 	}
-	if e := l.opt.Embedded; e != nil && e.Sync() != SyncServer {
-		return l.rewriteFiles(ctx, also, progress)
+	d := deletion{Prefix: p, table: p.erasures.get(), progress: progress}
+	_, d.inForce = p.Erasures()
+	if e := p.log.opt.Embedded; e != nil && e.Sync() != SyncServer {
+		return d.rewriteFiles(ctx, also)
 	}
-	return l.deleteMessages(ctx, progress)
+	return d.deleteMessages(ctx)
+}
+
+// deletion is an EraseMessages under way.
+type deletion struct {
+	*Prefix
+	table    *erasureTable
+	inForce  uint64 // up to which what is listed goes
+	progress func(done, total int64)
+}
+
+// listed returns the messages that go, in order.
+func (d *deletion) listed() (seqs []uint64) {
+	d.table.all(0, d.inForce, func(s *fanfold.Substitute) bool {
+		seqs = append(seqs, s.Seq)
+		return true
+	})
+	return seqs
 }
 
 // forgetDigest replaces the digest in the metadata of a restored log's stream, which is of what was erased from its base, too. The error is Unavailable.
-func (l *Log) forgetDigest(ctx context.Context) error {
-	base := l.erasures.get().base
+func (p *Prefix) forgetDigest(ctx context.Context) error {
+	base := p.erasures.get().base
 	if base == nil {
 		return nil
 	}
-	info, err := l.stream.Info(ctx)
+	info, err := p.log.stream.Info(ctx)
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be read")
 	}
@@ -98,78 +117,71 @@ func (l *Log) forgetDigest(ctx context.Context) error {
 	if config.Metadata[baseKey] = stored.String() + restoredBase; config.Metadata[baseKey] == info.Config.Metadata[baseKey] {
 		return nil
 	}
-	if _, err := l.js.UpdateStream(ctx, config); err != nil {
+	if _, err := p.log.js.UpdateStream(ctx, config); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the log's settings cannot be changed: %v", err)
 	}
 	return nil
 }
 
-// deleteMessages has the server delete what the erasures in force list, one message after the other. Each is overwritten.
-func (l *Log) deleteMessages(ctx context.Context, progress func(done, total int64)) error {
-	if err := l.MayCompact(ctx); err != nil {
+// deleteMessages has the server delete what goes, one message after the other. Each is overwritten.
+func (d *deletion) deleteMessages(ctx context.Context) error {
+	if err := d.MayCompact(ctx); err != nil {
 		return err
 	}
-	_, inForce := l.Erasures()
-	var listed []uint64
-	l.erasures.get().all(0, inForce, func(s *fanfold.Substitute) bool {
-		listed = append(listed, s.Seq)
-		return true
-	})
+	listed := d.listed()
 	for i, seq := range listed {
-		if err := l.deleteMessage(ctx, seq); err != nil {
+		if err := d.deleteMessage(ctx, seq); err != nil {
 			return fanfold.Wrap(err, fanfold.Unavailable, "event %d cannot be deleted from the log: %v", seq, err)
 		}
-		progress(int64(i+1), int64(len(listed)))
+		d.progress(int64(i+1), int64(len(listed)))
 	}
 	return ctx.Err()
 }
 
 // deleteMessage has the server delete a message and overwrite it. One that is gone is no error.
-func (l *Log) deleteMessage(ctx context.Context, seq uint64) error {
-	m, err := l.client.GetFromLeader(ctx, l.opt.Database, servers.LeaderQuery{Seq: seq})
+func (d *deletion) deleteMessage(ctx context.Context, seq uint64) error {
+	m, err := d.log.client.GetFromLeader(ctx, d.log.opt.Database, servers.LeaderQuery{Seq: seq})
 	if err != nil || m == nil {
 		return err
 	}
-	attempt, cancel := context.WithTimeout(ctx, l.opt.Timeout)
+	attempt, cancel := context.WithTimeout(ctx, d.log.opt.Timeout)
 	defer cancel()
-	err = l.stream.SecureDeleteMsg(attempt, seq)
+	err = d.log.stream.SecureDeleteMsg(attempt, seq)
 	if err == nil || errors.Is(err, jetstream.ErrMsgNotFound) {
 		return nil
 	}
-	if m, failed := l.client.GetFromLeader(ctx, l.opt.Database, servers.LeaderQuery{Seq: seq}); failed == nil && m == nil {
+	if m, failed := d.log.client.GetFromLeader(ctx, d.log.opt.Database, servers.LeaderQuery{Seq: seq}); failed == nil && m == nil {
 		return nil // another node was faster, or the answer was lost
 	}
 	return err
 }
 
-// rewriteFiles has the embedded server's files written anew without what is erased.
-func (l *Log) rewriteFiles(ctx context.Context, also map[string]func(seq uint64) bool, progress func(done, total int64)) error {
-	_, inForce := l.Erasures()
-	t := l.erasures.get()
-	drops := map[string]Drop{l.opt.Database: {UpTo: l.Base().Seq, Has: func(seq uint64) bool {
-		s, _ := t.find(seq, inForce)
+// rewriteFiles has the embedded server's files written anew without what goes. also is as in EraseMessages.
+func (d *deletion) rewriteFiles(ctx context.Context, also map[string]func(seq uint64) bool) error {
+	e := d.log.opt.Embedded
+	drops := map[string]Drop{d.log.opt.Database: {UpTo: d.Base().Seq, Has: func(seq uint64) bool {
+		s, _ := d.table.find(seq, d.inForce)
 		return s != nil
 	}}}
 	for stream, has := range also {
 		drops[stream] = Drop{Has: has, Changing: true}
 	}
-	var listed int64
-	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
-	progress(0, listed)
+	total := int64(len(d.listed()))
+	d.progress(0, total)
 	for more := true; more; {
-		err := l.opt.Embedded.ProbeSpace() // for without space the server would not be started again
+		err := e.ProbeSpace() // for without space the server would not be started again
 		if err != nil {
 			return fanfold.Wrap(err, fanfold.Unavailable, "the log's disk is full (%s), and what is erased stays in its files until there are %d MiB", causeOf(err.Error()), ProbeBytes>>20)
 		}
-		if more, err = l.opt.Embedded.Rewrite(ctx, drops); err != nil {
+		if more, err = e.Rewrite(ctx, drops); err != nil {
 			return err
 		}
 		refusal := fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the log's server is being started again, without what was erased; nothing was written, try again")
-		if err := l.restartNow(ctx, refusal); err != nil {
+		if err := d.log.restartNow(ctx, refusal); err != nil {
 			return err
 		}
 	}
-	progress(listed, listed)
+	d.progress(total, total)
 	return nil
 }
 
@@ -222,7 +234,7 @@ func askRun(ctx context.Context, run *serverRun, ask func(ctx context.Context) e
 
 // restartNow starts the embedded server again. Until it runs, or ctx has ended, writes are refused with an error.
 func (l *Log) restartNow(ctx context.Context, refusal error) error {
-	durable := max(l.LastErased(), l.acked.Load())
+	durable := max(l.prefix.LastErased(), l.acked.Load())
 	l.recovering.Lock()
 	defer l.recovering.Unlock()
 	paused := make(chan struct{})

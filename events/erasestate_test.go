@@ -36,7 +36,7 @@ func TestOutlastRestart(t *testing.T) {
 					}
 				}
 			}()
-			err := l.EraseMessages(t.Context(), nil, nil)
+			err := l.Prefix().EraseMessages(t.Context(), nil, nil)
 			close(asking)
 			if failed := <-asked; err != nil || failed != nil {
 				t.Fatal(err, failed)

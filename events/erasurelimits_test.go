@@ -41,8 +41,8 @@ func TestErasureBounds(t *testing.T) {
 	if listed != found || len(documents) != 1201 || len(s.out.Erasures) < 3 {
 		t.Errorf("%d events list %d of %d messages of %d documents", len(s.out.Erasures), listed, found, len(documents))
 	}
-	l.erasures.note(0, []int{MaxErasureBytes - 10}, &fanfold.Event{Seq: 9, Erasure: &fanfold.Erasure{}})
-	if l.mayErase(10) != nil || fanfold.CodeOf(l.mayErase(11)) != fanfold.Conflict {
+	l.prefix.erasures.note(0, []int{MaxErasureBytes - 10}, &fanfold.Event{Seq: 9, Erasure: &fanfold.Erasure{}})
+	if l.prefix.mayErase(10) != nil || fanfold.CodeOf(l.prefix.mayErase(11)) != fanfold.Conflict {
 		t.Error("the bound of all erase events is another one")
 	}
 }

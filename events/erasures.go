@@ -10,8 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/servers"
 )
@@ -235,10 +233,10 @@ func (t *erasureTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) 
 }
 
 // Erasures returns the last erase event of the log, and the last one that is in force, 0 for none, as far as this process knows.
-func (l *Log) Erasures() (last, inForce uint64) {
-	t := l.erasures.get()
+func (p *Prefix) Erasures() (last, inForce uint64) {
+	t := p.erasures.get()
 	inForce = t.inForce
-	if c := l.horizon.known.Load().compaction; c != nil {
+	if c := p.horizon.known.Load().compaction; c != nil {
 		inForce = max(inForce, c.Erasure)
 	}
 	return max(t.last(), inForce), inForce
@@ -246,20 +244,17 @@ func (l *Log) Erasures() (last, inForce uint64) {
 
 // InForce returns the first event of the last transaction of erased events, and its sequence, nil for none. Its base is the one of the last
 // such event that has one.
-func (l *Log) InForce() (*fanfold.Erased, uint64) {
-	t := l.erasures.get()
+func (p *Prefix) InForce() (*fanfold.Erased, uint64) {
+	t := p.erasures.get()
 	return t.erased, t.at
 }
 
-// Stream returns the name of the log's stream.
-func (l *Log) Stream() string { return l.opt.Database }
-
 // LastErased returns the sequence of the last erased event that the log is known to have, 0 for none. It is what the next one requires.
-func (l *Log) LastErased() uint64 { return l.erasures.get().lastD }
+func (p *Prefix) LastErased() uint64 { return p.erasures.get().lastD }
 
 // ErasuresAfter returns the erasures after one event, up to another, in order. An erasure has no messages if all are from before the log's base.
-func (l *Log) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
-	t := l.erasures.get()
+func (p *Prefix) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
+	t := p.erasures.get()
 	for i := range t.noted {
 		if n := t.noted[i].NotedErasure; n.Seq > after && n.Seq <= upTo {
 			out = append(out, n)
@@ -270,16 +265,16 @@ func (l *Log) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
 
 // askErasures asks the log for the erase and erased events that this process does not know, and takes note of them. It blocks for two
 // round trips, and another for each of them. Errors are Invalid for an event that cannot be read, and Unavailable.
-func (l *Log) askErasures(ctx context.Context) error {
-	t := l.erasures.get()
+func (p *Prefix) askErasures(ctx context.Context) error {
+	t := p.erasures.get()
 	for _, from := range []struct {
 		subject string
 		after   uint64
-	}{{l.sub.erase(), t.last()}, {l.sub.erased(), t.lastD}} {
+	}{{p.log.sub.erase(), t.last()}, {p.log.sub.erased(), t.lastD}} {
 		var found []*fanfold.Event
 		var sizes []int
 		for after := from.after; ; {
-			m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: after + 1, NextBySubject: from.subject})
+			m, err := p.log.getMsg(ctx, servers.LeaderQuery{Seq: after + 1, NextBySubject: from.subject})
 			if err != nil {
 				return err
 			}
@@ -293,28 +288,15 @@ func (l *Log) askErasures(ctx context.Context) error {
 			found, sizes, after = append(found, ev), append(sizes, len(m.Data)), m.Seq
 		}
 		if len(found) > 0 {
-			l.erasures.note(l.Base().Seq, sizes, found...)
+			p.erasures.note(p.Base().Seq, sizes, found...)
 		}
 	}
 	return nil
 }
 
-// noteErasures takes note of erase and erased events among those that were appended next to each other.
-func (l *Log) noteErasures(first uint64, msgs []*nats.Msg, evs []*fanfold.Event) {
-	for i, ev := range evs {
-		if ev.Erasure == nil && ev.Erased == nil {
-			continue
-		}
-		noted := *ev
-		noted.Seq = first + uint64(i)
-		noted.Tx.Index = i
-		l.erasures.note(l.Base().Seq, []int{len(msgs[i].Data)}, &noted)
-	}
-}
-
 // mayErase returns a Conflict where an erase event of so many bytes would make the erase events of the log too large, nil where it would not.
-func (l *Log) mayErase(bytes int) error {
-	if l.erasures.get().bytes+bytes <= MaxErasureBytes {
+func (p *Prefix) mayErase(bytes int) error {
+	if p.erasures.get().bytes+bytes <= MaxErasureBytes {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Conflict, "the log would list more erased events than a node keeps in memory, %d MiB: let the store begin later first, with fanfold compact, so that the list of earlier ones goes", MaxErasureBytes>>20)

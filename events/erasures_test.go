@@ -28,11 +28,11 @@ func mustAppend(t *testing.T, l *events.Log, ev *fanfold.Event, expect fanfold.E
 // eraseFrom searches the log for what is to be erased, and appends what lists it. It returns the sequence of the last erase event, 0 for none.
 func eraseFrom(t *testing.T, l *events.Log, c events.Collecting) (last uint64) {
 	t.Helper()
-	found, err := l.Collect(t.Context(), c)
+	found, err := l.Prefix().Collect(t.Context(), c)
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _ := l.Erasures()
+	before, _ := l.Prefix().Erasures()
 	for _, e := range found.Erasures {
 		var writes []fanfold.Write
 		for _, d := range e.Documents {
@@ -53,13 +53,13 @@ func eraseFrom(t *testing.T, l *events.Log, c events.Collecting) (last uint64) {
 // enforce appends that erasures are in force.
 func enforce(t *testing.T, l *events.Log, upTo uint64) uint64 {
 	t.Helper()
-	return mustAppend(t, l, &fanfold.Event{Kind: fanfold.KindErased, Erased: &fanfold.Erased{UpTo: upTo}}, fanfold.Exactly(fanfold.Revision(l.LastErased())))
+	return mustAppend(t, l, &fanfold.Event{Kind: fanfold.KindErased, Erased: &fanfold.Erased{UpTo: upTo}}, fanfold.Exactly(fanfold.Revision(l.Prefix().LastErased())))
 }
 
 // eventsAs reads the log as of an erasure, up to an event.
 func eventsAs(t *testing.T, l *events.Log, erasure, last uint64) (out []*fanfold.Event, err error) {
 	t.Helper()
-	r, err := l.ReadAs(t.Context(), l.Base().Seq+1, erasure)
+	r, err := l.ReadAs(t.Context(), l.Prefix().Base().Seq+1, erasure)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +129,7 @@ func TestEraseFromLog(t *testing.T) {
 		c := events.Collecting{Documents: []fanfold.ErasedDocument{{Key: targetOf("p")}}, Keep: map[string][]string{"c": {"author"}},
 			Copies: func(_, rule string, _ fanfold.ErasedDocument) bool { return rule == "c.name" }}
 		e := eraseFrom(t, l, c)
-		if last, inForce := l.Erasures(); last != e || inForce != 0 {
+		if last, inForce := l.Prefix().Erasures(); last != e || inForce != 0 {
 			t.Fatalf("the log knows erasures %d, %d", last, inForce)
 		}
 		want, err := eventsAs(t, l, e, e)
@@ -146,7 +146,7 @@ func TestEraseFromLog(t *testing.T) {
 			}
 		}
 		d := enforce(t, l, e)
-		if err := l.EraseMessages(t.Context(), nil, nil); err != nil {
+		if err := l.Prefix().EraseMessages(t.Context(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		for range 2 {
@@ -160,19 +160,19 @@ func TestEraseFromLog(t *testing.T) {
 			if err := l.Check(t.Context(), events.Known{Seq: whole[2].Seq, Event: whole[2].Digest}); err != nil {
 				t.Error(err)
 			}
-			if n, residue, err := l.Unerased(t.Context()); n != 0 || residue || err != nil {
+			if n, residue, err := l.Prefix().Unerased(t.Context()); n != 0 || residue || err != nil {
 				t.Errorf("%d are left, %t, %v", n, residue, err)
 			}
-			if _, inForce := l.Erasures(); inForce != e || l.LastErased() != d {
-				t.Errorf("in force is %d by %d", inForce, l.LastErased())
+			if _, inForce := l.Prefix().Erasures(); inForce != e || l.Prefix().LastErased() != d {
+				t.Errorf("in force is %d by %d", inForce, l.Prefix().LastErased())
 			}
-			if erased, at := l.InForce(); at != d || erased == nil || erased.UpTo != e {
+			if erased, at := l.Prefix().InForce(); at != d || erased == nil || erased.UpTo != e {
 				t.Errorf("in force by %d: %+v", at, erased)
 			}
-			if after := l.ErasuresAfter(0, e); len(after) != 1 || after[0].Seq != e || len(after[0].Documents) != 1 {
+			if after := l.Prefix().ErasuresAfter(0, e); len(after) != 1 || after[0].Seq != e || len(after[0].Documents) != 1 {
 				t.Errorf("erasures %+v", after)
 			}
-			if again, err := l.Collect(t.Context(), c); err != nil || len(again.Erasures) > 0 {
+			if again, err := l.Prefix().Collect(t.Context(), c); err != nil || len(again.Erasures) > 0 {
 				t.Errorf("to be erased again: %+v, %v", again, err)
 			}
 			l = k.again()
@@ -233,7 +233,7 @@ func TestConditionsOnErased(t *testing.T) {
 		expectAll("ab", true)
 		enforce(t, l, e)
 		expectAll("cd", false)
-		if err := l.EraseMessages(t.Context(), nil, nil); err != nil {
+		if err := l.Prefix().EraseMessages(t.Context(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		l = k.again()
@@ -274,14 +274,14 @@ func TestEraseMembers(t *testing.T) {
 		last := write(merge(`{"name":"r"}`))
 		e := eraseFrom(t, l, events.Collecting{Documents: []fanfold.ErasedDocument{{Key: key, Members: []string{"/email"}}}})
 		var listed []string
-		for _, s := range l.ErasuresAfter(0, e)[0].Messages {
+		for _, s := range l.Prefix().ErasuresAfter(0, e)[0].Messages {
 			listed = append(listed, fmt.Sprintf("%d %t %s", s.Seq, s.Claim, s.Payload))
 		}
 		if strings.Join(listed, "\n") != strings.Join(want, "\n") {
 			t.Errorf("listed are\n%s\nwant\n%s", strings.Join(listed, "\n"), strings.Join(want, "\n"))
 		}
 		enforce(t, l, e)
-		if err := l.EraseMessages(t.Context(), nil, nil); err != nil {
+		if err := l.Prefix().EraseMessages(t.Context(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := l.Append(t.Context(), put("p", `{}`), fanfold.Exactly(fanfold.Revision(last))); err != nil {

@@ -33,7 +33,7 @@ func (l *Log) Fence(ctx context.Context) (uint64, error) {
 	call := l.fences.next
 	if !l.fences.running {
 		l.fences.running = true
-		go l.runFences(context.WithoutCancel(ctx))
+		go l.fences.run(context.WithoutCancel(ctx), l)
 	}
 	l.fences.mu.Unlock()
 	select {
@@ -44,15 +44,15 @@ func (l *Log) Fence(ctx context.Context) (uint64, error) {
 	}
 }
 
-// runFences publishes one fence after another while readers wait, and returns when none does. Each
+// run publishes one fence after another while readers wait, and returns when none does. Each
 // fence takes Options.Timeout at most.
-func (l *Log) runFences(ctx context.Context) {
+func (f *fences) run(ctx context.Context, l *Log) {
 	for {
-		l.fences.mu.Lock()
-		call := l.fences.next
-		l.fences.next = nil
-		l.fences.running = call != nil
-		l.fences.mu.Unlock()
+		f.mu.Lock()
+		call := f.next
+		f.next = nil
+		f.running = call != nil
+		f.mu.Unlock()
 		if call == nil {
 			return
 		}

@@ -33,15 +33,15 @@ func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) 
 // Horizon returns an event up to which the log may have been purged, 0 for none. It is not before what Last and Progress were answered
 // from, where it is called afterwards. It may block for a round trip, as Last does; the error is Unavailable.
 func (l *Log) Horizon(ctx context.Context) (uint64, error) {
-	err := l.confirmBase(ctx)
-	return l.Base().Seq, err
+	err := l.prefix.confirmBase(ctx)
+	return l.prefix.Base().Seq, err
 }
 
 // LastModel asks the log's leader for the last event about models, and returns its sequence. If there is none, it returns the event after
 // which the log began as it was opened, as the base has the model; 0 for neither. It blocks for a round trip; the error is Unavailable.
 func (l *Log) LastModel(ctx context.Context) (uint64, error) {
 	m, err := l.lastStanding(ctx, l.sub.model(), l.lastBySubject)
-	return max(m.Sequence(), l.Base().Seq), err
+	return max(m.Sequence(), l.prefix.Base().Seq), err
 }
 
 // KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;
@@ -88,7 +88,7 @@ func (l *Log) lastStanding(ctx context.Context, subject string, ask func(ctx con
 // standing returns the last message on a subject as readers see it, where m is the last one that is there, nil for none. The substitute of an
 // erased message may be the last.
 func (l *Log) standing(m *servers.Message, subject string) *servers.Message {
-	t := l.erasures.get()
+	t := l.prefix.erasures.get()
 	seq := t.latestOn(subject)
 	if seq <= m.Sequence() {
 		return m

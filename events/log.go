@@ -101,8 +101,7 @@ type Log struct {
 	sub        subjects
 	opt        Options
 	store      fanfold.StoreID
-	horizon    horizon
-	erasures   erasures
+	prefix     Prefix
 	origin     fanfold.Origin
 	fences     fences
 	commit     committer
@@ -141,7 +140,7 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	}
 	l := &Log{nc: nc, js: client.JS, client: client, sub: subjects{opt.Database}, opt: opt,
 		batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1), stageSlots: semaphore.NewWeighted(maxStagedBatches)}
-	l.commit.log = l
+	l.commit.log, l.prefix.log = l, l
 	if l.batches, err = newBatchStore(l); err != nil {
 		return nil, err
 	}
@@ -155,14 +154,14 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.horizon.known.Store(&knownHorizon{base: base})
+	l.prefix.horizon.known.Store(&knownHorizon{base: base})
 	if l.origin, err = originOf(l.stream.CachedInfo().Config); err != nil {
 		return nil, err
 	}
 	l.replicated.Store(l.stream.CachedInfo().Config.Replicas > 1)
 	l.store = l.identify(ctx, l.stream)
 	run.highest.Advance(l.stream.CachedInfo().State.LastSeq)
-	if err := l.findBase(ctx); err != nil {
+	if err := l.prefix.findBase(ctx); err != nil {
 		return nil, err
 	}
 	if !opt.Damaged {
@@ -348,6 +347,9 @@ func (l *Log) LastSeq(ctx context.Context) (uint64, error) {
 	})
 	return last, err
 }
+
+// Stream returns the name of the log's stream.
+func (l *Log) Stream() string { return l.opt.Database }
 
 // Connected tells whether there is a connection to the log's server. It does not block.
 func (l *Log) Connected() bool { return l.connection.Up() }

@@ -143,7 +143,7 @@ func (o *orderedBatches) refusal(ctx context.Context, b *orderedBatch, storedAft
 	if c.id != "" {
 		return o.log.interpretBatchRefusal(ctx, b.msgs, nil, storedAfter, &jetstream.APIError{ErrorCode: codeDuplicateInBatch, Description: "the server has the message's id"}, false)
 	}
-	last, met, err := o.log.lastAgainst(ctx, condition{c.subject, c.expect})
+	last, met, err := o.log.lastAgainst(ctx, condition{subject: c.subject, expect: c.expect})
 	switch {
 	case errors.Is(err, fanfold.ErrBehindHorizon):
 		return 0, true, err

@@ -53,7 +53,7 @@ func PullOptions() []jetstream.PullMessagesOpt {
 // Read returns a reader of the events from sequence from on, which is 1 or more, as of the last erasure that is in force by now. The caller
 // closes it. The error is Unavailable.
 func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
-	_, inForce := l.Erasures()
+	_, inForce := l.prefix.Erasures()
 	return l.ReadAs(ctx, from, inForce)
 }
 
@@ -136,7 +136,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 		return nil, 0, err
 	}
 	if !fanfold.Follows(r.prev, msg.Seq) {
-		if err := r.log.purgedUpTo(ctx, r.prev, msg.Seq-1); err != nil {
+		if err := r.log.prefix.purgedUpTo(ctx, r.prev, msg.Seq-1); err != nil {
 			return nil, 0, err
 		}
 		missing := Range{r.prev + 1, max(r.prev+1, msg.Seq-1)}
@@ -206,9 +206,9 @@ func (r *Reader) receiveStored(ctx context.Context) (m Message, err error) {
 func (r *Reader) note(ev *fanfold.Event, size int) {
 	switch {
 	case ev.Compaction != nil:
-		r.log.noteCompaction(ev.Compaction, ev.Seq)
+		r.log.prefix.noteCompaction(ev.Compaction, ev.Seq)
 	case ev.Erasure != nil, ev.Erased != nil:
-		r.log.erasures.note(r.log.Base().Seq, []int{size}, ev)
+		r.log.prefix.erasures.note(r.log.prefix.Base().Seq, []int{size}, ev)
 	}
 }
 

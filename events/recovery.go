@@ -162,8 +162,8 @@ func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (u
 	}
 	last := info.State.LastSeq
 	run.highest.Store(last)
-	l.erasures.forget(l.Base().Seq, last)
-	if err := l.askErasures(ctx); err != nil {
+	l.prefix.erasures.forget(l.prefix.Base().Seq, last)
+	if err := l.prefix.askErasures(ctx); err != nil {
 		return err
 	}
 	if begun := l.begunAt.Load(); begun == 0 || last < begun {

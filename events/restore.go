@@ -204,7 +204,7 @@ func (r *Restoration) Finish(ctx context.Context, progress func(read uint64), be
 
 // compare reads what is stored, and returns LogDamaged where it is not what was added.
 func (r *Restoration) compare(ctx context.Context, progress func(read uint64)) error {
-	base := r.log.Base()
+	base := r.log.prefix.Base()
 	chain, read := base.Digest, base.Seq
 	err := r.log.Scan(ctx, read+1, r.last, func(seq uint64, _ int, d fanfold.Digest) error {
 		if !fanfold.Follows(read, seq) {

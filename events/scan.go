@@ -24,20 +24,20 @@ func (l *Log) Scan(ctx context.Context, from, to uint64, fn func(seq uint64, siz
 
 // Messages is Scan for the whole messages. Both read as of the last erasure that is in force as they begin.
 func (l *Log) Messages(ctx context.Context, from, to uint64, fn func(m *Message) error) error {
-	_, inForce := l.Erasures()
+	_, inForce := l.prefix.Erasures()
 	return l.messagesAs(ctx, from, to, inForce, true, fn)
 }
 
 // messagesAs does what Messages does as of an erasure, and leaves the digests out that nobody looks at. It goes on where a planned start of the
 // server has interrupted it, unless another erasure has come into force: messages may be gone then, and the error is Unavailable.
 func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests bool, fn func(m *Message) error) (err error) {
-	next := max(from, l.Base().Seq+1)
-	_, begun := l.Erasures()
+	next := max(from, l.prefix.Base().Seq+1)
+	_, begun := l.prefix.Erasures()
 	interrupted := false
 	for next <= to {
 		var failed error // fn's
 		asked := l.Outlast(ctx, func(ctx context.Context) error {
-			if _, inForce := l.Erasures(); interrupted && inForce != begun {
+			if _, inForce := l.prefix.Erasures(); interrupted && inForce != begun {
 				failed = errAnotherRun()
 				return nil
 			}

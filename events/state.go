@@ -93,10 +93,10 @@ func (l *Log) State(ctx context.Context) (State, error) {
 	current, _ := info.Cluster.Count()
 	l.noteReplicas(max(1, info.Config.Replicas), current)
 	l.away.Store(int32(info.Cluster.Away()))
-	l.horizon.first.Store(s.FirstSeq)
+	l.prefix.horizon.first.Store(s.FirstSeq)
 	out := State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
-		Base: l.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}
-	out.explain(l.erasures.get(), uint64(s.NumDeleted))
+		Base: l.prefix.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}
+	out.explain(l.prefix.erasures.get(), uint64(s.NumDeleted))
 	return out, nil
 }
 
@@ -212,7 +212,7 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 		}
 	}()
 	if !s.Complete() {
-		if s, err = l.knowingBase(ctx, s); err != nil {
+		if s, err = l.prefix.knowingBase(ctx, s); err != nil {
 			return s.replicated, err
 		}
 	}
@@ -232,20 +232,20 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 
 // checkEvent compares the event that the node knows with the one that the log has in its place.
 func (l *Log) checkEvent(ctx context.Context, known Known) error {
-	if err := l.checkHorizon(known); err != nil || known.Seq <= l.Base().Seq {
+	if err := l.checkHorizon(known); err != nil || known.Seq <= l.prefix.Base().Seq {
 		return err
 	}
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: known.Seq})
 	if err == nil && m == nil { // it may have been purged or erased a moment ago
-		err = l.askBase(ctx, l.lastBySubject)
+		err = l.prefix.askBase(ctx, l.lastBySubject)
 	}
 	if err != nil {
 		return err
 	}
-	if s, _ := l.erasures.get().find(known.Seq, ^uint64(0)); s != nil {
+	if s, _ := l.prefix.erasures.get().find(known.Seq, ^uint64(0)); s != nil {
 		return nil // the node may know of another substitute, or of none
 	}
-	if m == nil && known.Seq <= l.Base().Seq {
+	if m == nil && known.Seq <= l.prefix.Base().Seq {
 		return l.checkHorizon(known)
 	}
 	if m == nil {
@@ -260,7 +260,7 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 
 // checkHorizon compares the event that the node knows with the horizon's, where it is that one. The error is LogDamaged.
 func (l *Log) checkHorizon(known Known) error {
-	c, _ := l.Compaction()
+	c, _ := l.prefix.Compaction()
 	if c != nil && c.Seq == known.Seq && c.Event != known.Event && (c.Erasure == 0 || c.Event != fanfold.Digest{}) { // a base after erasures may not tell
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d, at which the log begins, is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}

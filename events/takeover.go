@@ -63,7 +63,7 @@ func (s *search) heldBy(ev *fanfold.Event, found map[uint64]bool) (held bool, do
 
 // isListedAfter tells whether an erase event after one lists a message.
 func (s *search) isListedAfter(message, erasure uint64) bool {
-	_, by := s.log.erasures.get().find(message, ^uint64(0))
+	_, by := s.log.prefix.erasures.get().find(message, ^uint64(0))
 	return by > erasure
 }
 
@@ -96,11 +96,11 @@ func (s *search) holding(m *fanfold.Substitute) int {
 
 // takeOverFrom adds the messages of an erase event that no other one lists, and then the event, to what is found with a document.
 func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document int) error {
-	base := s.log.Base().Seq
+	base := s.log.prefix.Base().Seq
 	add := func(m fanfold.Substitute) error {
 		s.found = append(s.found, foundMessage{document: document, taken: true, Substitute: m})
 		s.bytes += len(m.Payload) + len(m.Subject)
-		return s.log.mayErase(s.bytes)
+		return s.log.prefix.mayErase(s.bytes)
 	}
 	for _, m := range ev.Erasure.Messages {
 		if m.Seq <= base || found[m.Seq] || s.isListedAfter(m.Seq, ev.Seq) {

@@ -18,21 +18,22 @@ import (
 
 // logSource makes the log a projector.Log.
 type logSource struct {
-	*events.Log
+	*events.Prefix
+	log   *events.Log
 	bases *buckets.Bases
 }
 
 // newLogSource returns a log's events and its base.
-func newLogSource(l *events.Log) logSource { return logSource{l, buckets.NewBases(l)} }
+func newLogSource(l *events.Log) logSource { return logSource{l.Prefix(), l, buckets.NewBases(l)} }
 
 // Events opens a reader of the log from a sequence on, as of an erasure. The projector closes it.
 func (s logSource) Events(ctx context.Context, from, erasure uint64) (projector.Reader, error) {
-	return s.ReadAs(ctx, from, erasure)
+	return s.log.ReadAs(ctx, from, erasure)
 }
 
 // ErasuresAfter returns the erase events after one, up to another.
 func (s logSource) ErasuresAfter(after, upTo uint64) (list []*fanfold.Erasure) {
-	for _, e := range s.Log.ErasuresAfter(after, upTo) {
+	for _, e := range s.Prefix.ErasuresAfter(after, upTo) {
 		list = append(list, e.Erasure)
 	}
 	return list

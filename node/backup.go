@@ -36,7 +36,7 @@ func (b *backupsMade) add(seq, erasure uint64) {
 
 // beforeErasure returns the last backup that the node has served where something was erased since, nil otherwise.
 func (n *Node) beforeErasure() *wire.ErasedBackup {
-	_, inForce := n.Log.Erasures()
+	_, inForce := n.Log.Prefix().Erasures()
 	b := &n.backups
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -102,7 +102,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	if err == nil {
 		err = s.Finish(m)
 	}
-	if _, inForce := n.Log.Erasures(); err != nil && ctx.Err() == nil && (n.Log.Base().Seq > h.Seq || inForce != cp.Erasure) {
+	if _, inForce := n.Log.Prefix().Erasures(); err != nil && ctx.Err() == nil && (n.Log.Prefix().Base().Seq > h.Seq || inForce != cp.Erasure) {
 		err = fanfold.Wrap(err, fanfold.Unavailable, "the store was compacted, or something was erased, while the backup was made: begin it anew")
 	}
 	if err == nil {
@@ -143,17 +143,17 @@ func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon,
 	if err == nil && after > cp.Seq {
 		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
 	}
-	if _, inForce := n.Log.Erasures(); err == nil && (inForce != cp.Erasure || n.baseLacks(inForce)) {
+	if _, inForce := n.Log.Prefix().Erasures(); err == nil && (inForce != cp.Erasure || n.baseLacks(inForce)) {
 		err = fanfold.Wrap(errChangesOver, fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
 	}
-	base := n.Log.Base()
+	base := n.Log.Prefix().Base()
 	if err == nil && (base.Seq < h.Seq || base.Seq > cp.Seq) {
 		err = fanfold.Errorf(fanfold.Unavailable, "the store begins after event %d by now, and this node has not come so far: try again", max(base.Seq, h.Seq))
 	}
 	if base.Seq > h.Seq { // the compact event is yet to be folded
 		h = fanfold.Horizon{Seq: base.Seq, Digest: base.Digest}
 	}
-	if c, _ := n.Log.Compaction(); c != nil && c.Seq == base.Seq {
+	if c, _ := n.Log.Prefix().Compaction(); c != nil && c.Seq == base.Seq {
 		h, name = c.Horizon, c.Base.Name
 	}
 	return cp, h, name, err
@@ -199,7 +199,7 @@ func fillEvent(ev *backup.Event, msg *events.Message) {
 // digestAt returns the digest of all events up to one that is folded. It reads the log from the last event on whose digest the read model
 // has. Errors are LogDamaged, ctx's and Unavailable.
 func (n *Node) digestAt(ctx context.Context, seq uint64) (fanfold.Digest, error) {
-	at := sqlite.LogDigest{Seq: n.Log.Base().Seq, Digest: n.Log.Base().Digest}
+	at := sqlite.LogDigest{Seq: n.Log.Prefix().Base().Seq, Digest: n.Log.Prefix().Base().Digest}
 	err := n.Store.Read(func(s *sqlite.Snapshot) error {
 		known, err := s.LastLogDigest(seq)
 		if known.Seq > at.Seq {

@@ -17,7 +17,7 @@ import (
 // Base returns the base at which the log begins, nil where it begins with its first event. It may be missing, which Open tells: a node that does not
 // need it goes on without it. Errors of Open are LogDamaged where it is not there, or is not the one that the log names, and Unavailable.
 func (s logSource) Base(context.Context) (*projector.Base, error) {
-	b := s.Log.Base()
+	b := s.Prefix.Base()
 	if b.Seq == 0 {
 		return nil, nil
 	}
@@ -55,7 +55,7 @@ func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *projec
 // mayPublishAlone returns why a node with a log of its own may publish nothing, nil where it may. Without the base it knows no rule that guards the writes.
 // Among several nodes one that has not caught up publishes nothing anyway. The error is Unavailable.
 func (n *Node) mayPublishAlone() error {
-	if n.Store.Applied.Seq() >= n.Log.Base().Seq {
+	if n.Store.Applied.Seq() >= n.Log.Prefix().Base().Seq {
 		return nil
 	}
 	if s := n.Projector.Status().Stopped; s != nil {

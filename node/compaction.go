@@ -143,7 +143,7 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 
 // mayCompact returns why no compaction may begin now, as Conflict, Unavailable or LogDamaged.
 func (n *Node) mayCompact(ctx context.Context) error {
-	if last, inForce := n.Log.Erasures(); last > inForce || inForce > n.erasures.done.Load() {
+	if last, inForce := n.Log.Prefix().Erasures(); last > inForce || inForce > n.erasures.done.Load() {
 		return fanfold.Errorf(fanfold.Conflict, "an erasure is under way: wait until it is over")
 	}
 	return n.mayRemove(ctx)
@@ -154,7 +154,7 @@ func (n *Node) mayRemove(ctx context.Context) error {
 	if err := n.Log.Damage(); err != nil {
 		return err
 	}
-	if err := n.Log.MayCompact(ctx); err != nil {
+	if err := n.Log.Prefix().MayCompact(ctx); err != nil {
 		return err
 	}
 	if p, _ := n.Projector.Proposal(); p != nil {
@@ -188,11 +188,11 @@ func (n *Node) compacting(seq uint64, plan *wire.CompactPlan, by string) project
 			if err := n.groups.PassOver(ctx, c.At()); err != nil {
 				n.cfg.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)
 			}
-			_, last := n.Log.Compaction()
-			if _, inForce := n.Log.Erasures(); c.Erasure < inForce {
+			_, last := n.Log.Prefix().Compaction()
+			if _, inForce := n.Log.Prefix().Erasures(); c.Erasure < inForce {
 				return 0, fanfold.Errorf(fanfold.Conflict, "an erasure came into force meanwhile: compact again")
 			}
-			if at := n.Log.Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
+			if at := n.Log.Prefix().Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
 				return 0, fanfold.Errorf(fanfold.Conflict, "the store begins after event %d by now, and was to begin after event %d: another compaction was faster", at, c.Seq)
 			}
 			return n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
@@ -215,7 +215,7 @@ func (n *Node) Compaction() *wire.Compaction {
 	if cut := n.compactions.cut.Load(); cut != nil && (out == nil || !out.Running) {
 		return cut.report(n.issuer())
 	}
-	c, seq := n.Log.Compaction()
+	c, seq := n.Log.Prefix().Compaction()
 	if out != nil && (out.Running || out.Error != "") || c == nil || n.compactions.purged.Load() >= seq {
 		return out
 	}

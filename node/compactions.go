@@ -153,8 +153,8 @@ func (n *Node) rebuildOnBase(ctx context.Context) {
 // purge removes from the log what is before the horizon, once no live node needs it, and then bases and snapshots from before. Whoever finds it undone does it.
 func (n *Node) purge(ctx context.Context) {
 	c := &n.compactions
-	what, seq := n.Log.Compaction()
-	if last, inForce := n.Log.Erasures(); what == nil || c.purged.Load() >= seq || last > inForce { // an erasure replaces the base
+	what, seq := n.Log.Prefix().Compaction()
+	if last, inForce := n.Log.Prefix().Erasures(); what == nil || c.purged.Load() >= seq || last > inForce { // an erasure replaces the base
 		return
 	}
 	if c.noticed != seq {
@@ -190,7 +190,7 @@ func (n *Node) isWaitedFor(ctx context.Context, late func(node membership.Node) 
 
 // purgeUpTo does purge's work.
 func (n *Node) purgeUpTo(ctx context.Context, what *fanfold.Compaction) error {
-	if err := n.Log.Purge(ctx, n.checkBase); err != nil {
+	if err := n.Log.Prefix().Purge(ctx, n.checkBase); err != nil {
 		return err
 	}
 	if err := n.compactStep(StepPurged); err != nil {
@@ -300,7 +300,7 @@ func (n *Node) history(s *sqlite.Snapshot) (*wire.History, error) {
 	if h.Seq > 0 {
 		out.OldestTime = h.Time
 	}
-	if c, seq := n.Log.Compaction(); c != nil {
+	if c, seq := n.Log.Prefix().Compaction(); c != nil {
 		out.Base = &wire.HistoryBase{Seq: c.Seq, Name: c.Base.Name, Bytes: c.Base.Bytes, Sum: c.Base.Sum.String(), Event: seq}
 	}
 	out.Backup = n.beforeErasure()

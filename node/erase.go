@@ -350,7 +350,7 @@ func (e *erasing) collectAll(ctx context.Context) (*events.Collected, error) {
 	for i, key := range e.pending {
 		documents[i] = fanfold.ErasedDocument{Key: key, Members: e.asked.Members}
 	}
-	return e.n.Log.Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep,
+	return e.n.Log.Prefix().Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep,
 		Body: e.n.bodyAtHorizon, InBase: e.isInBase, Copies: e.copies})
 }
 
@@ -378,7 +378,7 @@ func (e *erasing) list(ctx context.Context, collected *events.Collected) error {
 // listMissed lists what came of documents between the messages that were looked at, from one on, and the erase event at seq.
 func (e *erasing) listMissed(ctx context.Context, documents []fanfold.ErasedDocument, from, seq uint64) error {
 	for from < seq {
-		missed, err := e.n.Log.Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep, From: from, To: seq, Copies: e.copies})
+		missed, err := e.n.Log.Prefix().Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep, From: from, To: seq, Copies: e.copies})
 		if err != nil {
 			return err
 		}
@@ -423,7 +423,7 @@ func atHorizon(s *sqlite.Snapshot, key fanfold.Key) (*fanfold.Document, error) {
 
 // isInBase tells whether the base at which the log begins may have something of a document that is not erased yet.
 func (e *erasing) isInBase(d fanfold.ErasedDocument) bool {
-	base := e.n.Log.Base()
+	base := e.n.Log.Prefix().Base()
 	if base.Seq == 0 {
 		return false
 	}
@@ -562,7 +562,7 @@ func (e *erasing) append(ctx context.Context, erasure *fanfold.Erasure, checked 
 			return 0, err
 		}
 	}
-	last, _ := e.n.Log.Erasures()
+	last, _ := e.n.Log.Prefix().Erasures()
 	writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindErase, Erasure: erasure, Actor: e.by},
 		Expect: fanfold.Expect{Set: true, Rev: fanfold.Revision(last), Folded: e.applied}})
 	first, err := e.n.Log.AppendAll(ctx, nuid.Next(), writes)

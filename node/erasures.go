@@ -85,7 +85,7 @@ func (n *Node) forgetErased() (forgot bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	_, inForce := n.Log.Erasures()
+	_, inForce := n.Log.Prefix().Erasures()
 	if n.cfg.AsIs || cp.Erasure >= inForce || cp.Seq == 0 {
 		return false, nil
 	}
@@ -133,7 +133,7 @@ func (e *erasures) note(err error) {
 // goOnErasing does what is to be done next of the erasures that are not over.
 func (n *Node) goOnErasing(ctx context.Context) error {
 	e := &n.erasures
-	last, inForce := n.Log.Erasures()
+	last, inForce := n.Log.Prefix().Erasures()
 	e.notice(last > inForce || n.baseLacks(inForce), inForce)
 	if err := n.nameLeft(ctx, inForce); err != nil {
 		return err
@@ -142,9 +142,9 @@ func (n *Node) goOnErasing(ctx context.Context) error {
 		if err := n.bringIntoForce(ctx, inForce); err != nil {
 			return err
 		}
-		_, inForce = n.Log.Erasures()
+		_, inForce = n.Log.Prefix().Erasures()
 	}
-	if n.hasResidue() && n.Log.Base().Seq != e.residueAt { // a purge may have passed it
+	if n.hasResidue() && n.Log.Prefix().Base().Seq != e.residueAt { // a purge may have passed it
 		e.checked = 0
 	}
 	if inForce > e.checked && n.Projector.Erasure() >= inForce {
@@ -165,7 +165,7 @@ func (e *erasures) notice(pending bool, inForce uint64) {
 
 // baseLacks tells whether the log begins at a base that has what is erased.
 func (n *Node) baseLacks(inForce uint64) bool {
-	b := n.Log.Base()
+	b := n.Log.Prefix().Base()
 	return b.Seq > 0 && b.Erasure < inForce
 }
 
@@ -228,7 +228,7 @@ func orGone(err error) error {
 // erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is. It returns nil for a log that begins
 // with its first event.
 func (n *Node) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.Compaction, err error) {
-	if n.Log.Base().Seq == 0 {
+	if n.Log.Prefix().Base().Seq == 0 {
 		return nil, nil
 	}
 	path := filepath.Join(n.cfg.Data, erasedBaseFile)
@@ -260,7 +260,7 @@ func (n *Node) appendErased(ctx context.Context, erased *fanfold.Erased, documen
 		return 0, err
 	}
 	for part := range slices.Chunk(erasedEvents(erased, documents), erasedAtOnce) {
-		seq, err := n.appendEach(ctx, part, fanfold.Expect{Set: true, Rev: fanfold.Revision(n.Log.LastErased()), Folded: cp.Seq})
+		seq, err := n.appendEach(ctx, part, fanfold.Expect{Set: true, Rev: fanfold.Revision(n.Log.Prefix().LastErased()), Folded: cp.Seq})
 		if err != nil {
 			return 0, err
 		}
@@ -404,7 +404,7 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 		}
 	}
 	over := err == nil && n.replicasForgot(inForce, gone)
-	if c, seq := n.Log.Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
+	if c, seq := n.Log.Prefix().Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
 		over = false
 		if failed := n.compactions.failed.Load(); failed != nil && err == nil {
 			err = fanfold.Wrap(*failed, fanfold.CodeOf(*failed), "the log cannot be purged of what is before the store's begin: %s", fanfold.MessageOf(*failed))
@@ -478,12 +478,12 @@ func (n *Node) forgetFiles() error {
 // isErased tells whether nothing is left of what is erased in the log and the object stores.
 func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 	e := &n.erasures
-	left, residue, err := n.Log.Unerased(ctx)
+	left, residue, err := n.Log.Prefix().Unerased(ctx)
 	if err != nil {
 		return false, err
 	}
 	e.mu.Lock()
-	e.residue, e.residueAt = residue && n.embedded == nil, n.Log.Base().Seq
+	e.residue, e.residueAt = residue && n.embedded == nil, n.Log.Prefix().Base().Seq
 	e.mu.Unlock()
 	if left > 0 || residue && n.embedded != nil {
 		return false, nil
@@ -540,7 +540,7 @@ func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
 	if err != nil {
 		return err
 	}
-	if err := n.Log.EraseMessages(ctx, also, n.erasures.progress); err != nil {
+	if err := n.Log.Prefix().EraseMessages(ctx, also, n.erasures.progress); err != nil {
 		return err
 	}
 	if err := n.eraseStep(StepDeleted); err != nil {
@@ -574,7 +574,7 @@ func (n *Node) deadEntries(ctx context.Context) (map[string]func(uint64) bool, e
 // remakeBuckets makes the object stores anew that have had copies from before an erasure.
 func (n *Node) remakeBuckets(ctx context.Context, inForce uint64) error {
 	bases, keep := n.compactions.bases, fanfold.BaseFile{}
-	if c, _ := n.Log.Compaction(); c != nil && n.Log.Base().Seq > 0 {
+	if c, _ := n.Log.Prefix().Compaction(); c != nil && n.Log.Prefix().Base().Seq > 0 {
 		keep = c.Base
 	}
 	erased, err := bases.Erased(ctx, inForce)

@@ -218,7 +218,7 @@ func (n *Node) currentErasures(s *sqlite.Snapshot) (out []wire.Erasure, err erro
 
 // erasureRatio returns how far the erasures are that are not over, by rough shares of their phases; 1 for none.
 func (n *Node) erasureRatio() float64 {
-	last, inForce := n.Log.Erasures()
+	last, inForce := n.Log.Prefix().Erasures()
 	if last > inForce {
 		p := n.Projector.ErasurePreparation()
 		if p.Ready {

@@ -70,7 +70,7 @@ func (c *logCheck) known() (events.Known, error) {
 	if cp.Seq < c.witness.Seq {
 		known = events.Known{Seq: c.witness.Seq, Event: c.witness.Event}
 	}
-	if l := c.node.Log; l != nil && known.Seq <= l.Base().Seq { // it may have been purged
+	if l := c.node.Log; l != nil && known.Seq <= l.Prefix().Base().Seq { // it may have been purged
 		return events.Known{}, nil
 	}
 	return known, nil

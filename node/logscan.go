@@ -58,7 +58,7 @@ type logComparison struct {
 // the errors of step, ctx, the log and the read model; the report lists the faults.
 func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
 	c := &logComparison{report: LogReport{LogReport: wire.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
-	c.base = log.Base
+	c.base = log.Prefix().Base
 	b := c.base()
 	c.prev, c.chain = b.Seq, b.Digest
 	asOf, err := erasuresOf(log, store)
@@ -97,9 +97,9 @@ type erasuresRead struct{ inForce, base, store uint64 }
 // erasuresOf returns which erasures a log and a read model have. The error is the read model's.
 func erasuresOf(log *events.Log, store *sqlite.Store) (e erasuresRead, err error) {
 	cp, err := store.Checkpoint()
-	_, e.inForce = log.Erasures()
-	if e.base, e.store = e.inForce, cp.Erasure; log.Base().Seq > 0 {
-		e.base = log.Base().Erasure
+	_, e.inForce = log.Prefix().Erasures()
+	if e.base, e.store = e.inForce, cp.Erasure; log.Prefix().Base().Seq > 0 {
+		e.base = log.Prefix().Base().Erasure
 	}
 	return e, err
 }

@@ -93,7 +93,7 @@ type rebuildWork struct {
 
 // measureRebuild returns what a rebuilding up to the log's last event has to do. It returns the error of reading.
 func (n *Node) measureRebuild(last uint64) (w rebuildWork, err error) {
-	w.last, w.base = last, n.Log.Base().Seq
+	w.last, w.base = last, n.Log.Prefix().Base().Seq
 	err = n.Store.Read(func(s *sqlite.Snapshot) error {
 		w.changes = s.Checkpoint.Changes
 		if w.base == 0 {

@@ -73,7 +73,7 @@ func (n *Node) TakeSnapshot(ctx context.Context) (snap buckets.Snapshot, err err
 		return snap, err
 	}
 	defer f.Close()
-	if _, inForce := n.Log.Erasures(); cp.Erasure != inForce {
+	if _, inForce := n.Log.Prefix().Erasures(); cp.Erasure != inForce {
 		return snap, fanfold.Errorf(fanfold.Conflict, "this node is changing over to a read model without what is erased: take a snapshot once it has")
 	}
 	snap, err = buckets.NewSnapshots(n.Log).Put(ctx, buckets.Snapshot{Erasure: cp.Erasure, Store: n.Log.Store(), Fold: cp.Fold, Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}, f)
@@ -127,7 +127,7 @@ func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 
 // restore makes a snapshot the read model. Errors say why it cannot be used.
 func (n *Node) restore(ctx context.Context, snap buckets.Snapshot, last uint64) error {
-	switch _, inForce := n.Log.Erasures(); {
+	switch _, inForce := n.Log.Prefix().Erasures(); {
 	case snap.Erasure != inForce:
 		return fanfold.Errorf(fanfold.Conflict, "it knows of the erasures up to event %d, and those up to event %d are in force", snap.Erasure, inForce)
 	case snap.Store == "":
@@ -136,8 +136,8 @@ func (n *Node) restore(ctx context.Context, snap buckets.Snapshot, last uint64) 
 		return fanfold.Errorf(fanfold.Conflict, "it is of store %q, and the log's is %s", snap.Store, n.Log.Store())
 	case snap.Fold != fold.Fingerprint():
 		return fanfold.Errorf(fanfold.Conflict, "it was made by %q, and this program has %q", snap.Fold, fold.Fingerprint())
-	case snap.Seq < n.Log.Base().Seq:
-		return fanfold.Errorf(fanfold.Conflict, "it ends at event %d, and the log begins after event %d", snap.Seq, n.Log.Base().Seq)
+	case snap.Seq < n.Log.Prefix().Base().Seq:
+		return fanfold.Errorf(fanfold.Conflict, "it ends at event %d, and the log begins after event %d", snap.Seq, n.Log.Prefix().Base().Seq)
 	case snap.Seq > last:
 		return fanfold.Errorf(fanfold.Conflict, "it ends at event %d, and the log at %d", snap.Seq, last)
 	}
@@ -157,7 +157,7 @@ func (n *Node) restore(ctx context.Context, snap buckets.Snapshot, last uint64) 
 func (n *Node) confirm(ctx context.Context, snap buckets.Snapshot) error {
 	limited, cancel := context.WithTimeout(ctx, confirmTime)
 	defer cancel()
-	chain, read, gaps := n.Log.Base().Digest, n.Log.Base().Seq, false
+	chain, read, gaps := n.Log.Prefix().Base().Digest, n.Log.Prefix().Base().Seq, false
 	err := n.Log.Scan(limited, read+1, snap.Seq, func(seq uint64, _ int, d fanfold.Digest) error {
 		gaps = gaps || !fanfold.Follows(read, seq)
 		chain, read = chain.Followed(d), seq

@@ -131,7 +131,7 @@ func TestEraseCommandInterrupted(t *testing.T) {
 		t.Fatalf("exit code %d before the erasure is in force: %s", code, out.String())
 	}
 	s.CatchUp()
-	number, _ := s.Node.Log.Erasures()
+	number, _ := s.Node.Log.Prefix().Erasures()
 	interrupt()
 	if code := <-ended; code != exitFailed || !strings.Contains(out.String(), "the server goes on by itself: fanfold erasures") || !strings.Contains(out.String(), "interrupted") {
 		t.Errorf("exit code %d: %s", code, out.String())

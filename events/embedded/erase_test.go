@@ -128,7 +128,7 @@ func (x *erasing) erase() {
 	for _, k := range x.secret {
 		c.Documents = append(c.Documents, fanfold.ErasedDocument{Key: k})
 	}
-	found, err := x.l.Collect(x.t.Context(), c)
+	found, err := x.l.Prefix().Collect(x.t.Context(), c)
 	if err != nil || len(found.Erasures) == 0 {
 		x.t.Fatalf("%+v, %v", found, err)
 	}
@@ -146,7 +146,7 @@ func (x *erasing) erase() {
 		}
 		last = first + uint64(len(writes)) - 1
 	}
-	if again, err := x.l.Collect(x.t.Context(), c); err != nil || len(again.Erasures) > 0 {
+	if again, err := x.l.Prefix().Collect(x.t.Context(), c); err != nil || len(again.Erasures) > 0 {
 		x.t.Fatalf("is to be erased again: %+v, %v", again, err)
 	}
 	erased := &fanfold.Event{Kind: fanfold.KindErased, Erased: &fanfold.Erased{UpTo: last, Documents: x.secret[:1]}}
@@ -229,7 +229,7 @@ func TestEraseFromFiles(t *testing.T) {
 	x.fill(420)
 	x.erase()
 	want, kept := x.messages(), x.kept()
-	if n, residue, err := x.l.Unerased(t.Context()); err != nil || n == 0 || residue {
+	if n, residue, err := x.l.Prefix().Unerased(t.Context()); err != nil || n == 0 || residue {
 		t.Fatalf("%d messages are to be erased, %t, %v", n, residue, err)
 	}
 	cut := filepath.Join(x.dir, "cut", "fanfold-1")
@@ -249,7 +249,7 @@ func TestEraseFromFiles(t *testing.T) {
 			}
 			return nil
 		}
-		err := x.l.EraseMessages(ctx, nil, nil)
+		err := x.l.Prefix().EraseMessages(ctx, nil, nil)
 		cancel()
 		if (err == nil) == killed {
 			t.Fatalf("killed %t in step %d: %v", killed, steps, err)
@@ -260,7 +260,7 @@ func TestEraseFromFiles(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if n, residue, err := x.l.Unerased(t.Context()); err != nil || n != 0 || residue {
+	if n, residue, err := x.l.Prefix().Unerased(t.Context()); err != nil || n != 0 || residue {
 		t.Errorf("%d messages are left, %t, %v", n, residue, err)
 	}
 	if n := x.count("SECRET"); n != 0 {
@@ -299,7 +299,7 @@ func TestEraseWhileWriting(t *testing.T) {
 		written <- done
 	}()
 	for range 3 {
-		if err := x.l.EraseMessages(t.Context(), nil, nil); err != nil {
+		if err := x.l.Prefix().EraseMessages(t.Context(), nil, nil); err != nil {
 			t.Fatal(err)
 		}
 	}

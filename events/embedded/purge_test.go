@@ -87,14 +87,14 @@ func TestPurgeBesideReadersAndWriters(t *testing.T) {
 		default:
 		}
 		seq := read.Load()
-		if seq == 0 || seq <= l.Base().Seq {
+		if seq == 0 || seq <= l.Prefix().Base().Seq {
 			continue
 		}
-		_, at := l.Compaction()
+		_, at := l.Prefix().Compaction()
 		if _, err := l.Append(t.Context(), compactionTo(seq), fanfold.Exactly(fanfold.Revision(at))); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Purge(t.Context(), nil); err != nil {
+		if err := l.Prefix().Purge(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if err := l.Check(t.Context(), events.Known{Seq: seq}); err != nil {
@@ -155,13 +155,13 @@ func reopen(t *testing.T, dir string, known, base uint64) (s events.State) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if l.Base().Seq < base {
-		t.Errorf("the log begins after %d, and did after %d", l.Base().Seq, base)
+	if l.Prefix().Base().Seq < base {
+		t.Errorf("the log begins after %d, and did after %d", l.Prefix().Base().Seq, base)
 	}
 	if s, err = l.State(t.Context()); err != nil || !s.Complete() || s.Last < known {
 		t.Errorf("the log is %+v, %v", s, err)
 	}
-	next := l.Base().Seq
+	next := l.Prefix().Base().Seq
 	if err := l.Scan(t.Context(), 1, s.Last, func(seq uint64, _ int, _ fanfold.Digest) error {
 		if next++; seq != next {
 			return fmt.Errorf("event %d instead of %d", seq, next)
@@ -201,7 +201,7 @@ func TestPurgingUntilKilled(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		_, at := l.Compaction()
+		_, at := l.Prefix().Compaction()
 		compacted, err := l.Append(t.Context(), compactionTo(seq), fanfold.Exactly(fanfold.Revision(at)))
 		if err != nil {
 			t.Fatal(err)
@@ -209,7 +209,7 @@ func TestPurgingUntilKilled(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "..", "known"), fmt.Appendf(nil, "%d %d", compacted, seq), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		if err := l.Purge(t.Context(), nil); err != nil {
+		if err := l.Prefix().Purge(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -294,7 +294,7 @@ func TestRemovalThatIsUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := l.Purge(t.Context(), nil); err != nil {
+		if err := l.Prefix().Purge(t.Context(), nil); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := os.Stat(removed); !os.IsNotExist(err) {

@@ -60,7 +60,7 @@ func TestSlowerCompactionEndsWithoutEvent(t *testing.T) {
 	c := openKeeper(t, t.TempDir(), url)
 	defer c.Close()
 	for _, s := range []*harness.Store{a, b, c} {
-		if at := s.Node.Log.Base().Seq; at != horizon {
+		if at := s.Node.Log.Prefix().Base().Seq; at != horizon {
 			t.Errorf("the log begins after event %d, want %d", at, horizon)
 		}
 		writeBooks(s, "z", 5)

@@ -55,7 +55,7 @@ func stopErasureAt(t *testing.T, step, before string) {
 	s = s.Reopen()
 	s.CatchUp()
 	list := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
-	if number, _ := s.Node.Log.Erasures(); step != node.StepCollected && !strings.Contains(list, fmt.Sprint(number)) {
+	if number, _ := s.Node.Log.Prefix().Erasures(); step != node.StepCollected && !strings.Contains(list, fmt.Sprint(number)) {
 		t.Errorf("the erasures are %s", list)
 	}
 	if location == "" { // it was not taken, and is asked for again

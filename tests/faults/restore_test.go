@@ -151,7 +151,7 @@ func requireOnServers(t *testing.T, urls, dir string, last uint64, digest fanfol
 // digestUpTo returns the digest of all events of a log up to one.
 func digestUpTo(t *testing.T, s *harness.Store, last uint64) (d fanfold.Digest) {
 	t.Helper()
-	err := s.Node.Log.Scan(t.Context(), s.Node.Log.Base().Seq+1, last, func(_ uint64, _ int, event fanfold.Digest) error {
+	err := s.Node.Log.Scan(t.Context(), s.Node.Log.Prefix().Base().Seq+1, last, func(_ uint64, _ int, event fanfold.Digest) error {
 		d = d.Followed(event)
 		return nil
 	})

@@ -53,7 +53,7 @@ func TestRestoreAfterCompaction(t *testing.T) {
 			t.Run(from+" to "+to, func(t *testing.T) {
 				restored, r := restoreRows(t, dir, to, rows)
 				requireReplayed(t, restored)
-				if r.Base != s.Node.Log.Base().Seq || r.Base == 0 || r.Events != r.Last-r.Base {
+				if r.Base != s.Node.Log.Prefix().Base().Seq || r.Base == 0 || r.Events != r.Last-r.Base {
 					t.Fatalf("restored %+v", r)
 				}
 				requireWholeLog(t, restored, r)
@@ -78,7 +78,7 @@ func requireWholeLog(t *testing.T, s *harness.Store, r *node.Restored) {
 	if err != nil || report.Err() != nil {
 		t.Fatalf("the log is %+v, %v", report, err)
 	}
-	d := s.Node.Log.Base().Digest
+	d := s.Node.Log.Prefix().Base().Digest
 	err = s.Node.Log.Scan(t.Context(), r.Base+1, r.Last, func(_ uint64, _ int, event fanfold.Digest) error {
 		d = d.Followed(event)
 		return nil
@@ -97,7 +97,7 @@ func TestRestoreToAfterCompaction(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, compact := s.Node.Log.Compaction()
+	_, compact := s.Node.Log.Prefix().Compaction()
 	if b.Base == nil || b.Base.Seq+2 > compact || compact >= b.Position {
 		t.Fatalf("the base is %+v, and the compact event %d", b.Base, compact)
 	}
@@ -166,7 +166,7 @@ func TestBackupGoesOnAfterCompaction(t *testing.T) {
 			t.Fatal(out)
 		}
 		b, err := backup.Open(dir)
-		if err != nil || b.Base.Seq != s.Node.Log.Base().Seq || b.Segments[0].First != b.Base.Seq+1 {
+		if err != nil || b.Base.Seq != s.Node.Log.Prefix().Base().Seq || b.Segments[0].First != b.Base.Seq+1 {
 			t.Fatalf("the backup is %+v, %v", b, err)
 		}
 		if files, err := os.ReadDir(filepath.Join(dir, "base")); err != nil || len(files) != 1 {

@@ -232,7 +232,7 @@ func TestRestoreWithErasures(t *testing.T) {
 		t.Run(fmt.Sprintf("compacted %v", compact), func(t *testing.T) {
 			s := withCustomers(t, compact)
 			dir := harness.BackUp(t, s)
-			digest := s.Node.Log.Base().Digest.String()
+			digest := s.Node.Log.Prefix().Base().Digest.String()
 			list := []wire.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "made-later"}, {Erasure: 95, Collection: "customers", ID: "ann"},
 				{Erasure: 99, Collection: "customers", ID: "ann", Members: []string{"/email"}}}
 			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
@@ -274,9 +274,9 @@ func TestRestoreWithErasures(t *testing.T) {
 func awaitDeleted(t *testing.T, s *harness.Store) {
 	t.Helper()
 	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
-		left, residue, err := s.Node.Log.Unerased(t.Context())
+		left, residue, err := s.Node.Log.Prefix().Unerased(t.Context())
 		if err == nil && left == 0 && !residue {
-			_, inForce := s.Node.Log.Erasures()
+			_, inForce := s.Node.Log.Prefix().Erasures()
 			if erased, err := buckets.NewBases(s.Node.Log).Erased(t.Context(), inForce); err == nil && erased {
 				return
 			}

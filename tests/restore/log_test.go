@@ -77,8 +77,8 @@ func TestRestoreAfterABase(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if l.Base() != base || l.Store() == "aaaaaaaa" || l.Origin().String() != "aaaaaaaa:2541" || l.Window() != events.DefaultWindow {
-				t.Fatalf("the log begins after %v, is of %s after %s", l.Base(), l.Store(), l.Origin())
+			if l.Prefix().Base() != base || l.Store() == "aaaaaaaa" || l.Origin().String() != "aaaaaaaa:2541" || l.Window() != events.DefaultWindow {
+				t.Fatalf("the log begins after %v, is of %s after %s", l.Prefix().Base(), l.Store(), l.Origin())
 			}
 			r, err := l.Read(t.Context(), base.Seq+1)
 			if err != nil {

@@ -1,0 +1,222 @@
+package events
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events/servers"
+)
+
+// Prefix is what a log knows of the events that it has lost: after which one it begins, and which erase events list others. Its doors take away more:
+// Purge at the beginning, EraseMessages in the middle. Its methods may be called from many goroutines.
+type Prefix struct {
+	log      *Log
+	horizon  horizon
+	erasures erasures
+}
+
+// Prefix returns what the log knows of the events that it has lost.
+func (l *Log) Prefix() *Prefix { return &l.prefix }
+
+// horizon is what a log knows of its beginning, which moves.
+type horizon struct {
+	known atomic.Pointer[knownHorizon]
+	first atomic.Uint64 // the first sequence that the stream has, when last heard; 0 where it was not
+
+	mu    sync.Mutex // held while the log is asked
+	asked time.Time  // when the log was last asked for its last compact event; the zero time for never
+}
+
+// knownHorizon is the horizon of the last compact event that is known, or of a log that was restored.
+type knownHorizon struct {
+	base       Base
+	compaction *fanfold.Compaction // nil where no event says it
+	seq        uint64              // of the event
+	noted      time.Time           // when this process learnt of it
+}
+
+// note takes note of a compact event. One that came before what is known changes nothing.
+func (h *horizon) note(c *fanfold.Compaction, seq uint64) {
+	for {
+		old := h.known.Load()
+		if seq <= old.seq {
+			return
+		}
+		next := &knownHorizon{base: old.base, compaction: c, seq: seq, noted: time.Now()}
+		if b := next.base; c.Seq > b.Seq || c.Seq == b.Seq && c.Digest == b.Digest { // the metadata of a restored log do not have its erasure
+			next.base = Base{c.Seq, c.Digest, c.Erasure}
+		}
+		if h.known.CompareAndSwap(old, next) {
+			return
+		}
+	}
+}
+
+// Base returns after which event the log begins, as far as this process knows. Events from before may still be there.
+func (p *Prefix) Base() Base {
+	known := p.horizon.known.Load()
+	if c := p.erasedBase(known); c != nil {
+		return Base{c.Seq, c.Digest, c.Erasure}
+	}
+	return known.base
+}
+
+// erasedBase returns the base by which an erased event has replaced the last compact event's, nil for none.
+func (p *Prefix) erasedBase(known *knownHorizon) *fanfold.Compaction {
+	t := p.erasures.get()
+	if t.base == nil || t.base.Seq != known.base.Seq || t.base.Erasure <= known.base.Erasure {
+		return nil
+	}
+	return t.base
+}
+
+// Compaction returns what the last compact event says that the log is known to have, and its sequence, nil for none. An erased event may have
+// replaced the base in it by another one of the same horizon.
+func (p *Prefix) Compaction() (c *fanfold.Compaction, seq uint64) {
+	known := p.horizon.known.Load()
+	if c := p.erasedBase(known); c != nil {
+		return c, known.seq
+	}
+	return known.compaction, known.seq
+}
+
+// askBase asks the log for its last compact event, and for what it has erased, and takes note of it. get returns the last message on a subject. Errors are Invalid
+// for an event that cannot be read, and Unavailable.
+func (p *Prefix) askBase(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
+	p.horizon.mu.Lock()
+	defer p.horizon.mu.Unlock()
+	return p.askBaseLocked(ctx, get)
+}
+
+// askBaseLocked is askBase for who holds the horizon's lock.
+func (p *Prefix) askBaseLocked(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
+	began := time.Now()
+	m, err := get(ctx, p.log.sub.compact())
+	if err != nil {
+		return err
+	}
+	if err := p.noteBegin(m); err != nil {
+		return err
+	}
+	if err := p.askErasures(ctx); err != nil {
+		return err
+	}
+	if standing := p.log.standing(m, p.log.sub.compact()); standing != m {
+		if err := p.noteBegin(standing); err != nil {
+			return err
+		}
+	}
+	p.horizon.asked = began
+	return nil
+}
+
+// noteBegin takes note of the message of a compact event, nil for none. The error is Invalid.
+func (p *Prefix) noteBegin(m *servers.Message) error {
+	if m == nil {
+		return nil
+	}
+	var ev fanfold.Event
+	if err := Decode(m.Data, &ev); err != nil {
+		return fanfold.Wrap(err, fanfold.Invalid, "event %d, which says where the log begins, %s", m.Seq, fanfold.MessageOf(err))
+	}
+	if ev.Compaction == nil {
+		return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is a %s", m.Seq, ev.Kind)
+	}
+	p.noteCompaction(ev.Compaction, m.Seq)
+	return nil
+}
+
+// noteCompaction takes note of a compact event.
+func (p *Prefix) noteCompaction(c *fanfold.Compaction, seq uint64) {
+	before := p.horizon.known.Load().base.Seq
+	p.horizon.note(c, seq)
+	if base := p.horizon.known.Load().base.Seq; base > before {
+		p.erasures.forget(base, ^uint64(0))
+	}
+}
+
+// purgedUpTo returns a PositionGone where the events after one, up to another, may have been purged, nil where they may not. It also returns
+// the errors of askBase.
+func (p *Prefix) purgedUpTo(ctx context.Context, after, last uint64) error {
+	if last > p.Base().Seq {
+		if err := p.askBase(ctx, p.log.lastBySubject); err != nil {
+			return err
+		}
+	}
+	if c, _ := p.Compaction(); c != nil && after < last && last <= c.Seq {
+		return fanfold.Errorf(fanfold.PositionGone, "the log begins after event %d by now, and events from %d on were purged: what was folded up to event %d is continued from the base", c.Seq, after+1, after)
+	}
+	return nil
+}
+
+// findBase asks the log where it begins, as it is opened. A stream that another node has just made may have no leader yet, as in findStream.
+// A damaged log may not tell.
+func (p *Prefix) findBase(ctx context.Context) (err error) {
+	p.log.client.Await(ctx, func() (why error) {
+		if err = p.askBase(ctx, p.log.lastBySubject); servers.Leaderless(err) {
+			return err
+		}
+		return nil
+	})
+	if p.log.opt.Damaged && isRefusal(err) {
+		return nil
+	}
+	if p.log.replicated.Load() {
+		p.horizon.asked = time.Time{} // a leader that was replaced may have answered
+	}
+	return err
+}
+
+// knowingBase returns the state of a stream that seems to lack events, once the log was asked where it begins. If it lacks some of those
+// that nobody needs any more, they are purged: a loss of power may have undone a purge in part.
+func (p *Prefix) knowingBase(ctx context.Context, s State) (State, error) {
+	if err := p.askBase(ctx, p.log.lastBySubject); err != nil && !isRefusal(err) {
+		return s, err
+	}
+	s, err := p.log.State(ctx)
+	base := p.Base().Seq
+	if err != nil || s.Complete() || base == 0 || s.Last <= base || s.First > base {
+		return s, err
+	}
+	if len(s.Missing) > 0 && s.Missing[0] > base || len(s.Missing) == 0 && s.Lost > 0 {
+		return s, nil
+	}
+	if err := p.purgeTo(ctx, base); err != nil {
+		return s, nil //nolint:nilerr // it stays as it is, which Complete judges
+	}
+	return p.log.State(ctx)
+}
+
+// settleTime is how long a write may be on its way, from its first attempt to the end of its last one.
+func (o *Options) settleTime() time.Duration { return o.Timeout + o.Attempt }
+
+// purgeWait returns how long after a compact event the log is purged at the earliest. By then every write has ended that was begun by a
+// node that did not know of the event.
+func (p *Prefix) purgeWait() time.Duration {
+	switch {
+	case p.log.opt.PurgeWait > 0:
+		return p.log.opt.PurgeWait
+	case p.log.opt.Embedded != nil:
+		return p.log.opt.settleTime()
+	}
+	return 2 * p.log.opt.settleTime()
+}
+
+// confirmBase makes sure that this process knows of every compact event that is older than half of purgeWait. The error is Unavailable.
+func (p *Prefix) confirmBase(ctx context.Context) error {
+	if p.log.opt.Embedded != nil {
+		return nil
+	}
+	p.horizon.mu.Lock()
+	defer p.horizon.mu.Unlock()
+	if !p.horizon.asked.IsZero() && time.Since(p.horizon.asked) < p.purgeWait()/2 {
+		return nil
+	}
+	if err := p.askBaseLocked(ctx, p.log.currentBySubject); err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, unreachable)
+	}
+	return nil
+}
