@@ -236,7 +236,7 @@ func (t *erasureTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) 
 func (p *Prefix) Erasures() (last, inForce uint64) {
 	t := p.erasures.get()
 	inForce = t.inForce
-	if c := p.horizon.known.Load().compaction; c != nil {
+	if c, _ := p.Compaction(); c != nil {
 		inForce = max(inForce, c.Erasure)
 	}
 	return max(t.last(), inForce), inForce

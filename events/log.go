@@ -154,7 +154,7 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l.prefix.horizon.known.Store(&knownHorizon{base: base})
+	l.prefix.begin(base)
 	if l.origin, err = originOf(l.stream.CachedInfo().Config); err != nil {
 		return nil, err
 	}
