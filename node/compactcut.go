@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/wire"
 )
 
@@ -40,7 +41,7 @@ func keepAccepted(n *Node, c acceptedCompaction) error {
 	defer n.compactions.accepted.Unlock()
 	text, err := json.Marshal(c)
 	if err == nil {
-		err = writeDurably(filepath.Join(n.cfg.Data, acceptedFile), text, 0o600, nil)
+		err = datadir.WriteFile(filepath.Join(n.cfg.Data, acceptedFile), text, 0o600, nil)
 	}
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the compaction cannot be written down, and does not begin: %v", err)

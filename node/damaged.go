@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -39,7 +40,7 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 			err = errors.Join(err, n.Close())
 		}
 	}()
-	if n.lock, err = LockDir(cfg.Data); err != nil {
+	if n.lock, err = datadir.Lock(cfg.Data); err != nil {
 		return nil, err
 	}
 	n.check = newLogCheck(n)

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
@@ -81,7 +82,7 @@ func writeEraseFirst(dir string, list []wire.ErasedDocument) error {
 		err = errors.Join(err, lines.Encode(d))
 	}
 	if err == nil {
-		err = writeDurably(filepath.Join(dir, eraseFirstFile), out.Bytes(), 0o600, nil)
+		err = datadir.WriteFile(filepath.Join(dir, eraseFirstFile), out.Bytes(), 0o600, nil)
 	}
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write into %s: %v", dir, err)
@@ -164,7 +165,7 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.Remove(path), syncDir(n.cfg.Data, (*os.File).Sync)); err != nil {
+	if err := errors.Join(os.Remove(path), datadir.SyncDir(n.cfg.Data, (*os.File).Sync)); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "%s cannot be removed: %v", path, err)
 	}
 	n.withheld.Store(nil)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -340,7 +341,7 @@ func (n *Node) keepViews(v erasedViews) error {
 		return err
 	}
 	n.erasures.left = false
-	return writeDurably(filepath.Join(n.cfg.Data, erasedViewsFile), text, 0o600, nil)
+	return datadir.WriteFile(filepath.Join(n.cfg.Data, erasedViewsFile), text, 0o600, nil)
 }
 
 // nameLeft names the documents that an erasure's event has missed which is in force, where the process ended or failed before it did.
@@ -424,7 +425,7 @@ func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
 	if n.hasResidue() {
 		text += erasedResidue
 	}
-	return writeDurably(filepath.Join(n.cfg.Data, erasedFile), []byte(text+"\n"), 0o600, nil)
+	return datadir.WriteFile(filepath.Join(n.cfg.Data, erasedFile), []byte(text+"\n"), 0o600, nil)
 }
 
 // notOver takes back that an erasure was over: a stream was restored since.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
 	"path/filepath"
 	"syscall"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -27,11 +27,11 @@ const (
 // embedded log. The caller calls close, which ends with everything on the disk. Errors are Invalid for a directory whose log is
 // elsewhere, and Unavailable, also where a server runs on it.
 func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *keys.Store, closeAll func() error, err error) {
-	if exists(filepath.Join(data, "readmodel")) && !exists(filepath.Join(data, "nats")) {
+	if datadir.Exists(filepath.Join(data, "readmodel")) && !datadir.Exists(filepath.Join(data, "nats")) {
 		return nil, nil, fanfold.Errorf(fanfold.Invalid, "the log of %s is on other servers, and so are the keys: ask a node that runs", data)
 	}
 	n := &Node{cfg: Config{Data: data, Durability: string(embedded.Always), Logger: logger}, instruments: newInstruments()}
-	if n.lock, err = LockDir(data); err != nil {
+	if n.lock, err = datadir.Lock(data); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			err = fanfold.Wrap(err, fanfold.Unavailable, "a server runs on %s: ask it with --server, and without --data", data)
 		}
@@ -42,12 +42,6 @@ func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *key
 		return nil, nil, errors.Join(err, n.Close())
 	}
 	return n.keys, n.Close, nil
-}
-
-// exists tells whether there is something at a path.
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // openKeys reads the keys beside the log. Errors are Invalid for the file of the admin key, and Unavailable.

@@ -28,6 +28,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/membership"
@@ -181,7 +182,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.checkStart(ctx); err != nil {
 		return n, err
 	}
-	if n.lock, err = LockDir(cfg.Data); err != nil {
+	if n.lock, err = datadir.Lock(cfg.Data); err != nil {
 		return n, err
 	}
 	if err := sqlite.RemoveSaved(filepath.Join(cfg.Data, savedFile)); err != nil { // a process that was killed left it

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -39,7 +40,6 @@ func (m *ReadModel) issuer(p *projector.Projector) fanfold.Issuer {
 }
 
 const (
-	readModelFile   = "readmodel.json"
 	readModelFormat = 1
 	maxReadModel    = 64 << 10 // bytes of the file
 	readModelDir    = "readmodel"
@@ -78,7 +78,7 @@ func PrepareBuild(opt Build) (b *Building, err error) {
 		return nil, err
 	}
 	b = &Building{opt: opt, info: ReadModel{Format: readModelFormat, Unfinished: true, Command: opt.Command}}
-	if b.lock, err = lockDir(opt.Dir, "--out"); err != nil {
+	if b.lock, err = datadir.LockFor(opt.Dir, "--out"); err != nil {
 		return nil, err
 	}
 	if err = checkBuildDir(opt.Dir); err == nil { // another process may have been faster
@@ -114,7 +114,7 @@ func checkBuildDir(dir string) error {
 		return nil
 	}
 	for _, e := range found {
-		if !slices.Contains([]string{lockFile, readModelFile + newFile}, e.Name()) {
+		if !slices.Contains([]string{datadir.LockFile, datadir.ReadModelFile + datadir.NewFile}, e.Name()) {
 			return fanfold.Errorf(fanfold.Invalid, "%s is not empty: it has %s; choose another directory", dir, e.Name())
 		}
 	}
@@ -163,7 +163,7 @@ func (b *Building) Finish() (ReadModel, error) {
 	if err := b.write(); err != nil {
 		return ReadModel{}, err
 	}
-	return b.info, os.Remove(filepath.Join(b.opt.Dir, lockFile)) // nobody needs it any more
+	return b.info, os.Remove(filepath.Join(b.opt.Dir, datadir.LockFile)) // nobody needs it any more
 }
 
 // Close gives the directory back. Unless Finish has succeeded, the same command begins anew.
@@ -184,7 +184,7 @@ func (b *Building) write() error {
 	if err := b.opt.FailWrite(); err != nil {
 		return err
 	}
-	return unwritable(b.opt.Dir, writeDurably(filepath.Join(b.opt.Dir, readModelFile), append(text, '\n'), 0o600, b.opt.FailWrite))
+	return unwritable(b.opt.Dir, datadir.WriteFile(filepath.Join(b.opt.Dir, datadir.ReadModelFile), append(text, '\n'), 0o600, b.opt.FailWrite))
 }
 
 // unwritable is the error of a directory that cannot be written, nil for nil.
@@ -197,7 +197,7 @@ func unwritable(dir string, err error) error {
 
 // readInfo reads what a directory says of its read model. Errors are fs.ErrNotExist where it says nothing, and Invalid.
 func readInfo(dir string) (info ReadModel, err error) {
-	path := filepath.Join(dir, readModelFile)
+	path := filepath.Join(dir, datadir.ReadModelFile)
 	stat, err := os.Stat(path)
 	if err != nil {
 		return info, err

@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/wire"
 )
 
@@ -118,7 +119,7 @@ func (r *restorer) intoDirectory(ctx context.Context) (out *Restored, err error)
 	if r.plan, err = planRestore(ctx, r.backup, r.cfg.To, r.cfg.Progress); err != nil {
 		return nil, err
 	}
-	lock, err := lockData(r.cfg.Data)
+	lock, err := datadir.LockRestoring(r.cfg.Data)
 	if err != nil {
 		return nil, err
 	}

@@ -6,24 +6,9 @@ import (
 	"path/filepath"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/internal/datadir"
 )
-
-// restoringFile is in a data directory into which a backup is restored, from before anything else is there until all of it is durable.
-const restoringFile = "restoring"
-
-// isRestoring returns whether a directory has a restore that has not come to its end. The error is Unavailable.
-func isRestoring(dir string) (bool, error) {
-	_, err := os.Stat(filepath.Join(dir, restoringFile))
-	switch {
-	case err == nil:
-		return true, nil
-	case errors.Is(err, os.ErrNotExist):
-		return false, nil
-	}
-	return false, fanfold.Wrap(err, fanfold.Unavailable, "the data directory cannot be read: %v", err)
-}
 
 // checkRestorable returns Conflict for a directory that has something else than what an unfinished restore has left. It makes nothing.
 func checkRestorable(dir string) error {
@@ -34,12 +19,12 @@ func checkRestorable(dir string) error {
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "%s cannot be a data directory: %v", dir, err)
 	}
-	restoring, err := isRestoring(dir)
+	restoring, err := datadir.IsRestoring(dir)
 	if err != nil || restoring {
 		return err
 	}
 	for _, f := range found {
-		if f.Name() != lockFile {
+		if f.Name() != datadir.LockFile {
 			return fanfold.Errorf(fanfold.Conflict, "%s is not empty: it has %s; a backup is restored into a directory that is empty or not there; nothing was touched", dir, f.Name())
 		}
 	}
@@ -53,17 +38,17 @@ func (r *restorer) markDirectory() error {
 	if err := checkRestorable(dir); err != nil { // somebody else may have had the lock meanwhile
 		return err
 	}
-	f, err := os.OpenFile(filepath.Join(dir, restoringFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	f, err := os.OpenFile(filepath.Join(dir, datadir.RestoringFile), os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err == nil {
 		_, err = f.WriteString("fanfold restore has not come to its end here: store " + string(r.backup.Store) + "\n")
-		err = errors.Join(err, r.fsync(f), f.Close(), syncDir(dir, r.fsync), syncDir(filepath.Dir(filepath.Clean(dir)), r.fsync))
+		err = errors.Join(err, r.fsync(f), f.Close(), datadir.SyncDir(dir, r.fsync), datadir.SyncDir(filepath.Dir(filepath.Clean(dir)), r.fsync))
 	}
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot write into %s: %v", dir, err)
 	}
 	found, err := os.ReadDir(dir)
 	for _, left := range found {
-		if name := left.Name(); name != restoringFile && name != lockFile {
+		if name := left.Name(); name != datadir.RestoringFile && name != datadir.LockFile {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, name)))
 		}
 	}
@@ -85,7 +70,7 @@ func (r *restorer) finishDirectory(out *Restored) error {
 		err = r.step("synced the directory")
 	}
 	if err == nil {
-		err = errors.Join(os.Remove(filepath.Join(dir, restoringFile)), syncDir(dir, r.fsync))
+		err = errors.Join(os.Remove(filepath.Join(dir, datadir.RestoringFile)), datadir.SyncDir(dir, r.fsync))
 	}
 	var known *fanfold.Error
 	if err != nil && !errors.As(err, &known) {
@@ -100,13 +85,4 @@ func (r *restorer) fsync(f *os.File) error {
 		return r.cfg.Fsync(f)
 	}
 	return f.Sync()
-}
-
-// checkFinished returns Conflict for a directory whose restore has not come to its end.
-func checkFinished(dir string) error {
-	restoring, err := isRestoring(dir)
-	if restoring {
-		err = events.ErrUnfinished(dir)
-	}
-	return err
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/datadir"
 )
 
 // witness says what a node has seen of the log. It is kept beside the read model, which may be rebuilt or removed, so that
@@ -50,7 +51,7 @@ func (w *witness) parse(text string, event, digest *string) (canonical func() st
 // write replaces the witness in a data directory, durably. A crash leaves the old one or the new one.
 func (w witness) write(data string) error {
 	sum := sha256.Sum256([]byte(w.text()))
-	return writeDurably(filepath.Join(data, witnessFile), []byte(w.text()+"sha256 "+hex.EncodeToString(sum[:])+"\n"), 0o644, nil)
+	return datadir.WriteFile(filepath.Join(data, witnessFile), []byte(w.text()+"sha256 "+hex.EncodeToString(sum[:])+"\n"), 0o644, nil)
 }
 
 // errWitness is the error of a witness whose file is damaged.

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -139,18 +140,9 @@ func (b *backupBench) copyLog(to string) (bytes int64, took time.Duration, err e
 		return errors.Join(err, out.Sync(), out.Close())
 	})
 	for _, dir := range made {
-		err = errors.Join(err, syncDir(dir))
+		err = errors.Join(err, datadir.SyncDir(dir, (*os.File).Sync))
 	}
 	return bytes, time.Since(began), err
-}
-
-// syncDir makes the names in a directory durable.
-func syncDir(path string) error {
-	d, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 // whole measures backups of everything.

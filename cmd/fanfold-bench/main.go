@@ -20,7 +20,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/internal/memory"
 )
 
 func main() {
@@ -77,7 +77,7 @@ of their own, on the NATS server of --nats where it is given; what they write st
 			q.scale = 10
 			bench.Shorten()
 		}
-		defer node.ReserveHeap()() // as fanfold serve does
+		defer memory.Reserve()() // as fanfold serve does
 		var results []bench.Result
 		err := profiled(profile, func() (err error) { results, err = runBench(cmd.Context(), q); return err })
 		if err != nil {

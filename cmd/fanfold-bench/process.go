@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/memory"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -27,7 +28,7 @@ func serveCommand() *cobra.Command {
 	f.IntVar(&cfg.Replicas, "replicas", 0, "replicas of the log on them")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg.Logger = slog.New(slog.NewTextHandler(os.Stderr, nil))
-		defer node.ReserveHeap()()
+		defer memory.Reserve()()
 		n, err := node.Open(cmd.Context(), cfg)
 		if err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -140,7 +141,7 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 	if err := node.CheckErasedFirst(data); err != nil {
 		return err
 	}
-	lock, err := node.LockDir(data)
+	lock, err := datadir.Lock(data)
 	if err != nil {
 		return err
 	}

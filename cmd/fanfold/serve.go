@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/internal/memory"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
@@ -102,7 +103,7 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 			return err
 		}
 	}
-	defer node.ReserveHeap()()
+	defer memory.Reserve()()
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		if ctx.Err() != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -74,7 +74,7 @@ func verifyOffline(ctx context.Context, data string) (out inspect.Verified, err 
 	if _, err := os.Stat(dir); err != nil {
 		return out, fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server: %v", data, err)
 	}
-	lock, err := node.LockDir(data)
+	lock, err := datadir.Lock(data)
 	if err != nil {
 		return out, err
 	}

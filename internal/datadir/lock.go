@@ -1,4 +1,5 @@
-package node
+// Package datadir has the lock of a data directory, the files that say what is in it, and how a file is replaced at once.
+package datadir
 
 import (
 	"errors"
@@ -9,44 +10,63 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/events"
 )
 
-// LockDir makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
+// Files that say what is in a directory.
+const (
+	ReadModelFile = "readmodel.json" // it holds a read model of one position
+	RestoringFile = "restoring"      // a backup is being restored: there before anything else, until all of that is durable
+	LockFile      = "lock"           // whose lock keeps others out
+)
+
+// Lock makes a directory that nobody else may enter, where there is none, and locks it. The caller closes the file that it returns to release the
 // lock; the system does so when the process ends in any other way. Errors are Invalid; Unavailable where another
 // process has the lock; and Conflict where a backup was not restored to the end.
-func LockDir(dir string) (*os.File, error) {
-	f, err := lockData(dir)
-	if err == nil {
-		if err = checkFinished(dir); err != nil {
-			err = errors.Join(err, f.Close())
-		}
+func Lock(dir string) (*os.File, error) {
+	f, err := LockRestoring(dir)
+	if err != nil {
+		return f, err
 	}
-	return f, err
+	restoring, err := IsRestoring(dir)
+	if restoring {
+		err = events.ErrUnfinished(dir)
+	}
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
 }
 
-// lockData does what LockDir does, also where a restore has not come to its end.
-func lockData(dir string) (*os.File, error) {
+// IsRestoring returns whether a directory has a restore that has not come to its end. The error is Unavailable.
+func IsRestoring(dir string) (bool, error) {
+	_, err := os.Stat(filepath.Join(dir, RestoringFile))
+	if err == nil || errors.Is(err, os.ErrNotExist) {
+		return err == nil, nil
+	}
+	return false, fanfold.Wrap(err, fanfold.Unavailable, "the data directory cannot be read: %v", err)
+}
+
+// LockRestoring does what Lock does, also where a restore has not come to its end.
+func LockRestoring(dir string) (*os.File, error) {
 	if dir == "" {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--data must name a directory")
 	}
-	if exists(filepath.Join(dir, readModelFile)) {
+	if Exists(filepath.Join(dir, ReadModelFile)) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s is of a replay to a position, and has no log: fanfold serve --read-only %s serves it", dir, dir)
 	}
 	if backup.Holds(dir) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s holds a backup, and no store: fanfold restore %s --data DIR makes one of it", dir, dir)
 	}
-	return lockDir(dir, "--data")
+	return LockFor(dir, "--data")
 }
 
-// lockFile is the file whose lock keeps others out of a directory.
-const lockFile = "lock"
-
-// lockDir makes and locks the directory that a flag names.
-func lockDir(dir, flag string) (*os.File, error) {
+// LockFor makes and locks the directory that a flag names.
+func LockFor(dir, flag string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot make the data directory: %v", err)
 	}
-	f, err := os.OpenFile(filepath.Join(dir, lockFile), os.O_CREATE|os.O_RDWR, 0o644)
+	f, err := os.OpenFile(filepath.Join(dir, LockFile), os.O_CREATE|os.O_RDWR, 0o644)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot write into the data directory %s: %v", dir, err)
 	}
