@@ -163,22 +163,22 @@ func (w *preparation) reconcile() (err error) {
 		if err := w.compareTouched(sc, tx); err != nil {
 			return err
 		}
-		changes, err := tx.CountPendingChanges()
+		changes, err := tx.Coming.CountChanges()
 		w.p.proposals.updateProgress(w.pending.Seq, func(s *Preparation) { s.Changes = changes })
-		return errors.Join(err, tx.ClearTouched())
+		return errors.Join(err, tx.Coming.ClearTouched())
 	})
 }
 
 // copyChanges copies the change rows that the read model has and the copy lacks.
 func (w *preparation) copyChanges(sc *sqlite.Scanner, tx *sqlite.Tx) error {
 	for {
-		last, n, err := tx.CopyChanges(sc.Snapshot, w.copied, pageRows)
+		last, n, err := tx.Coming.CopyChanges(sc.Snapshot, w.copied, pageRows)
 		if err != nil {
 			return err
 		}
 		w.copied = last
 		if n < pageRows {
-			tx.SetChanges(sc.Checkpoint)
+			tx.Coming.SetChanges(sc.Checkpoint)
 			return nil
 		}
 		if err := w.ctx.Err(); err != nil {
@@ -190,7 +190,7 @@ func (w *preparation) copyChanges(sc *sqlite.Scanner, tx *sqlite.Tx) error {
 // compareTouched compares every document that was touched since the last time.
 func (w *preparation) compareTouched(sc *sqlite.Scanner, tx *sqlite.Tx) error {
 	for after := int64(0); ; {
-		numbers, err := tx.Touched(after, pageRows)
+		numbers, err := tx.Coming.Touched(after, pageRows)
 		if err != nil {
 			return err
 		}
@@ -215,7 +215,7 @@ func (w *preparation) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number 
 	if err != nil {
 		return err
 	}
-	prepared, err := tx.ByNumber(number)
+	prepared, err := tx.Documents.ByNumber(number)
 	if err != nil {
 		return err
 	}
@@ -223,18 +223,18 @@ func (w *preparation) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number 
 		return fanfold.Errorf(fanfold.Internal, "document number %d is in one of two read models only", number)
 	}
 	if now == nil {
-		return tx.RemovePendingChange(number)
+		return tx.Coming.RemoveChange(number)
 	}
 	w.noteProblems(now)
-	if err := tx.SetPosition(number, now.Position); err != nil {
+	if err := tx.Coming.SetPosition(number, now.Position); err != nil {
 		return err
 	}
 	if bytes.Equal(now.Body, prepared.Body) {
-		return tx.RemovePendingChange(number)
+		return tx.Coming.RemoveChange(number)
 	}
 	d := fold.DiffChanged(now.Key.Collection, w.change.ShapeOf(now.Key.Collection), now.Body, prepared.Body)
 	prepared.Position = now.Position
-	return tx.SetPendingChange(fold.PendingChange(prepared, now.Body, d))
+	return tx.Coming.SetChange(fold.PendingChange(prepared, now.Body, d))
 }
 
 // noteProblems notes what a preview would have said of a document that was written since.
@@ -284,7 +284,7 @@ func (w *preparation) objections() (problems []fanfold.Problem, err error) {
 		return nil, err
 	}
 	err = w.db.Update(func(tx *sqlite.Tx) error {
-		n, err := tx.CountPendingChanges()
+		n, err := tx.Coming.CountChanges()
 		if err != nil {
 			return err
 		}
@@ -306,7 +306,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 		return nil, 0, err
 	}
 	err = w.db.Update(func(tx *sqlite.Tx) error {
-		if documents, err = tx.CountPendingChanges(); err != nil {
+		if documents, err = tx.Coming.CountChanges(); err != nil {
 			return err
 		}
 		if documents > fanfold.MaxChanges {

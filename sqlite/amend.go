@@ -64,7 +64,7 @@ func (tx *Tx) takeBackAmended(h fanfold.Horizon) error {
 		}
 	}
 	return errors.Join(tx.c.Exec("UPDATE link SET since = ?1 WHERE since > ?1", seq),
-		tx.writeDocument("UPDATE document SET (position, revision, created, updated) = (SELECT position, revision, created, updated FROM horizon_version v WHERE v.number = document.number) WHERE position > ?",
+		tx.pending.writeDocument("UPDATE document SET (position, revision, created, updated) = (SELECT position, revision, created, updated FROM horizon_version v WHERE v.number = document.number) WHERE position > ?",
 			int64(h.Position)))
 }
 

@@ -7,25 +7,25 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// Bounds of the views that SaveBefore keeps in memory. Beyond them they go to a temporary table.
+// Bounds of the views that Save keeps in memory. Beyond them they go to a temporary table.
 const (
 	maxBeforeRows  = 1024
 	maxBeforeBytes = 4 << 20
 )
 
-// beforeImages holds views from before the event that is being folded.
-type beforeImages struct {
+// BeforeImages holds views from before the event that is being folded.
+type BeforeImages struct {
+	p      *pending
 	rows   map[int64][]byte
 	bytes  int
 	onDisk bool // all of them are in the temporary table
 }
 
-// SaveBefore keeps a document's embedded view until ClearBefore, for the change row that is written
+// Save keeps a document's embedded view until Clear, for the change row that is written
 // when the event is folded to the end. A view that is kept already stays as it is.
-func (tx *Tx) SaveBefore(r *Row) error {
-	b := &tx.before
+func (b *BeforeImages) Save(r *Row) error {
 	if b.onDisk {
-		return tx.saveBefore(r.Number, r.Body)
+		return b.saveToDisk(r.Number, r.Body)
 	}
 	if _, kept := b.rows[r.Number]; kept {
 		return nil
@@ -35,31 +35,31 @@ func (tx *Tx) SaveBefore(r *Row) error {
 	}
 	b.rows[r.Number] = r.Body
 	b.bytes += len(r.Body)
-	if tx.rehearsal != nil || len(b.rows) <= maxBeforeRows && b.bytes <= maxBeforeBytes {
+	if b.p.inMemory || len(b.rows) <= maxBeforeRows && b.bytes <= maxBeforeBytes {
 		return nil
 	}
 	for number, body := range b.rows {
-		if err := tx.saveBefore(number, body); err != nil {
+		if err := b.saveToDisk(number, body); err != nil {
 			return err
 		}
 	}
-	*b = beforeImages{onDisk: true}
+	*b = BeforeImages{p: b.p, onDisk: true}
 	return nil
 }
 
-// saveBefore keeps a view in the temporary table.
-func (tx *Tx) saveBefore(number int64, body []byte) error {
-	return tx.c.Exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", number, driver.Text(body))
+// saveToDisk keeps a view in the temporary table.
+func (b *BeforeImages) saveToDisk(number int64, body []byte) error {
+	return b.p.c.Exec("INSERT OR IGNORE INTO temp.before (number, body) VALUES (?, ?)", number, driver.Text(body))
 }
 
-// EachBefore calls fn with the numbers after the number after and the embedded views that SaveBefore kept, in order
+// Each calls fn with the numbers after the number after and the embedded views that Save kept, in order
 // of number. It stops at limit, and earlier if they are large.
-func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []byte) error) error {
-	if !tx.before.onDisk {
-		return tx.before.each(after, limit, fn)
+func (b *BeforeImages) Each(after int64, limit int, fn func(number int64, body []byte) error) error {
+	if !b.onDisk {
+		return b.each(after, limit, fn)
 	}
 	size := 0
-	err := tx.c.Query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ? + 0", func(r driver.Row) error {
+	err := b.p.c.Query("SELECT number, body FROM temp.before WHERE number > ? ORDER BY number LIMIT ? + 0", func(r driver.Row) error {
 		body := r.Bytes(1)
 		if err := fn(r.Int(0), body); err != nil {
 			return err
@@ -72,8 +72,8 @@ func (tx *Tx) EachBefore(after int64, limit int, fn func(number int64, body []by
 	return err
 }
 
-// each does what EachBefore does, with the views in memory.
-func (b *beforeImages) each(after int64, limit int, fn func(number int64, body []byte) error) error {
+// each does what Each does, with the views in memory.
+func (b *BeforeImages) each(after int64, limit int, fn func(number int64, body []byte) error) error {
 	if len(b.rows) == 0 {
 		return nil
 	}
@@ -92,16 +92,16 @@ func (b *beforeImages) each(after int64, limit int, fn func(number int64, body [
 	return nil
 }
 
-// HasBefore reports whether SaveBefore keeps any view.
-func (tx *Tx) HasBefore() bool { return tx.before.onDisk || len(tx.before.rows) > 0 }
+// Any reports whether Save keeps any view.
+func (b *BeforeImages) Any() bool { return b.onDisk || len(b.rows) > 0 }
 
-// ClearBefore removes everything that SaveBefore kept.
-func (tx *Tx) ClearBefore() error {
-	onDisk := tx.before.onDisk
-	clear(tx.before.rows)
-	tx.before = beforeImages{rows: tx.before.rows}
+// Clear removes everything that Save kept.
+func (b *BeforeImages) Clear() error {
+	onDisk := b.onDisk
+	clear(b.rows)
+	*b = BeforeImages{p: b.p, rows: b.rows}
 	if !onDisk {
 		return nil
 	}
-	return tx.c.Exec("DELETE FROM temp.before")
+	return b.p.c.Exec("DELETE FROM temp.before")
 }

@@ -101,7 +101,7 @@ func (tx *Tx) count(ch *fanfold.Change) bool {
 	tx.checkpoint.Changes++
 	ch.Ordinal = tx.checkpoint.Changes
 	tx.checkpoint.Position = max(tx.checkpoint.Position, ch.Position)
-	return tx.rehearsal == nil
+	return !tx.pending.inMemory
 }
 
 // addDerived writes the row of a derived change, or puts it off: they are by far the most frequent, so several are inserted
@@ -171,10 +171,10 @@ func (w *changeWriter) flush() error {
 // SQLite's JSON functions keep every other token as it is: the text of numbers and strings, and the
 // order of members. TestSetOrientedFold compares the bytes.
 func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, ch fanfold.Change) error {
-	if tx.rehearsal != nil {
-		return tx.rehearseReplaced(n)
+	if tx.pending.inMemory {
+		return tx.Documents.rehearsal.countChanged(n, tx.pending.bounds)
 	}
-	if err := errors.Join(tx.changes.flush(), tx.flushCache()); err != nil {
+	if err := errors.Join(tx.changes.flush(), tx.Documents.flush()); err != nil {
 		return err
 	}
 	holders, err := tx.Links.Holders(nil, relation, target, -1)
@@ -182,9 +182,9 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 		return err
 	}
 	for _, number := range holders {
-		tx.cache.drop(number)
+		tx.Documents.cache.drop(number)
 	}
-	tx.cache.unsettled = true
+	tx.Documents.cache.unsettled = true
 	if err := tx.c.Exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
 		int64(ch.Position)-1, relation, target); err != nil {
 		return err
@@ -201,11 +201,11 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 		tx.checkpoint.Changes+1-int64(ch.Position), id, delta); err != nil {
 		return err
 	}
-	tx.argBuffer = tx.argBuffer[:0]
+	tx.Documents.argBuffer = tx.Documents.argBuffer[:0]
 	for _, m := range members {
-		tx.argBuffer = append(tx.argBuffer, m.Path, driver.Text(m.Value))
+		tx.Documents.argBuffer = append(tx.Documents.argBuffer, m.Path, driver.Text(m.Value))
 	}
-	if err := tx.writeDocument("UPDATE OR FAIL document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.argBuffer...); err != nil {
+	if err := tx.pending.writeDocument("UPDATE OR FAIL document SET body = json_replace(body"+strings.Repeat(", ?, json(?)", len(members))+"), "+setNewPositionSQL, tx.Documents.argBuffer...); err != nil {
 		return err
 	}
 	if err := tx.c.Exec("DELETE FROM temp.new_position"); err != nil {

@@ -8,16 +8,19 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// writeCounts adds what the transaction has changed to the numbers of the collections' documents. A collection that it has
+// collectionCounts are how many documents each collection has more than the file says.
+type collectionCounts map[string]int64
+
+// write adds what the transaction has changed to the numbers of the collections' documents. A collection that it has
 // entered and emptied gets a row, too, so that the rows are the same whatever events a transaction holds.
-func (tx *Tx) writeCounts() error {
-	for _, name := range slices.Sorted(maps.Keys(tx.counts)) {
-		if err := tx.c.Exec("INSERT INTO collection (name, documents) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET documents = documents + excluded.documents",
-			name, tx.counts[name]); err != nil {
+func (counts collectionCounts) write(c *driver.Conn) error {
+	for _, name := range slices.Sorted(maps.Keys(counts)) {
+		if err := c.Exec("INSERT INTO collection (name, documents) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET documents = documents + excluded.documents",
+			name, counts[name]); err != nil {
 			return err
 		}
 	}
-	clear(tx.counts)
+	clear(counts)
 	return nil
 }
 

@@ -88,16 +88,16 @@ func TestMissingKeysAreForgotten(t *testing.T) {
 	for _, end := range []error{nil, failed} {
 		err := store.Use(func(db *DB) error {
 			defer func() {
-				if known := len(db.tx.missing); (known == 0) != (end != nil) {
+				if known := len(db.tx.Documents.missing); (known == 0) != (end != nil) {
 					t.Errorf("after a transaction that ends with %v %d keys are known", end, known)
 				}
 			}()
 			return db.Update(func(tx *Tx) error {
-				if err := tx.FindMissing(keys); err != nil {
+				if err := tx.Documents.FindMissing(keys); err != nil {
 					return err
 				}
-				if len(tx.missing) != len(keys) {
-					t.Errorf("%d keys are known", len(tx.missing))
+				if len(tx.Documents.missing) != len(keys) {
+					t.Errorf("%d keys are known", len(tx.Documents.missing))
 				}
 				return end
 			})
@@ -115,7 +115,7 @@ func TestFullFile(t *testing.T) {
 	fill := func(tx *Tx) error {
 		for i := range int64(5000) {
 			key := fanfold.Key{Collection: "c", ID: strconv.FormatInt(i, 10)}
-			if err := tx.Insert(&Row{Number: i + 1, Key: key, Body: []byte(`{"text":"some text that takes some room"}`)}); err != nil {
+			if err := tx.Documents.Insert(&Row{Number: i + 1, Key: key, Body: []byte(`{"text":"some text that takes some room"}`)}); err != nil {
 				return err
 			}
 		}

@@ -27,7 +27,7 @@ func insertMany(tx *sqlite.Tx, first int) error {
 	var body []byte
 	for i := first; i < first+manyRows; i++ {
 		body = fmt.Appendf(body[:0], `{"v":%d,"text":"%s"}`, i, strings.Repeat("x", i%7))
-		if err := tx.Insert(numbered(i, body)); err != nil {
+		if err := tx.Documents.Insert(numbered(i, body)); err != nil {
 			return err
 		}
 	}
@@ -37,7 +37,7 @@ func insertMany(tx *sqlite.Tx, first int) error {
 // requireMany checks that the documents are there that insertMany inserts.
 func requireMany(tx *sqlite.Tx, first int) error {
 	for i := first; i < first+manyRows; i++ {
-		row, err := tx.ByNumber(int64(i))
+		row, err := tx.Documents.ByNumber(int64(i))
 		want := fmt.Sprintf(`{"v":%d,"text":"%s"}`, i, strings.Repeat("x", i%7))
 		if err != nil || row == nil || string(row.Body) != want {
 			return fmt.Errorf("document %d is %v, want %s; %w", i, row, want, err)
@@ -53,14 +53,14 @@ func TestDeferredStatementsAreRead(t *testing.T) {
 		if err := errors.Join(insertMany(tx, 1), requireMany(tx, 1), insertMany(tx, 1+manyRows)); err != nil {
 			return err
 		}
-		row, err := tx.ByNumber(2 * manyRows)
+		row, err := tx.Documents.ByNumber(2 * manyRows)
 		if err != nil || row == nil {
 			return fmt.Errorf("the last document is %v, %w", row, err)
 		}
 		// Each change comes behind the last one of the same row.
 		for i := range manyRows {
 			row.Body = fmt.Appendf(nil, `{"v":%d}`, i)
-			if err := tx.Replace(row); err != nil {
+			if err := tx.Documents.Replace(row); err != nil {
 				return err
 			}
 		}
@@ -79,10 +79,10 @@ func TestDeferredStatementsWhileRowsAreRead(t *testing.T) {
 		number := manyRows
 		_, err := tx.Snapshot().EachListed("c", "", manyRows, fanfold.Embedded, func(*fanfold.Document) (bool, error) {
 			number++
-			if err := tx.Insert(numbered(number, []byte(`{}`))); err != nil {
+			if err := tx.Documents.Insert(numbered(number, []byte(`{}`))); err != nil {
 				return false, err
 			}
-			row, err := tx.ByNumber(int64(number))
+			row, err := tx.Documents.ByNumber(int64(number))
 			if err == nil && row == nil {
 				err = fmt.Errorf("document %d is not there", number)
 			}
@@ -103,7 +103,7 @@ func TestDeferredValues(t *testing.T) {
 	entries := [][]byte{nil, {}, {0}, []byte("b"), bytes.Repeat([]byte{7}, 300<<10)}
 	update(t, store, func(tx *sqlite.Tx) error {
 		for i, body := range [][]byte{[]byte(`{}`), large, []byte(`[]`)} {
-			if err := tx.Insert(numbered(i+1, body)); err != nil {
+			if err := tx.Documents.Insert(numbered(i+1, body)); err != nil {
 				return err
 			}
 		}
@@ -116,7 +116,7 @@ func TestDeferredValues(t *testing.T) {
 	})
 	update(t, store, func(tx *sqlite.Tx) error {
 		for i, body := range [][]byte{[]byte(`{}`), large, []byte(`[]`)} {
-			row, err := tx.ByNumber(int64(i + 1))
+			row, err := tx.Documents.ByNumber(int64(i + 1))
 			if err != nil || row == nil || !bytes.Equal(row.Body, body) || row.Omitted != nil {
 				return fmt.Errorf("document %d came back otherwise: %w", i+1, err)
 			}
@@ -141,14 +141,14 @@ func TestDeferredStatementThatFails(t *testing.T) {
 	again := numbered(manyRows+2, []byte(`{}`))
 	again.Key = taken
 	for name, fill := range map[string]func(tx *sqlite.Tx) error{
-		"first": func(tx *sqlite.Tx) error { return errors.Join(tx.Insert(again), insertMany(tx, 1)) },
-		"last":  func(tx *sqlite.Tx) error { return errors.Join(insertMany(tx, 1), tx.Insert(again)) },
+		"first": func(tx *sqlite.Tx) error { return errors.Join(tx.Documents.Insert(again), insertMany(tx, 1)) },
+		"last":  func(tx *sqlite.Tx) error { return errors.Join(insertMany(tx, 1), tx.Documents.Insert(again)) },
 		"read": func(tx *sqlite.Tx) error {
-			if err := tx.Insert(again); err != nil {
+			if err := tx.Documents.Insert(again); err != nil {
 				return err
 			}
-			_, err := tx.Numbers("c", 0, -1)
-			_, after := tx.Numbers("c", 0, -1)
+			_, err := tx.Documents.Numbers("c", 0, -1)
+			_, after := tx.Documents.Numbers("c", 0, -1)
 			if err == nil || after == nil {
 				t.Errorf("behind a statement that failed reads give %v, %v", err, after)
 			}
@@ -161,7 +161,7 @@ func TestDeferredStatementThatFails(t *testing.T) {
 		}
 	}
 	update(t, store, func(tx *sqlite.Tx) error {
-		if row, err := tx.ByNumber(1); err != nil || row != nil {
+		if row, err := tx.Documents.ByNumber(1); err != nil || row != nil {
 			t.Errorf("there is %v, %v", row, err)
 		}
 		return insertMany(tx, 1)
@@ -176,7 +176,7 @@ func TestInterruptReachesDeferredStatements(t *testing.T) {
 		err := store.Use(func(db *sqlite.DB) error {
 			return db.Update(func(tx *sqlite.Tx) error {
 				for i := range rows {
-					if err := tx.Insert(numbered(i+1, []byte(`{}`))); err != nil {
+					if err := tx.Documents.Insert(numbered(i+1, []byte(`{}`))); err != nil {
 						return err
 					}
 				}
@@ -219,19 +219,19 @@ func TestFindMissing(t *testing.T) {
 	}
 	require := func(tx *sqlite.Tx, key fanfold.Key, there bool) {
 		t.Helper()
-		if row, err := tx.Get(key); err != nil || (row != nil) != there {
+		if row, err := tx.Documents.Get(key); err != nil || (row != nil) != there {
 			t.Errorf("%s is %v, %v", key, row, err)
 		}
 	}
-	update(t, store, func(tx *sqlite.Tx) error { return tx.Insert(numbered(7, []byte(`{}`))) })
+	update(t, store, func(tx *sqlite.Tx) error { return tx.Documents.Insert(numbered(7, []byte(`{}`))) })
 	update(t, store, func(tx *sqlite.Tx) error {
-		if err := tx.FindMissing(slices.Concat(keys, keys)); err != nil {
+		if err := tx.Documents.FindMissing(slices.Concat(keys, keys)); err != nil {
 			return err
 		}
 		require(tx, keys[0], false)
 		require(tx, numbered(7, nil).Key, true)
 		require(tx, fanfold.Key{Collection: "d", ID: "7"}, false)
-		if err := tx.Insert(numbered(1, []byte(`{}`))); err != nil {
+		if err := tx.Documents.Insert(numbered(1, []byte(`{}`))); err != nil {
 			return err
 		}
 		require(tx, numbered(1, nil).Key, true)

@@ -56,36 +56,54 @@ func copied(r *Row) *Row {
 	return &out
 }
 
+// Documents are the documents of a transaction. Some wait in a cache until they are written.
+type Documents struct {
+	p                 *pending
+	cache             rowCache
+	missing           missingKeys
+	counts            collectionCounts // yet to be written
+	mayHaveTombstones bool
+	argBuffer         []driver.Value // used again and again
+	rehearsal         *rehearsal     // of a transaction that writes nothing to the file; nil otherwise
+}
+
+// newDocuments returns the documents of a file from which nothing was read yet.
+func newDocuments(p *pending) Documents {
+	d := Documents{p: p, missing: missingKeys{}, counts: collectionCounts{}}
+	d.cache.clear()
+	return d
+}
+
 // Get returns the document with a key, or nil where there is none.
-func (tx *Tx) Get(key fanfold.Key) (*Row, error) {
-	r, err := tx.cachedByKey(key)
+func (d *Documents) Get(key fanfold.Key) (*Row, error) {
+	r, err := d.cachedByKey(key)
 	return copied(r), err
 }
 
 // ByNumber returns the document with a number, or nil where there is none.
-func (tx *Tx) ByNumber(number int64) (*Row, error) {
-	r, err := tx.cachedByNumber(number)
+func (d *Documents) ByNumber(number int64) (*Row, error) {
+	r, err := d.cachedByNumber(number)
 	return copied(r), err
 }
 
 // Each calls fn with the documents of these numbers in the order given, and passes over numbers without a document. No
 // number comes twice. fn may write the document that it is called with, and must not call Each.
-func (tx *Tx) Each(numbers []int64, fn func(r *Row) error) error {
-	if len(numbers) <= maxCachedRead || tx.rehearsal != nil {
-		return tx.eachCached(numbers, fn)
+func (d *Documents) Each(numbers []int64, fn func(r *Row) error) error {
+	if len(numbers) <= maxCachedRead || d.p.inMemory {
+		return d.eachCached(numbers, fn)
 	}
-	if err := errors.Join(tx.flushFresh(), tx.c.SettleWrites(documentTable)); err != nil {
+	if err := errors.Join(d.flushFresh(), d.p.c.SettleWrites(documentTable)); err != nil {
 		return err
 	}
 	rows := make([]Row, 0, maxReadAhead)
 	for len(numbers) > 0 {
 		var err error
-		if rows, numbers, err = tx.readAhead(rows[:0], numbers); err != nil {
+		if rows, numbers, err = d.readAhead(rows[:0], numbers); err != nil {
 			return err
 		}
 		for i := range rows {
 			row := &rows[i]
-			if cached, known := tx.cache.rows[row.Number]; known {
+			if cached, known := d.cache.rows[row.Number]; known {
 				if cached == nil {
 					continue
 				}
@@ -106,7 +124,7 @@ const (
 )
 
 // readAhead appends the documents of the first numbers to rows, and returns the numbers that are left.
-func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, err error) {
+func (d *Documents) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, err error) {
 	some := numbers[:min(len(numbers), maxReadAhead)]
 	rest = numbers[len(some):]
 	list := make([]byte, 0, 16*len(some))
@@ -114,7 +132,7 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
 	}
 	size := 0
-	err = tx.c.QueryAhead(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, j.key
+	err = d.p.c.QueryAhead(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, j.key
 		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r driver.Row) error {
 		rows = append(rows, *scanRow(r))
 		if size += rows[len(rows)-1].size(); size > maxReadAheadBytes {
@@ -127,8 +145,8 @@ func (tx *Tx) readAhead(rows []Row, numbers []int64) (read []Row, rest []int64, 
 }
 
 // Body returns the embedded view of a document, or nil where there is no document.
-func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
-	r, err := tx.cachedByKey(key)
+func (d *Documents) Body(key fanfold.Key) (body []byte, err error) {
+	r, err := d.cachedByKey(key)
 	if r == nil {
 		return nil, err
 	}
@@ -136,8 +154,8 @@ func (tx *Tx) Body(key fanfold.Key) (body []byte, err error) {
 }
 
 // BodyOf returns the embedded view of the document with a number, nil where there is none.
-func (tx *Tx) BodyOf(number int64) (body []byte, err error) {
-	r, err := tx.cachedByNumber(number)
+func (d *Documents) BodyOf(number int64) (body []byte, err error) {
+	r, err := d.cachedByNumber(number)
 	if r == nil {
 		return nil, err
 	}
@@ -145,8 +163,8 @@ func (tx *Tx) BodyOf(number int64) (body []byte, err error) {
 }
 
 // IDOf returns the id of the document with a number, "" where there is none.
-func (tx *Tx) IDOf(number int64) (id string, err error) {
-	r, err := tx.cachedByNumber(number)
+func (d *Documents) IDOf(number int64) (id string, err error) {
+	r, err := d.cachedByNumber(number)
 	if r == nil {
 		return "", err
 	}
@@ -154,8 +172,8 @@ func (tx *Tx) IDOf(number int64) (id string, err error) {
 }
 
 // NumberOf returns the number of a document, 0 where there is no document.
-func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
-	r, err := tx.cachedByKey(key)
+func (d *Documents) NumberOf(key fanfold.Key) (number int64, err error) {
+	r, err := d.cachedByKey(key)
 	if r == nil {
 		return 0, err
 	}
@@ -164,8 +182,8 @@ func (tx *Tx) NumberOf(key fanfold.Key) (number int64, err error) {
 
 // Numbers returns the numbers greater than after of a collection's documents, in order, limit of them at most. It
 // reads the collection's part of an index, whatever others hold.
-func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int64, err error) {
-	err = tx.c.Query(numbersSQL, func(r driver.Row) error {
+func (d *Documents) Numbers(collection string, after int64, limit int) (numbers []int64, err error) {
+	err = d.p.c.Query(numbersSQL, func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))
 		return nil
 	}, after, collection, int64(limit))
@@ -176,43 +194,43 @@ func (tx *Tx) Numbers(collection string, after int64, limit int) (numbers []int6
 const numbersSQL = "SELECT number FROM document INDEXED BY document_key WHERE number > ? AND collection = ? ORDER BY number LIMIT ? + 0"
 
 // Insert adds a document that was not there and removes its tombstone.
-func (tx *Tx) Insert(r *Row) error {
-	delete(tx.missing, r.Key)
-	if tx.rehearsal != nil {
-		return tx.rehearseRow(r)
+func (d *Documents) Insert(r *Row) error {
+	delete(d.missing, r.Key)
+	if d.p.inMemory {
+		return d.rehearseRow(r)
 	}
-	tx.counts[r.Key.Collection]++
-	if tx.mayHaveTombstones {
-		if err := tx.c.Exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {
+	d.counts[r.Key.Collection]++
+	if d.mayHaveTombstones {
+		if err := d.p.c.Exec("DELETE FROM tombstone WHERE collection = ? AND id = ?", r.Key.Collection, r.Key.ID); err != nil {
 			return err
 		}
 	}
-	if err := tx.makeRoom(); err != nil {
+	if err := d.makeRoom(); err != nil {
 		return err
 	}
 	row := copied(r)
 	row.Body = bytes.Clone(r.Body)
-	tx.cache.put(row)
-	tx.cache.dirty[r.Number] = true
-	tx.cache.fresh, tx.cache.wait = append(tx.cache.fresh, r.Number), tx.cache.wait+row.size()
-	if len(tx.cache.fresh) < maxFreshRows && tx.cache.wait < maxFreshBytes {
+	d.cache.put(row)
+	d.cache.dirty[r.Number] = true
+	d.cache.fresh, d.cache.wait = append(d.cache.fresh, r.Number), d.cache.wait+row.size()
+	if len(d.cache.fresh) < maxFreshRows && d.cache.wait < maxFreshBytes {
 		return nil
 	}
-	return tx.flushFresh()
+	return d.flushFresh()
 }
 
 // Replace writes both views of a document after a write to it.
-func (tx *Tx) Replace(r *Row) error {
-	if tx.rehearsal != nil {
-		return tx.rehearseRow(r)
+func (d *Documents) Replace(r *Row) error {
+	if d.p.inMemory {
+		return d.rehearseRow(r)
 	}
-	if err := errors.Join(tx.flushFresh(), tx.makeRoom()); err != nil {
+	if err := errors.Join(d.flushFresh(), d.makeRoom()); err != nil {
 		return err
 	}
 	row := copied(r)
 	row.Body = bytes.Clone(r.Body)
-	tx.cache.put(row)
-	return tx.writeDocument("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
+	d.cache.put(row)
+	return d.p.writeDocument("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
 		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted), r.Number)
 }
 
@@ -226,38 +244,38 @@ type View struct {
 
 // SetView writes the embedded view of a document after a derived change. A view in the row cache is
 // written at the transaction's end.
-func (tx *Tx) SetView(number int64, v View) error {
-	if cached := tx.cache.rows[number]; cached != nil {
-		return tx.updateCached(cached, v)
+func (d *Documents) SetView(number int64, v View) error {
+	if cached := d.cache.rows[number]; cached != nil {
+		return d.update(cached, v)
 	}
-	tx.cache.unsettled = true
-	return tx.writeView(number, v)
+	d.cache.unsettled = true
+	return d.writeView(number, v)
 }
 
 // Delete removes a document, and leaves a tombstone and what its history is found by.
-func (tx *Tx) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
-	if tx.rehearsal != nil {
-		tx.rehearseDelete(r)
+func (d *Documents) Delete(r *Row, revision fanfold.Revision, position fanfold.Position) error {
+	if d.p.inMemory {
+		d.rehearseDelete(r)
 		return nil
 	}
-	if err := errors.Join(tx.flushFresh(), tx.makeRoom()); err != nil {
+	if err := errors.Join(d.flushFresh(), d.makeRoom()); err != nil {
 		return err
 	}
-	tx.cache.forget(r.Number)
-	tx.noteAbsent(r.Key)
-	tx.counts[r.Key.Collection]--
-	if err := tx.writeDocument("DELETE FROM document WHERE number = ?", r.Number); err != nil {
+	d.cache.forget(r.Number)
+	d.noteAbsent(r.Key)
+	d.counts[r.Key.Collection]--
+	if err := d.p.writeDocument("DELETE FROM document WHERE number = ?", r.Number); err != nil {
 		return err
 	}
-	if err := tx.c.Exec("INSERT INTO past_document (collection, id, number, deleted) VALUES (?, ?, ?, ?)", r.Key.Collection, r.Key.ID, r.Number, int64(position)); err != nil {
+	if err := d.p.c.Exec("INSERT INTO past_document (collection, id, number, deleted) VALUES (?, ?, ?, ?)", r.Key.Collection, r.Key.ID, r.Number, int64(position)); err != nil {
 		return err
 	}
-	return tx.Tombstone(r.Key, revision, position)
+	return d.Tombstone(r.Key, revision, position)
 }
 
 // Tombstone records the last delete of a document that is not there.
-func (tx *Tx) Tombstone(key fanfold.Key, revision fanfold.Revision, position fanfold.Position) error {
-	tx.mayHaveTombstones = true
-	return tx.pending.writeUnread("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
+func (d *Documents) Tombstone(key fanfold.Key, revision fanfold.Revision, position fanfold.Position) error {
+	d.mayHaveTombstones = true
+	return d.p.writeUnread("INSERT INTO tombstone (collection, id, revision, position) VALUES (?, ?, ?, ?) ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, position = max(position, excluded.position)",
 		key.Collection, key.ID, int64(revision), int64(position))
 }

@@ -26,12 +26,12 @@ func TestEachRow(t *testing.T) {
 				if n%100 == 0 {
 					name = "few" + fmt.Sprint(n%3)
 				}
-				if err := tx.Insert(&Row{Number: n, Key: fanfold.Key{Collection: name, ID: fmt.Sprint(5000 - n)}, Revision: fanfold.Revision(n), Position: fanfold.At(uint64(n), 0), Body: []byte(`{}`)}); err != nil {
+				if err := tx.Documents.Insert(&Row{Number: n, Key: fanfold.Key{Collection: name, ID: fmt.Sprint(5000 - n)}, Revision: fanfold.Revision(n), Position: fanfold.At(uint64(n), 0), Body: []byte(`{}`)}); err != nil {
 					return err
 				}
 			}
 			tx.SetCheckpoint(2000, time.Unix(0, 0), "")
-			if numbers, err := tx.Numbers("few0", 300, 2); err != nil || !slices.Equal(numbers, []int64{600, 900}) {
+			if numbers, err := tx.Documents.Numbers("few0", 300, 2); err != nil || !slices.Equal(numbers, []int64{600, 900}) {
 				t.Errorf("Numbers: %v, %v", numbers, err)
 			}
 			return wantPlan(t, tx.c, numbersSQL, "USING COVERING INDEX document_key (collection=?", int64(0), "few0", int64(1))

@@ -102,7 +102,7 @@ func (tx *Tx) Erase(erasure uint64, ch *fanfold.Change, add func(ch *fanfold.Cha
 	if err = tx.c.Exec("UPDATE erased_document SET position = ? WHERE erasure = ? AND collection = ? AND id = ?", int64(ch.Position), int64(erasure), key.Collection, key.ID); err != nil {
 		return false, err
 	}
-	return true, tx.Tombstone(key, ch.Revision, ch.Position)
+	return true, tx.Documents.Tombstone(key, ch.Revision, ch.Position)
 }
 
 // erasureColumns are the columns that scanErasure reads.

@@ -106,7 +106,7 @@ func TestDifferentDocuments(t *testing.T) {
 		tx.SetCheckpoint(5, time.Unix(1, 0), "")
 		for n := range int64(5) {
 			body := fmt.Appendf(nil, `{"n":%d}`, n)
-			if err := tx.Insert(&Row{Number: n + 1, Key: fanfold.Key{Collection: "a", ID: fmt.Sprint(n + 1)}, Revision: 1, Created: time.Unix(1, 0), Updated: time.Unix(1, 0), Body: body, Referenced: NewReferencedView(body, body, true)}); err != nil {
+			if err := tx.Documents.Insert(&Row{Number: n + 1, Key: fanfold.Key{Collection: "a", ID: fmt.Sprint(n + 1)}, Revision: 1, Created: time.Unix(1, 0), Updated: time.Unix(1, 0), Body: body, Referenced: NewReferencedView(body, body, true)}); err != nil {
 				return err
 			}
 		}

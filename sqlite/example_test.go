@@ -19,7 +19,7 @@ func insert(store *sqlite.Store, seq uint64, key fanfold.Key, body string) error
 	err := store.Use(func(db *sqlite.DB) error {
 		return db.Update(func(tx *sqlite.Tx) error {
 			row := &sqlite.Row{Number: int64(seq), Key: key, Revision: fanfold.Revision(seq), Position: at, Created: now, Updated: now, Body: []byte(body)}
-			if err := tx.Insert(row); err != nil {
+			if err := tx.Documents.Insert(row); err != nil {
 				return err
 			}
 			if err := tx.AddChange(&fanfold.Change{Position: at, Key: key, Op: fanfold.OpCreate, Revision: row.Revision, Time: now}); err != nil {

@@ -64,7 +64,7 @@ func historyStore(t *testing.T, source, own string, changes int, change func(n i
 		}
 		body := []byte(views[changes])
 		tx.SetCheckpoint(uint64(changes+1), time.Unix(0, 0), "")
-		return tx.Insert(&Row{Number: 1, Key: key, Revision: 1, Position: last, Created: time.Unix(0, 0), Updated: time.Unix(0, 0), Body: body, Referenced: NewReferencedView(body, []byte(source), source != own)})
+		return tx.Documents.Insert(&Row{Number: 1, Key: key, Revision: 1, Position: last, Created: time.Unix(0, 0), Updated: time.Unix(0, 0), Body: body, Referenced: NewReferencedView(body, []byte(source), source != own)})
 	}); err != nil {
 		t.Fatal(err)
 	}

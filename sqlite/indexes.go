@@ -39,36 +39,39 @@ func readIndexes(c *driver.Conn, query string, args ...driver.Value) (all []Stor
 	return all, err
 }
 
-// AddIndex enters an index without entries, and returns its number.
-func (tx *Tx) AddIndex(collection, name, components string) (id int64, err error) {
-	if _, err := tx.c.QueryRow("SELECT coalesce(max(id), 0) + 1 FROM declared_index", func(r driver.Row) { id = r.Int(0) }); err != nil {
+// Indexes are the indexes of a transaction: which there are, and their entries.
+type Indexes struct{ p *pending }
+
+// Add enters an index without entries, and returns its number.
+func (x *Indexes) Add(collection, name, components string) (id int64, err error) {
+	if _, err := x.p.c.QueryRow("SELECT coalesce(max(id), 0) + 1 FROM declared_index", func(r driver.Row) { id = r.Int(0) }); err != nil {
 		return 0, err
 	}
-	return id, tx.c.Exec("INSERT INTO declared_index (id, collection, name, components, entries) VALUES (?, ?, ?, ?, 0)", id, collection, name, components)
+	return id, x.p.c.Exec("INSERT INTO declared_index (id, collection, name, components, entries) VALUES (?, ?, ?, ?, 0)", id, collection, name, components)
 }
 
-// RemoveIndex removes an index and its entries.
-func (tx *Tx) RemoveIndex(id int64) error {
-	if err := tx.c.Exec("DELETE FROM index_entry WHERE idx = ?", id); err != nil {
+// Remove removes an index and its entries.
+func (x *Indexes) Remove(id int64) error {
+	if err := x.p.c.Exec("DELETE FROM index_entry WHERE idx = ?", id); err != nil {
 		return err
 	}
-	delete(tx.pending.indexes.counts, id)
-	return tx.c.Exec("DELETE FROM declared_index WHERE id = ?", id)
+	delete(x.p.indexes.counts, id)
+	return x.p.c.Exec("DELETE FROM declared_index WHERE id = ?", id)
 }
 
-// KeepsIndexes reports whether the transaction writes entries of indexes. A rehearsal does without: no event reads them.
-func (tx *Tx) KeepsIndexes() bool { return tx.rehearsal == nil }
+// AreWritten reports whether the transaction writes entries of indexes. A rehearsal does without: no event reads them.
+func (x *Indexes) AreWritten() bool { return !x.p.inMemory }
 
-// AddIndexEntry adds an entry of an index, which does not have it.
-func (tx *Tx) AddIndexEntry(id int64, key []byte, tie int64) error {
-	tx.pending.indexes.counts[id]++
-	return tx.pending.changeIndexEntry(indexEntry{id: id, key: key, tie: tie})
+// AddEntry adds an entry of an index, which does not have it.
+func (x *Indexes) AddEntry(id int64, key []byte, tie int64) error {
+	x.p.indexes.counts[id]++
+	return x.p.changeIndexEntry(indexEntry{id: id, key: key, tie: tie})
 }
 
-// RemoveIndexEntry removes an entry of an index, which has it.
-func (tx *Tx) RemoveIndexEntry(id int64, key []byte, tie int64) error {
-	tx.pending.indexes.counts[id]--
-	return tx.pending.changeIndexEntry(indexEntry{id: id, key: key, tie: tie, removed: true})
+// RemoveEntry removes an entry of an index, which has it.
+func (x *Indexes) RemoveEntry(id int64, key []byte, tie int64) error {
+	x.p.indexes.counts[id]--
+	return x.p.changeIndexEntry(indexEntry{id: id, key: key, tie: tie, removed: true})
 }
 
 // pendingIndexes holds changes of entries that a transaction has yet to write.
@@ -138,14 +141,14 @@ func appendIndexEntry(dst []driver.Value, e indexEntry) []driver.Value {
 	return append(dst, e.id, e.key, e.tie)
 }
 
-// writeIndexCounts brings the numbers of entries up to what the transaction has changed.
-func (tx *Tx) writeIndexCounts() error {
-	counts := tx.pending.indexes.counts
+// writeCounts brings the numbers of entries up to what the transaction has changed.
+func (x *Indexes) writeCounts() error {
+	counts := x.p.indexes.counts
 	for _, id := range slices.Sorted(maps.Keys(counts)) {
 		if counts[id] == 0 {
 			continue
 		}
-		if err := tx.c.Exec("UPDATE declared_index SET entries = entries + ? WHERE id = ?", counts[id], id); err != nil {
+		if err := x.p.c.Exec("UPDATE declared_index SET entries = entries + ? WHERE id = ?", counts[id], id); err != nil {
 			return err
 		}
 	}
@@ -153,17 +156,17 @@ func (tx *Tx) writeIndexCounts() error {
 	return nil
 }
 
-// CountIndexPrefix returns how many entries of an index have keys that begin with prefix, and are less than next. It stops counting
+// CountPrefix returns how many entries of an index have keys that begin with prefix, and are less than next. It stops counting
 // at limit.
-func (tx *Tx) CountIndexPrefix(id int64, prefix, next []byte, limit int) (n int, err error) {
-	_, err = tx.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM index_entry WHERE idx = ? AND key >= ? AND key < ? LIMIT ? + 0)",
+func (x *Indexes) CountPrefix(id int64, prefix, next []byte, limit int) (n int, err error) {
+	_, err = x.p.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM index_entry WHERE idx = ? AND key >= ? AND key < ? LIMIT ? + 0)",
 		func(r driver.Row) { n = int(r.Int(0)) }, id, prefix, next, int64(limit))
 	return n, err
 }
 
-// IndexKeyFrom returns the first key of an index that is not less than from, nil where there is none.
-func (tx *Tx) IndexKeyFrom(id int64, from []byte) (key []byte, err error) {
-	_, err = tx.c.QueryRow("SELECT key FROM index_entry WHERE idx = ? AND key >= ? ORDER BY key LIMIT 1", func(r driver.Row) { key = r.Blob(0) }, id, from)
+// KeyFrom returns the first key of an index that is not less than from, nil where there is none.
+func (x *Indexes) KeyFrom(id int64, from []byte) (key []byte, err error) {
+	_, err = x.p.c.QueryRow("SELECT key FROM index_entry WHERE idx = ? AND key >= ? ORDER BY key LIMIT 1", func(r driver.Row) { key = r.Blob(0) }, id, from)
 	return key, err
 }
 
@@ -177,8 +180,8 @@ type IndexMove struct {
 	All              bool // no other documents have such entries
 }
 
-// MoveIndexEntries moves the entries of all documents that refer to a target.
-func (tx *Tx) MoveIndexEntries(m IndexMove) error {
+// MoveEntries moves the entries of all documents that refer to a target.
+func (x *Indexes) MoveEntries(m IndexMove) error {
 	holder := "tie"
 	if m.Descends {
 		holder = "~tie"
@@ -188,11 +191,11 @@ func (tx *Tx) MoveIndexEntries(m IndexMove) error {
 		where += " AND EXISTS (SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = " + holder + ")"
 		args = append(args, m.Relation, m.Target)
 	}
-	if err := tx.c.Exec("INSERT OR FAIL INTO index_entry (idx, key, tie) SELECT idx, CAST(? || substr(key, ?) AS BLOB), tie"+where,
+	if err := x.p.c.Exec("INSERT OR FAIL INTO index_entry (idx, key, tie) SELECT idx, CAST(? || substr(key, ?) AS BLOB), tie"+where,
 		append([]driver.Value{m.To, int64(len(m.Prefix) + 1)}, args...)...); err != nil {
 		return err
 	}
-	return tx.c.Exec("DELETE"+where, args...)
+	return x.p.c.Exec("DELETE"+where, args...)
 }
 
 // maxBuildBytes is how much memory the entries of indexes that are built take. Beyond that they go to a temporary table.
@@ -200,19 +203,19 @@ const maxBuildBytes = 16 << 20
 
 // IndexBuild gathers all entries of new indexes, and writes them in order.
 type IndexBuild struct {
-	tx      *Tx
+	p       *pending
 	entries []indexEntry
 	bytes   int
 	spilled bool
 }
 
-// BuildIndexes begins to build indexes without entries. One build goes on at a time.
-func (tx *Tx) BuildIndexes() *IndexBuild { return &IndexBuild{tx: tx} }
+// Build begins to build indexes without entries. One build goes on at a time.
+func (x *Indexes) Build() *IndexBuild { return &IndexBuild{p: x.p} }
 
 // Add adds an entry. Each is added once.
 func (b *IndexBuild) Add(id int64, key []byte, tie int64) error {
 	const entryBytes = 56 // besides its key
-	b.tx.pending.indexes.counts[id]++
+	b.p.indexes.counts[id]++
 	b.entries = append(b.entries, indexEntry{id: id, key: key, tie: tie})
 	if b.bytes += len(key) + entryBytes; b.bytes < maxBuildBytes {
 		return nil
@@ -222,7 +225,7 @@ func (b *IndexBuild) Add(id int64, key []byte, tie int64) error {
 
 // spill writes the entries in memory to a temporary table.
 func (b *IndexBuild) spill() error {
-	err := insert(b.tx.pending, "INSERT INTO temp.index_build (idx, key, tie)", 3, "", b.entries, appendIndexEntry)
+	err := insert(b.p, "INSERT INTO temp.index_build (idx, key, tie)", 3, "", b.entries, appendIndexEntry)
 	b.entries, b.bytes, b.spilled = b.entries[:0], 0, true
 	return err
 }
@@ -231,15 +234,15 @@ func (b *IndexBuild) spill() error {
 func (b *IndexBuild) Finish() error {
 	if !b.spilled {
 		slices.SortFunc(b.entries, compareIndexEntries)
-		return b.tx.c.Unwatched(func() error { return b.tx.pending.insertIndexEntries(b.entries) })
+		return b.p.c.Unwatched(func() error { return b.p.insertIndexEntries(b.entries) })
 	}
 	if err := b.spill(); err != nil {
 		return err
 	}
-	if err := b.tx.c.Exec("INSERT OR FAIL INTO index_entry (idx, key, tie) SELECT idx, key, tie FROM temp.index_build ORDER BY idx, key, tie"); err != nil {
+	if err := b.p.c.Exec("INSERT OR FAIL INTO index_entry (idx, key, tie) SELECT idx, key, tie FROM temp.index_build ORDER BY idx, key, tie"); err != nil {
 		return err
 	}
-	return b.tx.c.Exec("DELETE FROM temp.index_build")
+	return b.p.c.Exec("DELETE FROM temp.index_build")
 }
 
 // AddIndexEntry enters an entry into a private table, which CompareIndexEntries holds against the stored ones.

@@ -48,7 +48,7 @@ func TestIndexEntryChanges(t *testing.T) {
 	store, rng, want := openInternal(t), rand.New(rand.NewPCG(1, 2)), map[string]indexEntry{}
 	within(t, store, func(tx *Tx) error {
 		for _, name := range []string{"a", "b", "c"} {
-			if _, err := tx.AddIndex("docs", name, "[]"); err != nil {
+			if _, err := tx.Indexes.Add("docs", name, "[]"); err != nil {
 				return err
 			}
 		}
@@ -58,9 +58,9 @@ func TestIndexEntryChanges(t *testing.T) {
 		within(t, store, func(tx *Tx) error {
 			for range rng.IntN(200) {
 				e := indexEntry{id: 1 + rng.Int64N(3), key: bytes.Repeat([]byte{byte(rng.IntN(4))}, rng.IntN(3)), tie: rng.Int64N(5) - 2}
-				name, change := fmt.Sprint(e), tx.AddIndexEntry
+				name, change := fmt.Sprint(e), tx.Indexes.AddEntry
 				if _, there := want[name]; there {
-					change = tx.RemoveIndexEntry
+					change = tx.Indexes.RemoveEntry
 					delete(want, name)
 				} else {
 					want[name] = e
@@ -69,7 +69,7 @@ func TestIndexEntryChanges(t *testing.T) {
 					return err
 				}
 				if rng.IntN(40) == 0 { // a statement about the table meets all of it
-					if _, err := tx.CountIndexPrefix(1, nil, []byte{9}, 9); err != nil {
+					if _, err := tx.Indexes.CountPrefix(1, nil, []byte{9}, 9); err != nil {
 						return err
 					}
 				}
@@ -78,7 +78,7 @@ func TestIndexEntryChanges(t *testing.T) {
 		})
 		requireEntries(t, store, want)
 	}
-	within(t, store, func(tx *Tx) error { return tx.RemoveIndex(2) })
+	within(t, store, func(tx *Tx) error { return tx.Indexes.Remove(2) })
 	for name, e := range want {
 		if e.id == 2 {
 			delete(want, name)
@@ -113,14 +113,14 @@ func TestIndexBuild(t *testing.T) {
 		store := openInternal(t)
 		within(t, store, func(tx *Tx) error {
 			for _, name := range []string{"a", "b", "c"} {
-				if _, err := tx.AddIndex("docs", name, "[]"); err != nil {
+				if _, err := tx.Indexes.Add("docs", name, "[]"); err != nil {
 					return err
 				}
 			}
-			if err := tx.AddIndexEntry(2, []byte("pending"), 7); err != nil {
+			if err := tx.Indexes.AddEntry(2, []byte("pending"), 7); err != nil {
 				return err
 			}
-			b := tx.BuildIndexes()
+			b := tx.Indexes.Build()
 			for i := range int64(100) {
 				if spills && i%30 == 29 {
 					b.bytes = maxBuildBytes
@@ -139,7 +139,7 @@ func TestIndexBuild(t *testing.T) {
 			t.Errorf("there are %d entries, and %v are counted", len(got), counts)
 		}
 		within(t, store, func(tx *Tx) error { // nothing of it is left for the next one
-			b := tx.BuildIndexes()
+			b := tx.Indexes.Build()
 			b.spilled = true
 			return b.Finish()
 		})
@@ -155,7 +155,7 @@ func TestEachKey(t *testing.T) {
 	store, rng := openInternal(t), rand.New(rand.NewPCG(3, 4))
 	var all []indexEntry
 	within(t, store, func(tx *Tx) error {
-		if _, err := tx.AddIndex("docs", "a", "[]"); err != nil {
+		if _, err := tx.Indexes.Add("docs", "a", "[]"); err != nil {
 			return err
 		}
 		for i := range byte(40) {
@@ -166,7 +166,7 @@ func TestEachKey(t *testing.T) {
 			for range entries {
 				e := indexEntry{id: 1, key: bytes.Repeat([]byte{i}, rng.IntN(2)+min(1, int(i))), tie: rng.Int64N(1<<40) - 1<<39}
 				all = append(all, e)
-				if err := tx.AddIndexEntry(e.id, e.key, e.tie); err != nil {
+				if err := tx.Indexes.AddEntry(e.id, e.key, e.tie); err != nil {
 					return err
 				}
 			}
@@ -223,7 +223,7 @@ func TestMoveIndexEntries(t *testing.T) {
 		for _, all := range []bool{false, true} {
 			store := openInternal(t)
 			within(t, store, func(tx *Tx) error {
-				if _, err := tx.AddIndex("docs", "a", "[]"); err != nil {
+				if _, err := tx.Indexes.Add("docs", "a", "[]"); err != nil {
 					return err
 				}
 				for number := range int64(4) {
@@ -231,7 +231,7 @@ func TestMoveIndexEntries(t *testing.T) {
 					if descends {
 						tie = ^number
 					}
-					if err := tx.AddIndexEntry(1, []byte{5, 0xff, 0, byte(number)}, tie); err != nil {
+					if err := tx.Indexes.AddEntry(1, []byte{5, 0xff, 0, byte(number)}, tie); err != nil {
 						return err
 					}
 					if number < 2 {
@@ -240,7 +240,7 @@ func TestMoveIndexEntries(t *testing.T) {
 						}
 					}
 				}
-				return tx.MoveIndexEntries(IndexMove{ID: 1, Descends: descends, Prefix: []byte{5, 0xff}, Next: []byte{6}, To: []byte{0xc3, 0, 0x28}, Relation: "r", Target: "t", All: all})
+				return tx.Indexes.MoveEntries(IndexMove{ID: 1, Descends: descends, Prefix: []byte{5, 0xff}, Next: []byte{6}, To: []byte{0xc3, 0, 0x28}, Relation: "r", Target: "t", All: all})
 			})
 			entries, _ := storedEntries(t, store)
 			moved := 0

@@ -21,25 +21,25 @@ var existingKeysSQL = "SELECT id FROM document WHERE collection = ? AND id IN (?
 const maxMissing = 1 << 16
 
 // noteAbsent notes that a document is not there.
-func (tx *Tx) noteAbsent(key fanfold.Key) {
-	if len(tx.missing) >= maxMissing && tx.rehearsal == nil {
-		clear(tx.missing)
-		tx.cache.unsettled = true // some may have been deleted by this transaction
+func (d *Documents) noteAbsent(key fanfold.Key) {
+	if len(d.missing) >= maxMissing && !d.p.inMemory {
+		clear(d.missing)
+		d.cache.unsettled = true // some may have been deleted by this transaction
 	}
-	tx.missing[key] = struct{}{}
+	d.missing[key] = struct{}{}
 }
 
 // FindMissing finds out which of the documents are not there, several at a time. It is for the documents that the transaction is
 // going to write to, sorts keys, and does nothing for less than keysPerLookup of them.
-func (tx *Tx) FindMissing(keys []fanfold.Key) error {
+func (d *Documents) FindMissing(keys []fanfold.Key) error {
 	if len(keys) < keysPerLookup {
 		return nil
 	}
 	keys = slices.DeleteFunc(keys, func(k fanfold.Key) bool {
-		_, absent := tx.missing[k]
-		return absent || tx.cache.byKey(k) != nil
+		_, absent := d.missing[k]
+		return absent || d.cache.byKey(k) != nil
 	})
-	if err := tx.settleDocuments(); err != nil {
+	if err := d.settle(); err != nil {
 		return err
 	}
 	slices.SortFunc(keys, fanfold.Key.Compare)
@@ -49,7 +49,7 @@ func (tx *Tx) FindMissing(keys []fanfold.Key) error {
 		for n < min(len(keys), keysPerLookup) && keys[n].Collection == keys[0].Collection {
 			n++
 		}
-		if err := tx.noteMissing(keys[:n]); err != nil {
+		if err := d.noteMissing(keys[:n]); err != nil {
 			return err
 		}
 		keys = keys[n:]
@@ -58,25 +58,25 @@ func (tx *Tx) FindMissing(keys []fanfold.Key) error {
 }
 
 // IsMissing reports whether a document is known not to be there.
-func (tx *Tx) IsMissing(key fanfold.Key) bool {
-	_, absent := tx.missing[key]
+func (d *Documents) IsMissing(key fanfold.Key) bool {
+	_, absent := d.missing[key]
 	return absent
 }
 
 // noteMissing notes which of up to keysPerLookup documents of one collection are not there.
-func (tx *Tx) noteMissing(keys []fanfold.Key) error {
-	tx.argBuffer = append(tx.argBuffer[:0], keys[0].Collection)
+func (d *Documents) noteMissing(keys []fanfold.Key) error {
+	d.argBuffer = append(d.argBuffer[:0], keys[0].Collection)
 	for i := range keysPerLookup {
-		tx.argBuffer = append(tx.argBuffer, keys[min(i, len(keys)-1)].ID)
+		d.argBuffer = append(d.argBuffer, keys[min(i, len(keys)-1)].ID)
 	}
 	there := map[string]bool{}
-	err := tx.c.QueryAhead(existingKeysSQL, func(r driver.Row) error {
+	err := d.p.c.QueryAhead(existingKeysSQL, func(r driver.Row) error {
 		there[r.Text(0)] = true
 		return nil
-	}, tx.argBuffer...)
+	}, d.argBuffer...)
 	for _, k := range keys {
 		if err == nil && !there[k.ID] {
-			tx.noteAbsent(k)
+			d.noteAbsent(k)
 		}
 	}
 	return err

@@ -24,7 +24,7 @@ func TestPastPagesAreBounded(t *testing.T) {
 		tx.SetCheckpoint(1, time.Unix(0, 0), "")
 		return errors.Join(
 			tx.AddChange(&fanfold.Change{Position: fanfold.At(1, 0), Key: key(documents + 1), Number: 1, Op: fanfold.OpCreate, Revision: 1, Time: time.Unix(0, 0)}),
-			tx.Insert(&Row{Number: 1, Key: key(documents + 1), Revision: 1, Position: fanfold.At(1, 0), Body: body, Referenced: NewReferencedView(body, nil, false)}))
+			tx.Documents.Insert(&Row{Number: 1, Key: key(documents + 1), Revision: 1, Position: fanfold.At(1, 0), Body: body, Referenced: NewReferencedView(body, nil, false)}))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestPastPagesHaveWholeIDs(t *testing.T) {
 		}
 		tx.SetCheckpoint(uint64(last), time.Unix(0, 0), "")
 		return errors.Join(tx.AddChange(&fanfold.Change{Position: at, Key: key, Number: last, Op: fanfold.OpCreate, Revision: fanfold.Revision(last), Time: time.Unix(0, 0)}),
-			tx.Insert(&Row{Number: last, Key: key, Revision: fanfold.Revision(last), Position: at, Body: body, Referenced: NewReferencedView(body, nil, false)}))
+			tx.Documents.Insert(&Row{Number: last, Key: key, Revision: fanfold.Revision(last), Position: at, Body: body, Referenced: NewReferencedView(body, nil, false)}))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestPastChildrenAreBounded(t *testing.T) {
 		tx.SetCheckpoint(7_000_000, time.Unix(0, 0), "")
 		return errors.Join(tx.Links.Add("a.r", "since", number, false), tx.Links.Add("a.r", "before", number, false),
 			tx.AddChange(&fanfold.Change{Position: fanfold.At(uint64(number), 0), Key: key, Number: number, Op: fanfold.OpCreate, Revision: fanfold.Revision(number), Time: time.Unix(0, 0)}),
-			tx.Insert(&Row{Number: number, Key: key, Revision: fanfold.Revision(number), Position: fanfold.At(uint64(number), 0), Body: body, Referenced: NewReferencedView(body, nil, false)}))
+			tx.Documents.Insert(&Row{Number: number, Key: key, Revision: fanfold.Revision(number), Position: fanfold.At(uint64(number), 0), Body: body, Referenced: NewReferencedView(body, nil, false)}))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func TestPastExportIsBounded(t *testing.T) {
 		for number := int64(documents + 20); number < documents+26; number++ {
 			at, key := fanfold.At(uint64(number), 0), fanfold.Key{Collection: "a", ID: fmt.Sprint(number)}
 			if err := errors.Join(tx.AddChange(&fanfold.Change{Position: at, Key: key, Number: number, Op: fanfold.OpCreate, Revision: fanfold.Revision(number), Time: time.Unix(0, 0)}),
-				tx.Insert(&Row{Number: number, Key: key, Revision: fanfold.Revision(number), Position: at, Body: body, Referenced: NewReferencedView(body, body, true)})); err != nil {
+				tx.Documents.Insert(&Row{Number: number, Key: key, Revision: fanfold.Revision(number), Position: at, Body: body, Referenced: NewReferencedView(body, body, true)})); err != nil {
 				return err
 			}
 		}

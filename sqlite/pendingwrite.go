@@ -263,3 +263,8 @@ func (p *pending) writeUnread(query string, args ...driver.Value) error {
 	}
 	return p.c.Exec(query, args...)
 }
+
+// writeDocument runs a statement about one document that the cache knows of.
+func (p *pending) writeDocument(query string, args ...driver.Value) error {
+	return p.c.Unwatched(func() error { return p.c.Exec(query, args...) })
+}

@@ -29,16 +29,15 @@ func (s *Snapshot) Rehearse(bounds Rehearsal) *Tx {
 	p := newPending(s.c)
 	p.inMemory, p.bounds = true, bounds
 	tx := newTx(s.c, &p)
-	tx.checkpoint, tx.loaded, tx.missing = s.Checkpoint, true, missingKeys{}
-	tx.rehearsal = &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, previousRows: map[int64]*Row{}}
-	tx.cache.clear()
+	tx.checkpoint, tx.loaded = s.Checkpoint, true
+	tx.Documents.rehearsal = &rehearsal{begin: s.Checkpoint, changed: map[int64]bool{}, previousRows: map[int64]*Row{}}
 	return tx
 }
 
 // Resume makes a transaction of Rehearse, after TakeBack, go on with this snapshot, with the rows that it has read. It returns false, and does
 // nothing, if the snapshot shows something else than the transaction's own.
 func (s *Snapshot) Resume(tx *Tx) bool {
-	if tx.rehearsal.begin != s.Checkpoint {
+	if tx.Documents.rehearsal.begin != s.Checkpoint {
 		return false
 	}
 	tx.c, tx.pending.c = s.c, s.c
@@ -57,23 +56,23 @@ type rehearsal struct {
 // TakeBack takes back what a rehearsal has written, so that the next event is folded on the file's rows. The rows it has
 // read are kept, within the rehearsal's bounds.
 func (tx *Tx) TakeBack() {
-	r := tx.rehearsal
+	d, r := &tx.Documents, tx.Documents.rehearsal
 	tx.checkpoint = r.begin
 	for number, row := range r.previousRows {
-		tx.cache.drop(number)
+		d.cache.drop(number)
 		if row != nil {
-			tx.cache.put(row)
+			d.cache.put(row)
 		}
 	}
-	if tx.pending.bounds.tooLarge(2 * tx.cache.bytes) {
-		tx.cache.clear()
+	if tx.pending.bounds.tooLarge(2 * d.cache.bytes) {
+		d.cache.clear()
 	}
-	clear(tx.cache.dirty)
+	clear(d.cache.dirty)
 	for _, key := range r.deleted {
-		delete(tx.missing, key)
+		delete(d.missing, key)
 	}
-	if r.deleted = r.deleted[:0]; len(tx.missing) >= maxMissing {
-		clear(tx.missing)
+	if r.deleted = r.deleted[:0]; len(d.missing) >= maxMissing {
+		clear(d.missing)
 	}
 	clear(r.previousRows)
 	clear(r.changed)
@@ -82,39 +81,38 @@ func (tx *Tx) TakeBack() {
 }
 
 // noteWritten notes how a document is before it is written for the first time.
-func (tx *Tx) noteWritten(number int64) {
-	if _, noted := tx.rehearsal.previousRows[number]; !noted {
-		tx.rehearsal.previousRows[number] = copied(tx.cache.rows[number])
+func (d *Documents) noteWritten(number int64) {
+	if _, noted := d.rehearsal.previousRows[number]; !noted {
+		d.rehearsal.previousRows[number] = copied(d.cache.rows[number])
 	}
 }
 
 // rehearseRow writes both views of a document.
-func (tx *Tx) rehearseRow(r *Row) error {
-	tx.noteWritten(r.Number)
+func (d *Documents) rehearseRow(r *Row) error {
+	d.noteWritten(r.Number)
 	row := copied(r)
 	row.Body = bytes.Clone(r.Body)
-	return tx.keepRow(row)
+	return d.keep(row)
 }
 
 // rehearseDelete removes a document.
-func (tx *Tx) rehearseDelete(r *Row) {
-	tx.noteWritten(r.Number)
-	tx.cache.forget(r.Number)
-	tx.missing[r.Key] = struct{}{}
-	tx.rehearsal.deleted = append(tx.rehearsal.deleted, r.Key)
+func (d *Documents) rehearseDelete(r *Row) {
+	d.noteWritten(r.Number)
+	d.cache.forget(r.Number)
+	d.missing[r.Key] = struct{}{}
+	d.rehearsal.deleted = append(d.rehearsal.deleted, r.Key)
 }
 
 // rehearseChange notes that a derived change is about to hit a document. The error is ErrRehearsalEnds where too many have changed.
-func (tx *Tx) rehearseChange(number int64) error {
-	tx.noteWritten(number)
-	tx.rehearsal.changed[number] = true
-	return tx.rehearseReplaced(0)
+func (d *Documents) rehearseChange(number int64) error {
+	d.noteWritten(number)
+	d.rehearsal.changed[number] = true
+	return d.rehearsal.countChanged(0, d.p.bounds)
 }
 
-// rehearseReplaced counts documents that a statement would change. Nothing may read them afterwards.
-func (tx *Tx) rehearseReplaced(n int) error {
-	r := tx.rehearsal
-	if r.replaced += n; tx.pending.bounds.tooMany(len(r.changed) + r.replaced) {
+// countChanged counts documents that a statement would change. Nothing may read them afterwards. The error is ErrRehearsalEnds.
+func (r *rehearsal) countChanged(n int, bounds Rehearsal) error {
+	if r.replaced += n; bounds.tooMany(len(r.changed) + r.replaced) {
 		return ErrRehearsalEnds
 	}
 	return nil

@@ -17,8 +17,8 @@ func rehearsed(t *testing.T, store *sqlite.Store, bounds sqlite.Rehearsal, fn fu
 
 // setViews gives documents another view.
 func setViews(tx *sqlite.Tx, body string, numbers ...int64) error {
-	return tx.Each(numbers, func(r *sqlite.Row) error {
-		return tx.SetView(r.Number, sqlite.View{Position: r.Position, Body: []byte(body)})
+	return tx.Documents.Each(numbers, func(r *sqlite.Row) error {
+		return tx.Documents.SetView(r.Number, sqlite.View{Position: r.Position, Body: []byte(body)})
 	})
 }
 
@@ -37,11 +37,11 @@ func TestRehearsalKeepsNothing(t *testing.T) {
 	}
 	err := rehearsed(t, store, sqlite.Rehearsal{}, func(tx *sqlite.Tx) error {
 		added := &sqlite.Row{Number: 2, Key: fanfold.Key{Collection: "c", ID: "2"}, Body: []byte(`{"v":3}`)}
-		if err := errors.Join(setViews(tx, `{"v":2}`, 1), tx.Insert(added), tx.Links.Add("r", "t", 2, false), tx.Links.Remove("r", "t", 1),
+		if err := errors.Join(setViews(tx, `{"v":2}`, 1), tx.Documents.Insert(added), tx.Links.Add("r", "t", 2, false), tx.Links.Remove("r", "t", 1),
 			tx.Aggregates.AddEntry("rule", "t", []byte("a"), 2)); err != nil {
 			return err
 		}
-		body, err := tx.Body(key)
+		body, err := tx.Documents.Body(key)
 		holders, err2 := tx.Links.Holders(nil, "r", "t", -1)
 		first, err3 := tx.Aggregates.FirstEntry("rule", "t")
 		if string(body) != `{"v":2}` || !slices.Equal(holders, []int64{2}) || string(first) != "a" {
@@ -93,10 +93,10 @@ func TestRehearsalResumes(t *testing.T) {
 	var tx *sqlite.Tx
 	if err := rehearsed(t, store, sqlite.Rehearsal{}, func(begun *sqlite.Tx) error {
 		tx = begun
-		absent, err := tx.NumberOf(fanfold.Key{Collection: "c", ID: "3"})
-		row, err2 := tx.Get(gone)
+		absent, err := tx.Documents.NumberOf(fanfold.Key{Collection: "c", ID: "3"})
+		row, err2 := tx.Documents.Get(gone)
 		if err = errors.Join(err, err2, setViews(tx, `{"v":2}`, 1)); err == nil {
-			err = tx.Delete(row, 3, 0)
+			err = tx.Documents.Delete(row, 3, 0)
 		}
 		if tx.TakeBack(); absent != 0 {
 			t.Errorf("document %d is there", absent)
@@ -109,9 +109,9 @@ func TestRehearsalResumes(t *testing.T) {
 		if !s.Resume(tx) {
 			t.Fatal("the rehearsal does not go on")
 		}
-		changed, err := tx.Body(key)
-		deleted, err2 := tx.Body(gone)
-		absent, err3 := tx.NumberOf(fanfold.Key{Collection: "c", ID: "3"})
+		changed, err := tx.Documents.Body(key)
+		deleted, err2 := tx.Documents.Body(gone)
+		absent, err3 := tx.Documents.NumberOf(fanfold.Key{Collection: "c", ID: "3"})
 		if string(changed) != `{"v":1}` || string(deleted) != `{"v":1}` || absent != 0 || s.RowsRead() > 1 {
 			t.Errorf("the documents are %s, %s and %d, after %d rows that were read", changed, deleted, absent, s.RowsRead())
 		}

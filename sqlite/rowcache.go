@@ -83,17 +83,17 @@ func (c *rowCache) forget(number int64) {
 // byKey returns the document with a key, nil where the cache does not hold it.
 func (c *rowCache) byKey(key fanfold.Key) *Row { return c.rows[c.keys[key]] }
 
-// flushCache writes every dirty document, in order of number.
-func (tx *Tx) flushCache() error {
-	if tx.rehearsal != nil {
+// flush writes every dirty document, in order of number.
+func (d *Documents) flush() error {
+	if d.p.inMemory {
 		return nil
 	}
-	if err := tx.flushFresh(); err != nil {
+	if err := d.flushFresh(); err != nil {
 		return err
 	}
-	for _, number := range slices.Sorted(maps.Keys(tx.cache.dirty)) {
-		delete(tx.cache.dirty, number)
-		if err := tx.writeView(number, tx.cache.rows[number].view()); err != nil {
+	for _, number := range slices.Sorted(maps.Keys(d.cache.dirty)) {
+		delete(d.cache.dirty, number)
+		if err := d.writeView(number, d.cache.rows[number].view()); err != nil {
 			return err
 		}
 	}
@@ -101,10 +101,10 @@ func (tx *Tx) flushCache() error {
 }
 
 // flushFresh writes the documents that the file does not have.
-func (tx *Tx) flushFresh() error {
-	c := &tx.cache
+func (d *Documents) flushFresh() error {
+	c := &d.cache
 	for _, number := range c.fresh {
-		if err := tx.insertRow(c.rows[number]); err != nil {
+		if err := d.insertRow(c.rows[number]); err != nil {
 			return err
 		}
 		delete(c.dirty, number)
@@ -114,129 +114,124 @@ func (tx *Tx) flushFresh() error {
 }
 
 // insertRow writes a document that the file does not have.
-func (tx *Tx) insertRow(r *Row) error {
-	return tx.writeDocument("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+func (d *Documents) insertRow(r *Row) error {
+	return d.p.writeDocument("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted))
 }
 
 // writeView writes an embedded view to the file.
-func (tx *Tx) writeView(number int64, v View) error {
-	return tx.writeDocument("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), driver.Text(v.Body), v.Referenced.column, driver.Text(v.Omitted), number)
+func (d *Documents) writeView(number int64, v View) error {
+	return d.p.writeDocument("UPDATE document SET position = ?, body = ?, source = ?, omitted = ? WHERE number = ?", int64(v.Position), driver.Text(v.Body), v.Referenced.column, driver.Text(v.Omitted), number)
 }
 
-// writeDocument runs a statement about one document that the cache knows of.
-func (tx *Tx) writeDocument(query string, args ...driver.Value) error {
-	return tx.c.Unwatched(func() error { return tx.c.Exec(query, args...) })
-}
-
-// updateCached records a derived change of a document in the cache.
-func (tx *Tx) updateCached(r *Row, v View) error {
-	if tx.rehearsal != nil {
-		if err := tx.rehearseChange(r.Number); err != nil {
+// update records a derived change of a document in the cache.
+func (d *Documents) update(r *Row, v View) error {
+	if d.p.inMemory {
+		if err := d.rehearseChange(r.Number); err != nil {
 			return err
 		}
 	}
-	tx.cache.bytes -= r.size()
+	d.cache.bytes -= r.size()
 	r.Position, r.Body, r.Referenced, r.Omitted = v.Position, bytes.Clone(v.Body), v.Referenced, v.Omitted
-	tx.cache.bytes += r.size()
-	if !tx.cache.dirty[r.Number] {
-		tx.cache.dirty[r.Number] = false
+	d.cache.bytes += r.size()
+	if !d.cache.dirty[r.Number] {
+		d.cache.dirty[r.Number] = false
 	}
-	if tx.pending.bounds.tooLarge(tx.cache.bytes) {
+	if d.p.bounds.tooLarge(d.cache.bytes) {
 		return ErrRehearsalEnds
 	}
-	return tx.makeRoom()
+	return d.makeRoom()
 }
 
 // makeRoom makes room in a cache that is full. Documents that were used again since it last did stay, where these are few. The cache of a
 // rehearsal has bounds of its own.
-func (tx *Tx) makeRoom() error {
-	if tx.rehearsal != nil || len(tx.cache.rows) <= maxCachedRows && tx.cache.bytes <= maxCachedBytes {
+func (d *Documents) makeRoom() error {
+	if d.p.inMemory || len(d.cache.rows) <= maxCachedRows && d.cache.bytes <= maxCachedBytes {
 		return nil
 	}
-	if err := tx.flushCache(); err != nil {
+	if err := d.flush(); err != nil {
 		return err
 	}
-	tx.cache.unsettled = true
-	if tx.cache.dropUnused(); len(tx.cache.rows) > maxCachedRows/2 || tx.cache.bytes > maxCachedBytes/2 {
-		tx.cache.clear()
+	d.cache.unsettled = true
+	if d.cache.dropUnused(); len(d.cache.rows) > maxCachedRows/2 || d.cache.bytes > maxCachedBytes/2 {
+		d.cache.clear()
 	}
 	return nil
 }
 
-// emptyCache writes every dirty document and removes all from the cache.
-func (tx *Tx) emptyCache() error {
-	err := tx.flushCache()
-	tx.cache.clear()
-	tx.cache.unsettled = true
+// empty writes every dirty document and removes all from the cache.
+func (d *Documents) empty() error {
+	err := d.flush()
+	d.cache.clear()
+	d.cache.unsettled = true
 	return err
 }
 
-// keepRow puts a document into the row cache. The error is ErrRehearsalEnds.
-func (tx *Tx) keepRow(r *Row) error {
-	tx.cache.put(r)
-	if tx.pending.bounds.tooLarge(tx.cache.bytes) {
+// keep puts a document into the row cache. The error is ErrRehearsalEnds.
+func (d *Documents) keep(r *Row) error {
+	d.cache.put(r)
+	if d.p.bounds.tooLarge(d.cache.bytes) {
 		return ErrRehearsalEnds
 	}
 	return nil
 }
 
-// settleDocuments waits for what was deferred of documents that the cache does not hold.
-func (tx *Tx) settleDocuments() error {
-	if !tx.cache.unsettled {
+// settle waits for what was deferred of documents that the cache does not hold.
+func (d *Documents) settle() error {
+	if !d.cache.unsettled {
 		return nil
 	}
-	tx.cache.unsettled = false
-	return tx.c.SettleWrites(documentTable)
+	d.cache.unsettled = false
+	return d.p.c.SettleWrites(documentTable)
 }
 
-// readRow reads a document that the cache does not know into it, and returns it, or nil where there is none.
-func (tx *Tx) readRow(query string, args ...driver.Value) (row *Row, err error) {
-	if err := tx.settleDocuments(); err != nil {
+// read reads a document that the cache does not know into it, and returns it, or nil where there is none.
+func (d *Documents) read(query string, args ...driver.Value) (row *Row, err error) {
+	if err := d.settle(); err != nil {
 		return nil, err
 	}
-	if _, err := tx.c.QueryRowAhead(query, func(r driver.Row) { row = scanRow(r) }, args...); err != nil || row == nil {
+	if _, err := d.p.c.QueryRowAhead(query, func(r driver.Row) { row = scanRow(r) }, args...); err != nil || row == nil {
 		return nil, err
 	}
-	if err := tx.makeRoom(); err != nil {
+	if err := d.makeRoom(); err != nil {
 		return nil, err
 	}
-	return row, tx.keepRow(row)
+	return row, d.keep(row)
 }
 
 // cachedByKey returns the document with a key, nil where there is none. The cache alone changes it.
-func (tx *Tx) cachedByKey(key fanfold.Key) (*Row, error) {
-	if r := tx.cache.byKey(key); r != nil {
+func (d *Documents) cachedByKey(key fanfold.Key) (*Row, error) {
+	if r := d.cache.byKey(key); r != nil {
 		r.used = true
 		return r, nil
 	}
-	if _, absent := tx.missing[key]; absent {
+	if _, absent := d.missing[key]; absent {
 		return nil, nil
 	}
-	r, err := tx.readRow(rowByKeySQL, key.Collection, key.ID)
+	r, err := d.read(rowByKeySQL, key.Collection, key.ID)
 	if r == nil && err == nil {
-		tx.noteAbsent(key)
+		d.noteAbsent(key)
 	}
 	return r, err
 }
 
 // cachedByNumber returns the document with a number, nil where there is none. The cache alone changes it.
-func (tx *Tx) cachedByNumber(number int64) (*Row, error) {
-	if r, known := tx.cache.rows[number]; known {
+func (d *Documents) cachedByNumber(number int64) (*Row, error) {
+	if r, known := d.cache.rows[number]; known {
 		return r, nil
 	}
-	return tx.readRow(rowByNumberSQL, number)
+	return d.read(rowByNumberSQL, number)
 }
 
 // eachCached does what Each does for maxCachedRead documents at most, and keeps them in the cache.
-func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
+func (d *Documents) eachCached(numbers []int64, fn func(r *Row) error) error {
 	for begin := 0; begin < len(numbers); begin += maxReadAhead {
 		some := numbers[begin:min(begin+maxReadAhead, len(numbers))]
-		if err := tx.loadCached(some); err != nil {
+		if err := d.load(some); err != nil {
 			return err
 		}
 		for _, number := range some {
-			r, err := tx.cachedByNumber(number)
+			r, err := d.cachedByNumber(number)
 			if err != nil {
 				return err
 			}
@@ -252,23 +247,23 @@ func (tx *Tx) eachCached(numbers []int64, fn func(r *Row) error) error {
 	return nil
 }
 
-// loadCached reads some documents into the cache that it does not hold, if they are many.
-func (tx *Tx) loadCached(numbers []int64) error {
+// load reads some documents into the cache that it does not hold, if they are many.
+func (d *Documents) load(numbers []int64) error {
 	var unknown []int64
 	for _, n := range numbers {
-		if _, known := tx.cache.rows[n]; !known {
+		if _, known := d.cache.rows[n]; !known {
 			unknown = append(unknown, n)
 		}
 	}
 	if len(unknown) < 4 {
 		return nil
 	}
-	if err := errors.Join(tx.makeRoom(), tx.settleDocuments()); err != nil {
+	if err := errors.Join(d.makeRoom(), d.settle()); err != nil {
 		return err
 	}
-	rows, _, err := tx.readAhead(nil, unknown)
+	rows, _, err := d.readAhead(nil, unknown)
 	for i := range rows {
-		err = errors.Join(err, tx.keepRow(&rows[i]))
+		err = errors.Join(err, d.keep(&rows[i]))
 	}
 	return err
 }

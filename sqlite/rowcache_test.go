@@ -22,24 +22,24 @@ func TestFullRowCache(t *testing.T) {
 	inTransaction(func(tx *Tx) error {
 		for i := int64(1); i <= last; i++ {
 			key := fanfold.Key{Collection: "c", ID: strconv.FormatInt(i, 10)}
-			if err := tx.Insert(&Row{Number: i, Key: key, Position: fanfold.At(uint64(i), 0), Body: []byte(body(i))}); err != nil {
+			if err := tx.Documents.Insert(&Row{Number: i, Key: key, Position: fanfold.At(uint64(i), 0), Body: []byte(body(i))}); err != nil {
 				return err
 			}
 			rows := tx.c.Rows
-			if was, err := tx.Body(often); err != nil || i > 1 && string(was) != body(-i+1) || tx.c.Rows > rows {
+			if was, err := tx.Documents.Body(often); err != nil || i > 1 && string(was) != body(-i+1) || tx.c.Rows > rows {
 				return fmt.Errorf("after %d documents the view is %s, for which %d rows were read, %w", i, was, tx.c.Rows-rows, err)
 			}
-			if err := tx.SetView(1, View{Position: fanfold.At(uint64(i), 0), Body: []byte(body(-i))}); err != nil {
+			if err := tx.Documents.SetView(1, View{Position: fanfold.At(uint64(i), 0), Body: []byte(body(-i))}); err != nil {
 				return err
 			}
-			if len(tx.cache.rows) > maxCachedRows+1 {
-				return fmt.Errorf("the cache has %d documents", len(tx.cache.rows))
+			if len(tx.Documents.cache.rows) > maxCachedRows+1 {
+				return fmt.Errorf("the cache has %d documents", len(tx.Documents.cache.rows))
 			}
 		}
 		return nil
 	})
 	inTransaction(func(tx *Tx) error {
-		if err := tx.emptyCache(); err != nil {
+		if err := tx.Documents.empty(); err != nil {
 			return err
 		}
 		for i := int64(1); i <= last; i += 100 {
@@ -47,7 +47,7 @@ func TestFullRowCache(t *testing.T) {
 			if i == 1 {
 				want = body(-last)
 			}
-			if got, err := tx.BodyOf(i); err != nil || string(got) != want {
+			if got, err := tx.Documents.BodyOf(i); err != nil || string(got) != want {
 				return fmt.Errorf("document %d is %s, %w", i, got, err)
 			}
 		}

@@ -27,7 +27,7 @@ func TestSwapSurvivesReopening(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := next.Update(func(tx *sqlite.Tx) error {
-		return tx.SetView(1, sqlite.View{Position: fanfold.At(1, 0), Body: []byte(`{"v":2}`)})
+		return tx.Documents.SetView(1, sqlite.View{Position: fanfold.At(1, 0), Body: []byte(`{"v":2}`)})
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -65,8 +65,8 @@ func TestUpdateRollsBack(t *testing.T) {
 	failed := errors.New("failed")
 	err := store.Use(func(db *sqlite.DB) error {
 		return db.Update(func(tx *sqlite.Tx) error {
-			if err := tx.Each([]int64{1}, func(r *sqlite.Row) error {
-				return tx.SetView(r.Number, sqlite.View{Position: r.Position, Body: []byte(`{"v":2}`)})
+			if err := tx.Documents.Each([]int64{1}, func(r *sqlite.Row) error {
+				return tx.Documents.SetView(r.Number, sqlite.View{Position: r.Position, Body: []byte(`{"v":2}`)})
 			}); err != nil {
 				return err
 			}
@@ -79,7 +79,7 @@ func TestUpdateRollsBack(t *testing.T) {
 	}
 	err = store.Use(func(db *sqlite.DB) error {
 		return db.Update(func(tx *sqlite.Tx) error {
-			if body, err := tx.Body(key); err != nil || string(body) != `{"v":1}` || tx.Checkpoint().Seq != 1 {
+			if body, err := tx.Documents.Body(key); err != nil || string(body) != `{"v":1}` || tx.Checkpoint().Seq != 1 {
 				t.Errorf("after the rollback there is %s at event %d, %v", body, tx.Checkpoint().Seq, err)
 			}
 			return nil

@@ -12,30 +12,28 @@ import (
 // Tx is what the fold may do within one write transaction. It reads its own writes. It is valid
 // within DB.Update only.
 type Tx struct {
-	c                 *driver.Conn
-	checkpoint        Checkpoint
-	loaded            bool // checkpoint and mayHaveTombstones are as the file has them
-	mayHaveTombstones bool
-	before            beforeImages
-	cache             rowCache
-	missing           missingKeys
-	argBuffer         []driver.Value // used again and again
-	pending           *pending
-	changes           changeWriter
-	counts            map[string]int64 // documents more in each collection that is yet to be written
-	rehearsal         *rehearsal       // of a transaction that writes nothing to the file; nil otherwise
-	mayCommit         func() error
+	c          *driver.Conn
+	checkpoint Checkpoint
+	loaded     bool // the transaction begins with what the file has
+	pending    *pending
+	changes    changeWriter
+	mayCommit  func() error
 
+	Documents  Documents
+	Before     BeforeImages
 	Links      Links
 	KeptValues KeptValues
 	Aggregates Aggregates
 	Uniques    Uniques
+	Indexes    Indexes
+	Coming     Coming
 }
 
 // newTx returns a transaction whose rows are pending in p until they are written.
 func newTx(c *driver.Conn, p *pending) *Tx {
-	tx := &Tx{c: c, pending: p, Links: Links{p: p}, Aggregates: Aggregates{p}, Uniques: Uniques{p}}
-	tx.KeptValues = KeptValues{p, &tx.Links}
+	tx := &Tx{c: c, pending: p, Documents: newDocuments(p), Before: BeforeImages{p: p}, Links: Links{p: p}, Aggregates: Aggregates{p}, Uniques: Uniques{p},
+		Indexes: Indexes{p}}
+	tx.KeptValues, tx.Coming = KeptValues{p, &tx.Links}, Coming{tx}
 	return tx
 }
 
@@ -58,7 +56,7 @@ func (db *DB) beginTx() error {
 func (tx *Tx) run(fn func(tx *Tx) error) (err error) {
 	defer func() {
 		if tx.mayCommit = nil; err != nil {
-			clear(tx.missing)
+			clear(tx.Documents.missing)
 		}
 	}()
 	if err := tx.load(); err != nil {
@@ -82,10 +80,10 @@ func (tx *Tx) beforeStatement(read, written driver.Tables) error {
 	var err error
 	switch {
 	case written&documentTable != 0:
-		err = tx.emptyCache()
-		clear(tx.missing)
+		err = tx.Documents.empty()
+		clear(tx.Documents.missing)
 	case read&documentTable != 0:
-		err = tx.flushCache()
+		err = tx.Documents.flush()
 	}
 	return errors.Join(err, tx.pending.beforeStatement(read, written))
 }
@@ -101,12 +99,11 @@ func (tx *Tx) load() error {
 	if err != nil {
 		return err
 	}
-	tx.checkpoint, tx.before, tx.counts = cp, beforeImages{}, map[string]int64{}
+	tx.checkpoint, tx.Before = cp, BeforeImages{p: tx.pending}
 	tx.changes = changeWriter{c: tx.c}
 	*tx.pending = newPending(tx.c)
-	tx.cache.clear()
-	tx.missing = missingKeys{}
-	tx.mayHaveTombstones, err = tx.c.Has("SELECT 1 FROM tombstone LIMIT 1")
+	tx.Documents = newDocuments(tx.pending)
+	tx.Documents.mayHaveTombstones, err = tx.c.Has("SELECT 1 FROM tombstone LIMIT 1")
 	tx.loaded = err == nil
 	return err
 }
@@ -172,10 +169,10 @@ func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
 
 // flush writes what the transaction has put off: the row cache, derived changes, pending rows, the collections' counts and the checkpoint.
 func (tx *Tx) flush() error {
-	if err := tx.flushCache(); err != nil {
+	if err := tx.Documents.flush(); err != nil {
 		return err
 	}
-	if err := errors.Join(tx.changes.flush(), tx.pending.write(allTables), tx.writeCounts(), tx.writeIndexCounts()); err != nil {
+	if err := errors.Join(tx.changes.flush(), tx.pending.write(allTables), tx.Documents.counts.write(tx.c), tx.Indexes.writeCounts()); err != nil {
 		return err
 	}
 	return writeCheckpoint(tx.c, tx.checkpoint)

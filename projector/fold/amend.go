@@ -51,7 +51,7 @@ func (f *Fold) Amend(tx *sqlite.Tx, erasures []*fanfold.Erasure) error {
 	}
 	a.erased = true
 	for _, number := range slices.Sorted(maps.Keys(a.holders)) {
-		row, err := tx.ByNumber(number)
+		row, err := tx.Documents.ByNumber(number)
 		if err != nil {
 			return err
 		}
@@ -80,7 +80,7 @@ func (c *Collection) following(pointers []string) map[string]bool {
 
 // erase makes a document its skeleton, where it is there.
 func (a *amendment) erase(d fanfold.ErasedDocument, keep []string) error {
-	row, err := a.f.tx.Get(d.Key)
+	row, err := a.f.tx.Documents.Get(d.Key)
 	if err != nil || row == nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (a *amendment) dropCopies(r *Rule, target fanfold.Key) error {
 		return err
 	}
 	for _, number := range holders {
-		row, err := a.f.tx.ByNumber(number)
+		row, err := a.f.tx.Documents.ByNumber(number)
 		if err == nil && row != nil {
 			err = a.drop(row.Key, a.membersOf(r))
 		}
@@ -175,7 +175,7 @@ func (a *amendment) dropCopies(r *Rule, target fanfold.Key) error {
 
 // dropCounted goes on to the documents on which a rule shows what a document enters.
 func (a *amendment) dropCounted(r *Rule, key fanfold.Key) error {
-	row, err := a.f.tx.Get(key)
+	row, err := a.f.tx.Documents.Get(key)
 	if err != nil || row == nil {
 		return err
 	}

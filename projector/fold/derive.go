@@ -25,7 +25,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 			return nil
 		}
 		view.Body, view.Referenced = row.Body, row.Referenced
-		return errors.Join(f.correctOmitted(row, view), f.tx.SetView(row.Number, view))
+		return errors.Join(f.correctOmitted(row, view), f.tx.Documents.SetView(row.Number, view))
 	}
 	switch {
 	case row.Number == f.direct: // its own change is already there
@@ -33,7 +33,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 			return err
 		}
 	case c.manyLevels() || f.event.Kind == fanfold.KindModel:
-		if err := f.tx.SaveBefore(row); err != nil {
+		if err := f.tx.Before.Save(row); err != nil {
 			return err
 		}
 		f.noteDifference(row.Number, d)
@@ -46,7 +46,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 			return err
 		}
 	}
-	if err := f.tx.SetView(row.Number, view); err != nil {
+	if err := f.tx.Documents.SetView(row.Number, view); err != nil {
 		return err
 	}
 	if row.Number == f.direct {
@@ -112,7 +112,7 @@ func (f *Fold) correctOmitted(row *sqlite.Row, view sqlite.View) error {
 	case bytes.Equal(row.Omitted, view.Omitted):
 		return nil
 	case f.preparing != nil:
-		return f.tx.Touch(row.Number)
+		return f.tx.Coming.Touch(row.Number)
 	case row.Number != f.direct:
 		return nil
 	}
@@ -226,14 +226,14 @@ func (f *Fold) flushChanged() error {
 	}
 	for after := int64(0); ; {
 		var page []before
-		if err := f.tx.EachBefore(after, pageRows, func(number int64, body []byte) error {
+		if err := f.tx.Before.Each(after, pageRows, func(number int64, body []byte) error {
 			page = append(page, before{number, body})
 			return nil
 		}); err != nil {
 			return err
 		}
 		if len(page) == 0 {
-			return f.tx.ClearBefore()
+			return f.tx.Before.Clear()
 		}
 		for _, b := range page {
 			if err := errors.Join(f.flush(b.number, b.body), f.callOnDocument()); err != nil {
@@ -247,7 +247,7 @@ func (f *Fold) flushChanged() error {
 // flush writes the change of one document from its view before the event, if it has changed. A change by an announced
 // model becomes a pending change.
 func (f *Fold) flush(number int64, before []byte) error {
-	row, err := f.tx.ByNumber(number)
+	row, err := f.tx.Documents.ByNumber(number)
 	if err != nil || row == nil || bytes.Equal(row.Body, before) {
 		return err
 	}
@@ -260,11 +260,11 @@ func (f *Fold) flush(number int64, before []byte) error {
 		return err
 	}
 	if f.modelChange != nil && f.preparing != nil {
-		return f.tx.SetPendingChange(PendingChange(row, before, d))
+		return f.tx.Coming.SetChange(PendingChange(row, before, d))
 	}
 	at, err := f.derive(row, transition{before, row.Body}, row.Omitted, d)
 	if err != nil {
 		return err
 	}
-	return f.tx.SetView(number, sqlite.View{Position: at, Body: row.Body, Referenced: row.Referenced, Omitted: row.Omitted})
+	return f.tx.Documents.SetView(number, sqlite.View{Position: at, Body: row.Body, Referenced: row.Referenced, Omitted: row.Omitted})
 }

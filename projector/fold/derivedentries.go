@@ -95,7 +95,7 @@ func (f *Fold) settleEntries(l *level) error {
 	}
 	for _, rule := range inOrder(l.entering) {
 		for _, number := range slices.Sorted(maps.Keys(l.entering[rule])) {
-			row, err := f.tx.ByNumber(number)
+			row, err := f.tx.Documents.ByNumber(number)
 			if err != nil {
 				return err
 			}

@@ -99,7 +99,7 @@ func (f *Fold) settleLinksOf(c *Collection, r *model.Relation, number int64, l *
 	if err := f.ended(); err != nil {
 		return err
 	}
-	row, err := f.tx.ByNumber(number)
+	row, err := f.tx.Documents.ByNumber(number)
 	if err != nil {
 		return err
 	}

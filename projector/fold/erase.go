@@ -49,7 +49,7 @@ func (f *Fold) eraseOnce(key fanfold.Key, erasure uint64, told map[fanfold.Key]b
 	if err := f.ended(); err != nil {
 		return err
 	}
-	row, err := f.tx.Get(key)
+	row, err := f.tx.Documents.Get(key)
 	switch {
 	case err != nil:
 		return err
@@ -78,5 +78,5 @@ func (f *Fold) eraseView(row *sqlite.Row) error {
 	if err != nil {
 		return err
 	}
-	return f.tx.SetView(row.Number, sqlite.View{Position: at, Body: row.Body, Referenced: row.Referenced, Omitted: row.Omitted})
+	return f.tx.Documents.SetView(row.Number, sqlite.View{Position: at, Body: row.Body, Referenced: row.Referenced, Omitted: row.Omitted})
 }

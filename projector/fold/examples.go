@@ -90,7 +90,7 @@ func (f *Fold) showHolders(c *Collection, relation, target string, d *Difference
 		return err
 	}
 	for _, number := range holders {
-		row, err := f.tx.ByNumber(number)
+		row, err := f.tx.Documents.ByNumber(number)
 		if err != nil {
 			return err
 		}

@@ -160,12 +160,12 @@ func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
 			f.keys = append(f.keys, ev.Key)
 		}
 	}
-	if err := tx.FindMissing(f.keys); err != nil {
+	if err := tx.Documents.FindMissing(f.keys); err != nil {
 		return err
 	}
 	created := map[string][]string{}
 	for _, ev := range events {
-		if ev.Kind == fanfold.KindPut && len(f.plan.Collection(ev.Key.Collection).incoming) > 0 && tx.IsMissing(ev.Key) {
+		if ev.Kind == fanfold.KindPut && len(f.plan.Collection(ev.Key.Collection).incoming) > 0 && tx.Documents.IsMissing(ev.Key) {
 			created[ev.Key.Collection] = append(created[ev.Key.Collection], ev.Key.ID)
 		}
 	}
@@ -309,7 +309,7 @@ func (f *Fold) TakeBack() {
 // Any other error says why it cannot be folded.
 func (f *Fold) Rehearse(tx *sqlite.Tx, ev *fanfold.Event) error {
 	if ev.Kind == fanfold.KindPatch {
-		row, err := tx.Get(ev.Key)
+		row, err := tx.Documents.Get(ev.Key)
 		switch {
 		case err != nil:
 			return err

@@ -86,7 +86,7 @@ func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, 
 	}
 	ids = ids[:min(len(ids), len(numbers))]
 	for _, number := range numbers[len(ids):] { // the one that came after the last
-		id, err := v.f.tx.IDOf(number)
+		id, err := v.f.tx.Documents.IDOf(number)
 		if err != nil {
 			return nil, false, err
 		}
@@ -106,7 +106,7 @@ func (f *Fold) ids(r *Rule, target string) ([]byte, error) {
 	}
 	var ids []string
 	for _, number := range numbers[:min(len(numbers), r.Limit+1)] {
-		id, err := f.tx.IDOf(number)
+		id, err := f.tx.Documents.IDOf(number)
 		if err != nil {
 			return nil, err
 		}

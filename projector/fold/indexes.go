@@ -27,7 +27,7 @@ type writtenDocument struct {
 
 // noteIndexed notes a document that was written.
 func (f *Fold) noteIndexed(c *Collection, row, old *sqlite.Row) {
-	if len(c.Indexes) > 0 && f.tx.KeepsIndexes() {
+	if len(c.Indexes) > 0 && f.tx.Indexes.AreWritten() {
 		f.written = writtenDocument{row: row, old: old, body: row.Body}
 	}
 }
@@ -35,7 +35,7 @@ func (f *Fold) noteIndexed(c *Collection, row, old *sqlite.Row) {
 // indexesOf returns the indexes of a collection whose entries are kept. Those that a model event adds are built at its end, and
 // are none before. The error is Internal where the read model lacks one.
 func (f *Fold) indexesOf(c *Collection) ([]liveIndex, error) {
-	if len(c.Indexes) == 0 || !f.tx.KeepsIndexes() {
+	if len(c.Indexes) == 0 || !f.tx.Indexes.AreWritten() {
 		return nil, nil
 	}
 	if live, known := f.indexes[c.Name]; known {
@@ -178,9 +178,9 @@ func (f *Fold) changeEntries(x liveIndex, number int64, before, after [][]byte) 
 		var err error
 		switch {
 		case order < 0:
-			err = f.tx.RemoveIndexEntry(x.id, before[0], tie)
+			err = f.tx.Indexes.RemoveEntry(x.id, before[0], tie)
 		case order > 0:
-			err = f.tx.AddIndexEntry(x.id, after[0], tie)
+			err = f.tx.Indexes.AddEntry(x.id, after[0], tie)
 		}
 		if err != nil {
 			return err
@@ -206,7 +206,7 @@ func (f *Fold) dropIndexes(m *ModelChange) error {
 			if s.Name != x.Name {
 				continue
 			}
-			if err := f.tx.RemoveIndex(s.ID); err != nil {
+			if err := f.tx.Indexes.Remove(s.ID); err != nil {
 				return err
 			}
 		}
@@ -221,7 +221,7 @@ func (f *Fold) buildIndexes(m *ModelChange) error {
 	}
 	byCollection, names := map[string][]liveIndex{}, []string(nil)
 	for _, x := range m.NewIndexes { // in order of collection and name
-		id, err := f.tx.AddIndex(x.Collection, x.Name, x.Declaration())
+		id, err := f.tx.Indexes.Add(x.Collection, x.Name, x.Declaration())
 		if err != nil {
 			return err
 		}
@@ -231,13 +231,13 @@ func (f *Fold) buildIndexes(m *ModelChange) error {
 		byCollection[x.Collection] = append(byCollection[x.Collection], liveIndex{x, id})
 	}
 	f.indexes = nil
-	build := f.tx.BuildIndexes()
+	build := f.tx.Indexes.Build()
 	for _, name := range names {
-		numbers, err := f.tx.Numbers(name, 0, -1)
+		numbers, err := f.tx.Documents.Numbers(name, 0, -1)
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return f.buildEntries(build, byCollection[name], row) }); err != nil {
+		if err := f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return f.buildEntries(build, byCollection[name], row) }); err != nil {
 			return err
 		}
 	}

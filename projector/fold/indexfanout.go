@@ -47,7 +47,7 @@ func (f *Fold) reindexHolders(c *Collection, l *level, rules []*Rule, target str
 	if err != nil {
 		return err
 	}
-	return f.tx.Each(numbers, func(row *sqlite.Row) error { return f.reindexHolder(slow, row, members) })
+	return f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return f.reindexHolder(slow, row, members) })
 }
 
 // reindexHolder brings the entries of one holder up to members that are replaced, in indexes that look at them.
@@ -134,7 +134,7 @@ func (f *Fold) moveHolders(x liveIndex, members replacedMembers, relation, targe
 		return false, err
 	}
 	for _, r := range found.ranges {
-		if err := f.tx.MoveIndexEntries(sqlite.IndexMove{ID: x.id, Descends: x.Descends(), Prefix: r.prefix, Next: r.next,
+		if err := f.tx.Indexes.MoveEntries(sqlite.IndexMove{ID: x.id, Descends: x.Descends(), Prefix: r.prefix, Next: r.next,
 			To: slices.Concat(r.prefix[:len(r.prefix)-len(before[0])], after[0]), Relation: relation, Target: target,
 			All: x.Array() == nil && found.entries == int(holders)}); err != nil { // each of them has one
 			return false, err
@@ -163,7 +163,7 @@ func (k *commonKeys) find(most int) (bool, error) {
 		return k.add(nil)
 	}
 	for from := []byte{0}; from != nil; most-- { // after the empty key, of an entry that stands for many
-		key, err := k.fold.tx.IndexKeyFrom(k.index.id, from)
+		key, err := k.fold.tx.Indexes.KeyFrom(k.index.id, from)
 		if err != nil || key == nil {
 			return key == nil, err
 		}
@@ -199,7 +199,7 @@ func (k *commonKeys) add(beginning []byte) (bool, error) {
 	if next == nil {
 		return false, nil
 	}
-	n, err := k.fold.tx.CountIndexPrefix(k.index.id, prefix, next, k.limit-k.entries)
+	n, err := k.fold.tx.Indexes.CountPrefix(k.index.id, prefix, next, k.limit-k.entries)
 	if k.entries += n; err != nil || k.entries >= k.limit {
 		return false, err
 	}

@@ -61,7 +61,7 @@ func (f *Fold) restoreRule(k model.KeepingRule, all *jsondoc.Tree, ids []string,
 			continue
 		}
 		if !k.Frozen {
-			number, err := f.tx.NumberOf(fanfold.Key{Collection: k.To, ID: id})
+			number, err := f.tx.Documents.NumberOf(fanfold.Key{Collection: k.To, ID: id})
 			if err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func (f *Fold) markFrozen(c *Collection, row *sqlite.Row, source *jsondoc.Tree, 
 
 // releaseFrozen drops a frozen value, unless there is no target to take another from.
 func (f *Fold) releaseFrozen(rule *Rule, id string, holder int64) error {
-	number, err := f.tx.NumberOf(fanfold.Key{Collection: rule.Relation.To, ID: id})
+	number, err := f.tx.Documents.NumberOf(fanfold.Key{Collection: rule.Relation.To, ID: id})
 	if err != nil || number == 0 {
 		return err
 	}
@@ -184,7 +184,7 @@ func (f *Fold) freeze(r *Rule, id string, holder int64) error {
 	if err != nil || raw != nil || importHasNoValue(r, id, f.event.Kept) || !f.amending.freezes(r, id) {
 		return err
 	}
-	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	body, err := f.tx.Documents.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err = errors.Join(err, f.ended()); err != nil || body == nil {
 		return err
 	}

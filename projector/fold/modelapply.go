@@ -163,12 +163,12 @@ func (f *Fold) restructure(m *ModelChange) error {
 
 // eachDocument calls fn for every document of a collection, in order of creation.
 func (f *Fold) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
-	numbers, err := f.tx.Numbers(collection, 0, -1)
+	numbers, err := f.tx.Documents.Numbers(collection, 0, -1)
 	if err != nil {
 		return err
 	}
 	for _, number := range numbers {
-		row, err := f.tx.ByNumber(number)
+		row, err := f.tx.Documents.ByNumber(number)
 		if err != nil {
 			return err
 		}
@@ -263,12 +263,12 @@ func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) er
 		if view.Referenced.Equal(row.Referenced) {
 			return nil
 		}
-		return f.tx.SetView(row.Number, view)
+		return f.tx.Documents.SetView(row.Number, view)
 	}
-	if err := f.tx.SaveBefore(row); err != nil {
+	if err := f.tx.Before.Save(row); err != nil {
 		return err
 	}
-	if err := f.tx.SetView(row.Number, view); err != nil {
+	if err := f.tx.Documents.SetView(row.Number, view); err != nil {
 		return err
 	}
 	for _, r := range c.Readers {

@@ -63,7 +63,7 @@ func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, re
 			}
 		}
 	}
-	if err := tx.Activate(ev.Seq, f.now.UnixNano(), ev.Actor); err != nil {
+	if err := tx.Coming.Activate(ev.Seq, f.now.UnixNano(), ev.Actor); err != nil {
 		return nil, err
 	}
 	tx.SetCheckpoint(ev.Seq, f.now, Fingerprint())

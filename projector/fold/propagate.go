@@ -269,7 +269,7 @@ func (f *Fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.callOnDocument()) }); err != nil {
+		if err := f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.callOnDocument()) }); err != nil {
 			return err
 		}
 		l.reset()
@@ -286,7 +286,7 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 			if !old.known {
 				continue
 			}
-			body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
+			body, err := f.tx.Documents.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 			if err = errors.Join(err, f.ended()); err != nil {
 				return err
 			}
@@ -314,7 +314,7 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 	}
 	for r, ids := range l.counted {
 		for id := range ids {
-			n, err := f.tx.NumberOf(fanfold.Key{Collection: r.Collection, ID: id})
+			n, err := f.tx.Documents.NumberOf(fanfold.Key{Collection: r.Collection, ID: id})
 			if err != nil {
 				return nil, err
 			}
@@ -333,7 +333,7 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 			continue
 		}
 		collections[r.Collection] = true
-		all, err := f.tx.Numbers(r.Collection, 0, -1)
+		all, err := f.tx.Documents.Numbers(r.Collection, 0, -1)
 		if err != nil {
 			return nil, err
 		}

@@ -40,7 +40,7 @@ func (f *Fold) excerpt(r *Rule, number int64) ([]byte, error) {
 	if text, ok := f.contributions.get(r, number); ok {
 		return text, nil
 	}
-	body, err := f.tx.BodyOf(number)
+	body, err := f.tx.Documents.BodyOf(number)
 	if err == nil {
 		err = f.ended()
 	}

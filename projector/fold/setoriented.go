@@ -67,7 +67,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 // event. No view from before the event waits for later, and targets of later levels give the same values as before.
 // These values are final, because nothing depends on what this level changes.
 func (f *Fold) isSoleWork(l *level) (bool, error) {
-	if f.tx.HasBefore() {
+	if f.tx.Before.Any() {
 		return false, nil
 	}
 	for _, other := range f.levels {
@@ -95,7 +95,7 @@ func (f *Fold) isSoleWork(l *level) (bool, error) {
 
 // givesStill returns whether a copy rule gives a target's value from before the event.
 func (f *Fold) givesStill(r *Rule, id string, old oldValue) (bool, error) {
-	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	body, err := f.tx.Documents.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil {
 		return false, err
 	}

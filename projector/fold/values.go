@@ -228,7 +228,7 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 	if err := f.ended(); err != nil {
 		return nil, err
 	}
-	body, err := f.tx.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	body, err := f.tx.Documents.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil {
 		return nil, err
 	}
@@ -276,7 +276,7 @@ func (f *Fold) isCounted(r *Rule, number int64) (bool, error) {
 	if text, ok := f.contributions.get(r, number); ok {
 		return text != nil, nil
 	}
-	row, err := f.tx.ByNumber(number)
+	row, err := f.tx.Documents.ByNumber(number)
 	if err = errors.Join(err, f.ended()); err != nil || row == nil {
 		return false, err
 	}

@@ -13,7 +13,7 @@ var emptyTree = jsondoc.MustParse([]byte("{}"))
 
 // write folds a put or patch.
 func (f *Fold) write(ev *fanfold.Event) error {
-	old, err := f.tx.Get(ev.Key)
+	old, err := f.tx.Documents.Get(ev.Key)
 	if err != nil {
 		return err
 	}
@@ -123,13 +123,13 @@ func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 	f.addOutcome(op)
 	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, ByDelete: byDelete(f.event), Omitted: row.Omitted}
 	if old == nil {
-		if err := errors.Join(f.countOmissions(nil, row.Omitted), f.tx.Insert(row)); err != nil {
+		if err := errors.Join(f.countOmissions(nil, row.Omitted), f.tx.Documents.Insert(row)); err != nil {
 			return err
 		}
 		return f.addChange(row.Number, ch)
 	}
 	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.ReferencedText()
-	if err := errors.Join(f.countOmissions(old.Omitted, row.Omitted), f.tx.Replace(row)); err != nil {
+	if err := errors.Join(f.countOmissions(old.Omitted, row.Omitted), f.tx.Documents.Replace(row)); err != nil {
 		return err
 	}
 	return f.addChange(row.Number, ch)
@@ -156,7 +156,7 @@ func (f *Fold) addOutcome(op fanfold.Op) {
 // changes, and the document is only noted as touched.
 func (f *Fold) addChange(number int64, ch *fanfold.Change) error {
 	if f.preparing != nil {
-		return f.tx.Touch(number)
+		return f.tx.Coming.Touch(number)
 	}
 	ch.Number = number
 	return f.tx.AddChange(ch)
@@ -164,12 +164,12 @@ func (f *Fold) addChange(number int64, ch *fanfold.Change) error {
 
 // delete folds a delete.
 func (f *Fold) delete(ev *fanfold.Event) error {
-	old, err := f.tx.Get(ev.Key)
+	old, err := f.tx.Documents.Get(ev.Key)
 	if err != nil {
 		return err
 	}
 	if old == nil { // a delete of nothing changes nothing but the revision to expect
-		return f.tx.Tombstone(ev.Key, fanfold.Revision(ev.Seq), 0)
+		return f.tx.Documents.Tombstone(ev.Key, fanfold.Revision(ev.Seq), 0)
 	}
 	at, err := f.nextPosition()
 	if err != nil {
@@ -181,7 +181,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	f.addOutcome(fanfold.OpDelete)
-	if err := errors.Join(f.countOmissions(old.Omitted, nil), f.tx.Delete(old, fanfold.Revision(ev.Seq), at)); err != nil {
+	if err := errors.Join(f.countOmissions(old.Omitted, nil), f.tx.Documents.Delete(old, fanfold.Revision(ev.Seq), at)); err != nil {
 		return err
 	}
 	if err := f.addChange(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
