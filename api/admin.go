@@ -10,22 +10,22 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
 )
 
 // admin answers requests about the node and the log: how they stand, what runs, what is to be done.
 type admin struct {
-	operator                 Operator
-	views                    *view.Views
-	inspector                Inspector
-	cluster                  Cluster
-	bodies                   *bodies
-	jobs                     *jobs
-	verifies, replicaChanges *slots
-	version                  string      // of the program
-	links                    []hyperlink // of the first page
-	prefix                   prefix
+	operator  Operator
+	views     *view.Views
+	inspector Inspector
+	cluster   Cluster
+	jobs      *jobs
+	budget    *admission.Budget
+	version   string      // of the program
+	links     []hyperlink // of the first page
+	prefix    prefix
 }
 
 // openAPI holds the description of the API, as GET /openapi.json answers it.
@@ -83,7 +83,7 @@ func (a *admin) replay(c echo.Context) error {
 	var body struct {
 		Check bool `json:"check"`
 	}
-	if err := a.bodies.readObjectAs(c, &body, object{media: []string{jsonType}, members: []string{"check"}, size: maxReplayBody, optional: true}); err != nil {
+	if err := readObjectAs(c, &body, object{media: []string{jsonType}, members: []string{"check"}, size: maxReplayBody, optional: true}); err != nil {
 		return err
 	}
 	if err := a.operator.Replay(body.Check); err != nil {
@@ -105,7 +105,7 @@ func (a *admin) verify(c echo.Context) error {
 	if ofLog {
 		kind, check = workVerifyLog, a.verifyLog
 	}
-	leave, err := a.verifies.enterFor(c)
+	leave, err := enter(c, a.budget, admission.Verifications, admission.Applicant{})
 	if err != nil {
 		return err
 	}

@@ -181,9 +181,9 @@ func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64, a
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {
 		return false, err
 	}
-	lease := d.answers.budget.Lease()
-	defer lease.Release()
-	if !lease.TryHold(len(doc.Body)) {
+	room := d.budget.Answer(c.Request().Context())
+	defer room.Release()
+	if !room.TryHold(len(doc.Body)) {
 		return false, nil
 	}
 	status := o.status()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
 )
@@ -192,7 +193,7 @@ func (d *documents) pastOf(snap *view.Prefix, collection string, p *page) (past 
 }
 
 // fillPastPage puts together a page of a list as it was.
-func (d *documents) fillPastPage(c echo.Context, snap *view.Prefix, a *answer, p page, l listing) error {
+func (d *documents) fillPastPage(c echo.Context, snap *view.Prefix, a *admission.Answer, p page, l listing) error {
 	past, err := d.pastOf(snap, l.collection, &p)
 	if err != nil {
 		return err

@@ -7,12 +7,12 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 )
 
 // tarType is the media type of a backup.
@@ -122,10 +122,10 @@ func (a *tarAnswer) Write(b []byte) (n int, err error) {
 		a.begin()
 	}
 	for n < len(b) {
-		if err := cmp.Or(a.judge(), supported(a.control.SetWriteDeadline(time.Now().Add(sendPause))), a.ctx.Err()); err != nil {
+		if err := cmp.Or(a.judge(), admission.NextPiece(a.control), a.ctx.Err()); err != nil {
 			return n, err
 		}
-		written, err := a.response.Write(b[n:min(n+largePiece, len(b))])
+		written, err := a.response.Write(b[n:min(n+admission.LargePiece, len(b))])
 		if n += written; err != nil {
 			return n, err
 		}

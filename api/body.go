@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"mime"
 	"net/http"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -38,16 +40,16 @@ func checkCharset(parameters string) error {
 	return nil
 }
 
-// read reads a body of at most maxBody bytes in one of the media types, and returns it without a byte order mark before it, with its type. A body that came
+// readBody reads a body of at most maxBody bytes in one of the media types, and returns it without a byte order mark before it, with its type. A body that came
 // as gzip has at most maxBody bytes both as it came and as it is returned. Errors are UnsupportedMedia, TooLarge, TooSlow,
 // Busy and Invalid.
-func (b *bodies) read(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
-	return b.readWatched(c, maxBody, nil, media...)
+func readBody(c echo.Context, maxBody int64, media ...string) (body []byte, contentType string, err error) {
+	return readWatched(c, maxBody, nil, media...)
 }
 
-// readWatched does what read does. It gives each piece of what the body holds to watch, unless that is nil, and reads no
+// readWatched does what readBody does. It gives each piece of what the body holds to watch, unless that is nil, and reads no
 // further where watch refuses the body with an error.
-func (b *bodies) readWatched(c echo.Context, maxBody int64, watch func([]byte) error, media ...string) (body []byte, contentType string, err error) {
+func readWatched(c echo.Context, maxBody int64, watch func([]byte) error, media ...string) (body []byte, contentType string, err error) {
 	if contentType, err = mediaType(c, media...); err != nil {
 		return nil, "", err
 	}
@@ -63,7 +65,9 @@ func (b *bodies) readWatched(c echo.Context, maxBody int64, watch func([]byte) e
 	if zipped {
 		limited, length = http.MaxBytesReader(nil, newGunzip(limited), maxBody), -1
 	}
-	in := &bodyReader{from: limited, contentLength: length, maxBody: maxBody, watch: watch}
-	body, err = in.receive(c)
-	return jsondoc.WithoutMark(body), contentType, err
+	body, err = contextOf(c).lease.Receive(c.Request().Context(), admission.Incoming{From: limited, Length: length, Max: maxBody, Watch: watch})
+	if err = cmp.Or(judgeAgain(c), bodyError(err, maxBody)); err != nil { // a body may take minutes
+		return nil, "", err
+	}
+	return jsondoc.WithoutMark(body), contentType, nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -86,7 +87,7 @@ func (d *documents) childPageAt(c echo.Context, parent fanfold.Key, child string
 	if err != nil {
 		return err
 	}
-	a, err := d.answers.assemble(c, func(a *answer) error {
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error {
 			past, err := d.pastOf(snap, child, &p)
 			if err != nil {
@@ -105,5 +106,5 @@ func (d *documents) childPageAt(c echo.Context, parent fanfold.Key, child string
 	if err != nil {
 		return err
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/wire"
 )
 
@@ -42,13 +43,13 @@ func (a *admin) putReplicas(c echo.Context) error {
 	var body struct {
 		Replicas *int `json:"replicas"`
 	}
-	if err := a.bodies.readObject(c, &body, "replicas"); err != nil {
+	if err := readObject(c, &body, "replicas"); err != nil {
 		return err
 	}
 	if body.Replicas == nil {
 		return fanfold.Errorf(fanfold.Invalid, `the body needs "replicas", how many there are to be`)
 	}
-	leave, err := a.replicaChanges.enterFor(c)
+	leave, err := enter(c, a.budget, admission.ReplicaChanges, admission.Applicant{})
 	if err != nil {
 		return err
 	}

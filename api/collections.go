@@ -61,7 +61,7 @@ func (d *documents) collections(c echo.Context) error {
 	if h[keyETag] = []string{tag}; known {
 		return c.NoContent(http.StatusNotModified)
 	}
-	return d.answers.sendJSON(c, http.StatusOK, list)
+	return sendJSON(c, d.budget, http.StatusOK, list)
 }
 
 // tag returns an ETag of the list: every answer with the same text has it.

@@ -34,7 +34,6 @@ const maxCompactBody = 1 << 10
 type compactions struct {
 	compactor Compactor
 	documents *documents // awaits moments
-	bodies    *bodies
 	logger    *slog.Logger
 }
 
@@ -50,7 +49,7 @@ func (s *compactions) compact(c echo.Context) error {
 		return err
 	}
 	var asked compactRequest
-	if err := s.bodies.readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"before", "dryRun", "force"}, size: maxCompactBody}); err != nil {
+	if err := readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"before", "dryRun", "force"}, size: maxCompactBody}); err != nil {
 		return err
 	}
 	if asked.Before == "" {

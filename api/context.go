@@ -4,16 +4,17 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/admission"
 )
 
 // requestContext is a request's context, with what is found out about the request before its own handler. Echo keeps such values in a
 // map, which would cost more than the check of the rights.
 type requestContext struct {
 	echo.Context
-	rights  *access.Rights // of the sender; nil for nobody
-	door    *Server        // has judged them; nil where nobody has
-	lease   *lease         // of the room for its body; nil for a request without
-	untimed bool           // its answer may take any time
+	rights  *access.Rights   // of the sender; nil for nobody
+	door    *Server          // has judged them; nil where nobody has
+	lease   *admission.Lease // of the room for its body; nil for a request without
+	untimed bool             // its answer may take any time
 }
 
 // Error answers with an error.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/params"
 )
@@ -36,7 +37,7 @@ type difference struct {
 
 // diff answers GET and HEAD of what differs between two states, by collection and id. It has its slot until the client reads, however slowly.
 func (d *documents) diff(c echo.Context) error {
-	leave, err := d.exports.enterFor(c)
+	leave, err := enter(c, d.budget, admission.Exports, admission.Applicant{})
 	if err != nil {
 		return err
 	}
@@ -45,11 +46,11 @@ func (d *documents) diff(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }
 
 // differences puts the answer with what differs together.
-func differences(c echo.Context, d *documents) (*answer, error) {
+func differences(c echo.Context, d *documents) (*admission.Answer, error) {
 	req, err := d.readDiff(c)
 	if err != nil {
 		return nil, err
@@ -61,7 +62,7 @@ func differences(c echo.Context, d *documents) (*answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := d.answers.assemble(c, func(a *answer) error {
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
 		return d.open(c).ReadLong(func(snap *view.Prefix) error { return d.addDifferences(a, snap, req, keys, more) })
 	})
 	if err == nil {
@@ -203,7 +204,7 @@ func (d *documents) findKeys(c echo.Context, req *difference, found *foundKeys) 
 }
 
 // addDifferences adds the documents of a page that differ. The page ends early where it gets large.
-func (d *documents) addDifferences(a *answer, snap *view.Prefix, req *difference, keys []fanfold.Key, more bool) error {
+func (d *documents) addDifferences(a *admission.Answer, snap *view.Prefix, req *difference, keys []fanfold.Key, more bool) error {
 	from, to := d.positions.mark(req.first).String(), d.positions.mark(req.last).String()
 	if err := d.checkKept(snap, req.first, "from="+req.from.text); err != nil {
 		return err
@@ -213,7 +214,7 @@ func (d *documents) addDifferences(a *answer, snap *view.Prefix, req *difference
 	var last fanfold.Key
 	count := 0
 	for _, key := range keys {
-		if a.Len() > pageBytes {
+		if a.Len() > admission.PageBytes {
 			more = true
 			break
 		}
@@ -225,7 +226,7 @@ func (d *documents) addDifferences(a *answer, snap *view.Prefix, req *difference
 		if item == nil {
 			continue
 		}
-		if err := a.reserve(len(item) + itemBytes); err != nil {
+		if err := a.Grow(len(item) + itemBytes); err != nil {
 			return err
 		}
 		if count > 0 {
@@ -259,15 +260,15 @@ func (d *documents) compare(req *difference, key fanfold.Key, before, after *vie
 
 // bothStates returns a document in two states, nil where it was not there.
 func bothStates(key fanfold.Key, form fanfold.View, before, after *view.Past) (was, is *fanfold.Document, err error) {
-	if was, _, err = before.GetWithin(key, form, maxAnswer); err != nil {
+	if was, _, err = before.GetWithin(key, form, admission.MaxAnswer); err != nil {
 		return nil, nil, err
 	}
-	if is, _, err = after.GetWithin(key, form, maxAnswer); err != nil {
+	if is, _, err = after.GetWithin(key, form, admission.MaxAnswer); err != nil {
 		return nil, nil, err
 	}
 	for _, doc := range []*fanfold.Document{was, is} {
 		if doc != nil && doc.Body == nil {
-			return nil, nil, errLargeAnswer
+			return nil, nil, admission.ErrLargeAnswer
 		}
 	}
 	return was, is, nil

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api/internal/view"
-	"github.com/fanfold/fanfold/internal/sending"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -51,14 +51,10 @@ type documents struct {
 	past      pastModels
 	folded    Folded
 	fresh     *freshness
-	bodies    *bodies
-	reading   *bodies // of reads
 	queries   *queries
-	answers   *answers
+	budget    *admission.Budget
 	found     *founds
 	positions positions
-	exports   *slots
-	imports   *slots
 	maxBody   int64 // of a document, in bytes
 	maxDepth  int   // of a document
 	spoolDir  string
@@ -87,9 +83,9 @@ func (d *documents) get(c echo.Context) error {
 	if c.Request().URL.RawQuery != "" && c.QueryParam("expand") != "" {
 		return d.getExpanded(c, key, asked)
 	}
-	lease := d.answers.budget.Lease()
-	defer lease.Release()
-	doc, at, err := d.readDocument(c, lease, key, asked.view)
+	room := d.budget.Answer(c.Request().Context())
+	defer room.Release()
+	doc, at, err := d.readDocument(c, room, key, asked.view)
 	if err != nil {
 		return err
 	}
@@ -100,17 +96,16 @@ func (d *documents) get(c echo.Context) error {
 	return d.sendDocument(c, http.StatusOK, doc, at, d.positions.etag(doc))
 }
 
-// readDocument reads one document into room that lease takes of the budget, nil where there is none. Errors are the read
-// model's, and Busy where no room came free in time.
-func (d *documents) readDocument(c echo.Context, lease *sending.Lease, key fanfold.Key, form fanfold.View) (*fanfold.Document, fanfold.Position, error) {
+// readDocument reads one document into the room of an answer, nil where there is none. Errors are the read model's, and
+// Busy where no room came free in time.
+func (d *documents) readDocument(c echo.Context, room *admission.Answer, key fanfold.Key, form fanfold.View) (*fanfold.Document, fanfold.Position, error) {
 	for {
 		doc, at, err := d.open(c).Get(key, form)
-		if err != nil || doc == nil || len(doc.Body) <= lease.Held() || lease.TryHold(len(doc.Body)) {
+		if err != nil || doc == nil {
 			return doc, at, err
 		}
-		size := len(doc.Body)
-		if err := d.answers.wait(c.Request().Context(), lease, size); err != nil {
-			return nil, 0, err
+		if waited, err := room.Hold(len(doc.Body)); !waited || err != nil { // a document that was waited for may be another one now
+			return doc, at, err
 		}
 	}
 }
@@ -131,7 +126,7 @@ func (d *documents) lineage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return d.answers.sendJSON(c, http.StatusOK, report)
+	return sendJSON(c, d.budget, http.StatusOK, report)
 }
 
 // Header names in canonical form: setting them directly saves a conversion for each.

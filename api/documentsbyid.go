@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -62,7 +63,7 @@ func (d *documents) listByIDs(c echo.Context, collection string, ids []string, e
 	if err != nil {
 		return err
 	}
-	a, err := d.answers.assemble(c, func(a *answer) error {
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error {
 			state, err := d.stateOf(snap, collection, &p)
 			if err != nil {
@@ -74,7 +75,7 @@ func (d *documents) listByIDs(c echo.Context, collection string, ids []string, e
 	if err != nil {
 		return err
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }
 
 // addAll adds the documents of a collection with these ids as one JSON object, which lists the ids without a document
@@ -99,7 +100,7 @@ func (l *items) addAll(snap *view.Prefix, collection string, ids []string) error
 			return err
 		}
 	}
-	if err := l.out.reserve(len(missing) + itemBytes); err != nil {
+	if err := l.out.Grow(len(missing) + itemBytes); err != nil {
 		return err
 	}
 	l.out.Add(append(missing, "]}"...))
@@ -109,13 +110,13 @@ func (l *items) addAll(snap *view.Prefix, collection string, ids []string) error
 // addKey adds the document with a key, once there is room for it. found is false where there is none. It returns the
 // errors of add.
 func (l *items) addKey(key fanfold.Key) (found bool, err error) {
-	beside := l.out.beside
+	beside := l.out.Beside
 	doc, err := l.read(key)
 	if err != nil || doc == nil {
 		return false, err
 	}
-	own := l.out.beside - beside
+	own := l.out.Beside - beside
 	err = l.add(doc)
-	l.out.beside -= own // the body is in the answer now, and nowhere else
+	l.out.Beside -= own // the body is in the answer now, and nowhere else
 	return true, err
 }

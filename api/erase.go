@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
 )
@@ -63,9 +64,7 @@ type erasures struct {
 	finder   Finder
 	fresh    *freshness
 	at       positions
-	bodies   *bodies
-	exports  *slots
-	searches *slots
+	budget   *admission.Budget
 	spoolDir string
 	logger   *slog.Logger
 }
@@ -134,7 +133,7 @@ func (s *erasures) readErase(c echo.Context, into any, kind object) (dry bool, e
 	if dry, err = params.Bool(c.QueryParams(), "dryRun"); err != nil {
 		return false, err
 	}
-	return dry, s.bodies.readObjectAs(c, into, kind)
+	return dry, readObjectAs(c, into, kind)
 }
 
 // answer answers a request for an erasure: 202 for one that has begun, 200 for a plan, and where nothing is left to erase. The log says
@@ -214,7 +213,7 @@ func (s *erasures) list(c echo.Context) error {
 		return err
 	}
 	if export {
-		return limited(s.exports, s.export)(c)
+		return exporting(s.budget, s.export)(c)
 	}
 	all, err := s.eraser.Erasures(c.Request().Context())
 	if err != nil {
@@ -227,12 +226,12 @@ func (s *erasures) list(c echo.Context) error {
 
 // export sends a line for each document of each erasure. They are in a file before the first is sent.
 func (s *erasures) export(c echo.Context) (err error) {
-	out, err := newSpool(s.spoolDir)
+	out, err := admission.NewSpool(s.spoolDir)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, out.Close()) }()
-	ctx, buffered := c.Request().Context(), bufio.NewWriterSize(out, largePiece)
+	ctx, buffered := c.Request().Context(), bufio.NewWriterSize(out, admission.LargePiece)
 	lines := json.NewEncoder(buffered)
 	if err := s.eraser.EachErased(ctx, func(d wire.ErasedDocument) error { return lines.Encode(d) }); err != nil {
 		return err
@@ -240,7 +239,7 @@ func (s *erasures) export(c echo.Context) (err error) {
 	if err := buffered.Flush(); err != nil {
 		return err
 	}
-	out.finish(nil)
+	out.Finish(nil)
 	c.Response().Header().Set("Content-Type", ndjsonType)
 	if err := sendSpooled(ctx, c, out); err != nil {
 		s.logger.Error("an export of erasures ended early", "err", err)
@@ -261,7 +260,7 @@ func (s *erasures) find(c echo.Context) error {
 		return err
 	}
 	var asked struct{ Text string }
-	if err := s.bodies.readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"text"}, size: maxFindBody}); err != nil {
+	if err := readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"text"}, size: maxFindBody}); err != nil {
 		return err
 	}
 	if n := len(asked.Text); n == 0 || n > wire.MaxFindText || !utf8.ValidString(asked.Text) {
@@ -270,7 +269,7 @@ func (s *erasures) find(c echo.Context) error {
 	if err := s.fresh.await(c); err != nil {
 		return err
 	}
-	leave, err := s.searches.enterFor(c)
+	leave, err := enter(c, s.budget, admission.Searches, admission.Applicant{})
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
@@ -65,7 +66,7 @@ type documentReader interface {
 type expander struct {
 	snap  documentReader
 	form  fanfold.View
-	out   *answer
+	out   *admission.Answer
 	count int // of the documents expanded
 	seen  map[fanfold.Key]*fanfold.Document
 	sum   func(s string) // adds the key and position of an expanded document to the hash
@@ -73,7 +74,7 @@ type expander struct {
 
 // add adds a document with further members at its end: _meta, unless meta is nil, and _expanded where tree is not empty, which
 // holds targets by relation, then by id. Ids without a document are left out. There must be room for the body and meta. It
-// returns errManyExpanded, and the errors of answer.reserve and the read model.
+// returns errManyExpanded, and the errors of Answer.Grow and the read model.
 func (x *expander) add(doc *fanfold.Document, meta []byte, tree []*expansion) error {
 	return x.addShown(doc, doc.Body, meta, tree)
 }
@@ -143,7 +144,7 @@ func (x *expander) bodyOfIDs(doc *fanfold.Document, tree []*expansion) ([]byte, 
 	if err != nil {
 		return nil, err
 	}
-	if err := x.out.reserve(size); err != nil {
+	if err := x.out.Grow(size); err != nil {
 		return nil, err
 	}
 	embedded, _, err := x.snap.GetWithin(doc.Key, fanfold.Embedded, size)
@@ -171,7 +172,7 @@ func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 	}
 	doc, known := x.seen[key]
 	if known && doc != nil {
-		if err := x.out.reserve(len(doc.Body) + itemBytes + len(key.ID)); err != nil {
+		if err := x.out.Grow(len(doc.Body) + itemBytes + len(key.ID)); err != nil {
 			return nil, err
 		}
 	} else if !known {
@@ -192,21 +193,21 @@ func (x *expander) get(key fanfold.Key) (*fanfold.Document, error) {
 // read reads one document, nil where there is none, once there is room for it in the answer.
 func (x *expander) read(key fanfold.Key) (*fanfold.Document, error) {
 	around := itemBytes + len(key.ID)
-	doc, size, err := x.snap.GetWithin(key, x.form, x.out.lease.Held()-x.out.Len()-x.out.beside-around)
+	doc, size, err := x.snap.GetWithin(key, x.form, x.out.Free()-around)
 	if err != nil || doc == nil {
 		return nil, err
 	}
-	if err := x.out.reserve(size + around); err != nil {
+	if err := x.out.Grow(size + around); err != nil {
 		return nil, err
 	}
 	if size <= smallBody {
-		x.out.beside += size
+		x.out.Beside += size
 	}
 	if doc.Body == nil {
 		doc, _, err = x.snap.GetWithin(key, x.form, size)
 	}
 	if err == nil && len(doc.Body) > size { // of an earlier state, which is known once it is rebuilt
-		err = x.out.reserve(len(doc.Body) + around)
+		err = x.out.Grow(len(doc.Body) + around)
 	}
 	return doc, err
 }
@@ -216,7 +217,7 @@ const smallBody = 4 << 10
 
 // newExpander returns an expander of one snapshot into an answer. tag returns a hash of everything that was expanded so
 // far, for the ETag.
-func newExpander(snap documentReader, form fanfold.View, out *answer) (x *expander, tag func() string) {
+func newExpander(snap documentReader, form fanfold.View, out *admission.Answer) (x *expander, tag func() string) {
 	h := fnv.New64a()
 	x = &expander{snap: snap, form: form, out: out, seen: map[fanfold.Key]*fanfold.Document{}, sum: func(s string) { h.Write([]byte(s + "\n")) }}
 	return x, func() string { return fmt.Sprintf("%016x", h.Sum64()) }
@@ -242,7 +243,7 @@ func (d *documents) getAssembled(c echo.Context, key fanfold.Key, asked shown, o
 	var doc *fanfold.Document
 	var at fanfold.Position
 	var etag entityTag
-	a, err := d.answers.assemble(c, func(a *answer) error {
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error {
 			state, treeOf, err := open(snap)
 			if err != nil {
@@ -274,8 +275,8 @@ func (d *documents) getAssembled(c echo.Context, key fanfold.Key, asked shown, o
 		return writer.Missing(key)
 	}
 	if d.setDocument(c, doc, at, etag) {
-		a.release()
+		a.Release()
 		return c.NoContent(http.StatusNotModified)
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/exportfile"
 	"github.com/fanfold/fanfold/internal/params"
 )
@@ -30,7 +31,7 @@ func (d *documents) export(c echo.Context) (err error) {
 	if done, err := d.beginExport(c, collections, m); done || err != nil {
 		return err
 	}
-	out, err := newSpool(d.spoolDir)
+	out, err := admission.NewSpool(d.spoolDir)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (d *documents) export(c echo.Context) (err error) {
 	h.Set(headerPosition, d.positions.mark(scan.At()).String())
 	go func() {
 		defer close(written)
-		out.finish(writeAndClose(ctx, scan, out, collections))
+		out.Finish(writeAndClose(ctx, scan, out, collections))
 	}()
 	if err := sendSpooled(ctx, c, out); err != nil {
 		d.logger.Error("an export ended early", "err", err)
@@ -100,7 +101,7 @@ func (d *documents) beginExport(c echo.Context, collections []string, m *moment)
 }
 
 // writeAndClose writes an export of a scan, and closes the scan. The error is exportfile.Write's, or Internal where that panicked.
-func writeAndClose(ctx context.Context, scan exportSource, out *spool, collections []string) (err error) {
+func writeAndClose(ctx context.Context, scan exportSource, out *admission.Spool, collections []string) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fanfold.Errorf(fanfold.Internal, "the export panicked: %v", p)

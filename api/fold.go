@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -32,7 +33,7 @@ func (ms *models) putFold(c echo.Context) error {
 		return err
 	}
 	ctx := c.Request().Context()
-	leave, err := ms.previews.enterFor(c)
+	leave, err := enter(c, ms.budget, admission.Previews, admission.Applicant{})
 	if err != nil {
 		return err
 	}
@@ -58,7 +59,7 @@ func (ms *models) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err er
 		return req, err
 	}
 	var asked struct{ Version int }
-	if err := ms.bodies.readObject(c, &asked, "version"); err != nil {
+	if err := readObject(c, &asked, "version"); err != nil {
 		return req, err
 	}
 	if req.Version = asked.Version; req.Version < 1 || req.Version > maxFoldVersion {

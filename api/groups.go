@@ -13,7 +13,6 @@ import (
 // groups answers requests about consumer groups.
 type groups struct {
 	groups  *group.Groups
-	bodies  *bodies
 	unknown *unknownCollections
 }
 
@@ -95,7 +94,7 @@ func (g *groups) putGroup(c echo.Context) error {
 		Collections                                  []string
 		Lease                                        *group.Duration
 	}
-	if err := g.bodies.readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "collections", "filter", "lease", "maxAttempts", "role"); err != nil {
+	if err := readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "collections", "filter", "lease", "maxAttempts", "role"); err != nil {
 		return err
 	}
 	settings := group.Settings{Partitions: given(in.Partitions, -1), Since: given(in.Since, "?"), Mode: given(in.Mode, "?"),
@@ -159,7 +158,7 @@ func (g *groups) lease(c echo.Context) error {
 		Member string
 		Max    *int
 	}
-	if err := g.bodies.readObject(c, &in, "member", "max"); err != nil {
+	if err := readObject(c, &in, "member", "max"); err != nil {
 		return err
 	}
 	leases, err := g.by(c).Lease(c.Request().Context(), name, in.Member, given(in.Max, -1))
@@ -192,7 +191,7 @@ func (g *groups) ack(c echo.Context) error {
 		return err
 	}
 	var in batchMembers
-	if err := g.bodies.readObject(c, &in, "partition", "token", "position"); err != nil {
+	if err := readObject(c, &in, "partition", "token", "position"); err != nil {
 		return err
 	}
 	b, err := in.batch()
@@ -209,7 +208,7 @@ func (g *groups) nack(c echo.Context) error {
 		return err
 	}
 	var in batchMembers
-	if err := g.bodies.readObject(c, &in, "partition", "token", "position", "error"); err != nil {
+	if err := readObject(c, &in, "partition", "token", "position", "error"); err != nil {
 		return err
 	}
 	b, err := in.batch()
@@ -229,7 +228,7 @@ func (g *groups) releaseLeases(c echo.Context) error {
 		Member, Token string
 		Partition     *int
 	}
-	if err := g.bodies.readObject(c, &in, "member", "partition", "token"); err != nil {
+	if err := readObject(c, &in, "member", "partition", "token"); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
@@ -256,7 +255,7 @@ func (g *groups) resetGroup(c echo.Context) error {
 		To    string
 		Force bool
 	}
-	if err := g.bodies.readObject(c, &in, "to", "force"); err != nil {
+	if err := readObject(c, &in, "to", "force"); err != nil {
 		return err
 	}
 	if in.To == "" {

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -27,7 +28,7 @@ func (d *documents) history(c echo.Context) error {
 	}
 	rights := rightsOf(c)
 	actors := rights.Admin() && !rights.IsOpen()
-	a, err := d.answers.assemble(c, func(a *answer) error {
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
 		return d.open(c).ReadLong(func(snap *view.Prefix) error {
 			c.Response().Header().Set(headerPosition, d.positions.mark(snap.At()).String())
 			page, err := d.readVersions(snap, a, req)
@@ -45,7 +46,7 @@ func (d *documents) history(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }
 
 // readHistory reads the parameters of a request, and waits until the read model is as fresh as it asks for.
@@ -135,20 +136,20 @@ const (
 )
 
 // readVersions reads a page of versions, once there is room for it in the answer. Most pages are small: where one ends before its limit,
-// it is read again with more room, up to pageBytes, and more only where its first version needs it.
-func (d *documents) readVersions(snap *view.Prefix, a *answer, req historyRequest) (page fanfold.VersionPage, err error) {
+// it is read again with more room, up to admission.PageBytes, and more only where its first version needs it.
+func (d *documents) readVersions(snap *view.Prefix, a *admission.Answer, req historyRequest) (page fanfold.VersionPage, err error) {
 	q := req.VersionQuery
 	if err := d.resolveRange(snap, req, &q); err != nil {
 		return page, err
 	}
-	for q.MaxBytes = firstVersionBytes; ; q.MaxBytes = max(page.Need, min(versionGrowth*q.MaxBytes, pageBytes)) {
-		if err := a.reserve(min(q.MaxBytes+maxLimit*itemBytes, maxAnswer)); err != nil {
+	for q.MaxBytes = firstVersionBytes; ; q.MaxBytes = max(page.Need, min(versionGrowth*q.MaxBytes, admission.PageBytes)) {
+		if err := a.Grow(min(q.MaxBytes+maxLimit*itemBytes, admission.MaxAnswer)); err != nil {
 			return page, err
 		}
 		if page, err = snap.Versions(q); err != nil {
 			return page, err
 		}
-		if page.Need == 0 && (!page.Full || q.MaxBytes >= pageBytes) {
+		if page.Need == 0 && (!page.Full || q.MaxBytes >= admission.PageBytes) {
 			break
 		}
 	}
@@ -196,7 +197,7 @@ func (d *documents) firstOf(snap *view.Prefix, m moment) (at fanfold.Position, e
 }
 
 // addVersions adds a page of versions to an answer.
-func (d *documents) addVersions(a *answer, req historyRequest, page fanfold.VersionPage, oldest fanfold.Position, actors bool) {
+func (d *documents) addVersions(a *admission.Answer, req historyRequest, page fanfold.VersionPage, oldest fanfold.Position, actors bool) {
 	a.AddString(`{"items":[`)
 	for i, v := range page.Versions {
 		if i > 0 {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/admission"
 )
 
 // In HTTP/2, net/http ends a stream at its deadline although nobody reads or writes then. Everything here sets deadlines as
@@ -69,7 +71,7 @@ func asStream(w http.ResponseWriter, r *http.Request) (answer http.ResponseWrite
 	}
 	s := &stream{ResponseWriter: w, ReadCloser: r.Body, control: http.NewResponseController(w)}
 	s.reads.set, s.writes.set = s.control.SetReadDeadline, s.control.SetWriteDeadline
-	s.writes.at = time.Now().Add(answerTime) // http.Server.WriteTimeout
+	s.writes.at = time.Now().Add(admission.AnswerTime) // http.Server.WriteTimeout
 	_ = s.control.SetWriteDeadline(time.Time{})
 	r.Body = s
 	return s, r, s.writes.begin // what is buffered is sent after the handler has returned

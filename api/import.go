@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -54,11 +55,11 @@ func (d *documents) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := d.bodies.paced(c)
+	body, err := d.budget.Body(c.Request().Body, http.NewResponseController(c.Response()))
 	if err != nil {
 		return err
 	}
-	leave, err := d.imports.enterSending(c, body)
+	leave, err := enter(c, d.budget, admission.Imports, admission.Applicant{Body: body})
 	if err != nil {
 		return err
 	}
@@ -67,12 +68,12 @@ func (d *documents) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body.ask()
+	body.Ask()
 	answer, err := d.beginImportAnswer(c)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := body.context(c.Request().Context())
+	ctx, cancel := body.Context(c.Request().Context())
 	defer cancel()
 	err = im.Run(ctx, newLineReader(body, zipped, opt.First), answer.report)
 	end := importEnd{report: im.Report(), failed: err}
@@ -86,7 +87,7 @@ func (d *documents) importLines(c echo.Context) error {
 // beginImportAnswer begins the answer to an import, which is written while lines are read.
 func (d *documents) beginImportAnswer(c echo.Context) (*importAnswer, error) {
 	control := http.NewResponseController(c.Response())
-	if err := supported(control.EnableFullDuplex()); err != nil {
+	if err := admission.Supported(control.EnableFullDuplex()); err != nil {
 		return nil, err
 	}
 	h := c.Response().Header()
@@ -201,7 +202,7 @@ func (a *importAnswer) report(r writer.ImportReport) error {
 
 // send writes a piece of the answer, for which the client has importPause.
 func (a *importAnswer) send(b []byte) error {
-	if err := supported(a.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
+	if err := admission.Supported(a.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
 		return err
 	}
 	if _, err := a.out.Write(b); err != nil {

@@ -43,8 +43,7 @@ const defaultOverlap = 24 * time.Hour
 
 // keyring answers requests about keys.
 type keyring struct {
-	store  KeyStore
-	bodies *bodies
+	store KeyStore
 }
 
 // madeKey is the answer to a request that makes a key. Nobody is told the key again.
@@ -125,7 +124,7 @@ func (k *keyring) createKey(c echo.Context) error {
 		Roles   []string
 		Expires keyTime
 	}
-	if err := k.bodies.readObject(c, &in, "name", "roles", "expires"); err != nil {
+	if err := readObject(c, &in, "name", "roles", "expires"); err != nil {
 		return err
 	}
 	e, key, err := k.store.Create(c.Request().Context(), keys.Settings{Name: in.Name, Roles: in.Roles, Expires: in.Expires.at})
@@ -182,7 +181,7 @@ func (k *keyring) patchKey(c echo.Context) error {
 	}
 	c.Response().Header().Set("Accept-Patch", mergePatchType)
 	body := object{media: []string{mergePatchType, jsonType}, members: []string{"name", "roles", "expires"}, nullable: []string{"expires"}}
-	if err := k.bodies.readObjectAs(c, &in, body); err != nil {
+	if err := readObjectAs(c, &in, body); err != nil {
 		return err
 	}
 	patch := keys.Patch{Name: in.Name, Roles: in.Roles}
@@ -203,7 +202,7 @@ func (k *keyring) rotateKey(c echo.Context) error {
 		return err
 	}
 	var in struct{ Overlap *group.Duration }
-	if err := k.bodies.readObject(c, &in, "overlap"); err != nil {
+	if err := readObject(c, &in, "overlap"); err != nil {
 		return err
 	}
 	overlap := defaultOverlap

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -20,15 +21,15 @@ var errLongLine = fanfold.Errorf(fanfold.TooLarge, "the line has more than %d by
 // lineReader reads the lines of a request's body. It implements writer.LineReader.
 type lineReader struct {
 	in    *bufio.Reader
-	body  *pacedBody
+	body  *admission.Body
 	line  []byte
 	first bool // the next line is the file's first
 }
 
 // newLineReader returns a reader of a body, which may be gzip, whose first line has the number first. The client must send
 // whole lines that are not blank, or the parts of a long one.
-func newLineReader(body *pacedBody, zipped bool, first int) *lineReader {
-	body.byLines()
+func newLineReader(body *admission.Body, zipped bool, first int) *lineReader {
+	body.ByLines()
 	var in io.Reader = body
 	if zipped {
 		in = newGunzip(body)
@@ -39,14 +40,14 @@ func newLineReader(body *pacedBody, zipped bool, first int) *lineReader {
 // lineParts reads what a body holds, and tells the body of what arrives.
 type lineParts struct {
 	from io.Reader
-	body *pacedBody
+	body *admission.Body
 }
 
 // Read implements io.Reader.
 func (p *lineParts) Read(b []byte) (int, error) {
 	n, err := p.from.Read(b)
 	if n > 0 && !isBlank(b[:n]) {
-		p.body.part(n)
+		p.body.Part(n)
 	}
 	return n, err
 }
@@ -64,13 +65,13 @@ func (l *lineReader) Next() ([]byte, error) {
 	case err == nil || errors.Is(err, errLongLine):
 		l.first = false
 		if len(line) > 0 {
-			l.body.line(len(line))
+			l.body.Line(len(line))
 		}
 		return line, err
 	case !errors.Is(err, io.EOF):
 		return nil, bodyError(err, 0)
 	}
-	if err := l.body.complete(); err != nil {
+	if err := l.body.Complete(); err != nil {
 		return nil, bodyError(err, 0)
 	}
 	return nil, io.EOF
@@ -104,7 +105,7 @@ func (l *lineReader) next() ([]byte, error) {
 }
 
 // Stop makes a Next that blocks return with an error.
-func (l *lineReader) Stop() { l.body.cut(errImportEnded) }
+func (l *lineReader) Stop() { l.body.Cut(errImportEnded) }
 
 // errImportEnded ends the reading of an import that has ended. It is an Unavailable.
 var errImportEnded = fanfold.Errorf(fanfold.Unavailable, "the import has ended")

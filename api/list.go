@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
@@ -223,7 +224,7 @@ func (d *documents) childPage(c echo.Context, parent fanfold.Key, rel *model.Rel
 	if err != nil {
 		return err
 	}
-	a, err := d.answers.assemble(c, func(a *answer) error {
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) error {
 			if err := checkExists(snap, parent); err != nil {
 				return err
@@ -234,7 +235,7 @@ func (d *documents) childPage(c echo.Context, parent fanfold.Key, rel *model.Rel
 	if err != nil {
 		return err
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }
 
 // pagedState is a state of the store whose fixed pages can be read.
@@ -245,7 +246,7 @@ type pagedState interface {
 }
 
 // fillChildPage puts together a fixed page of the documents that refer to one.
-func (d *documents) fillChildPage(c echo.Context, state pagedState, a *answer, p page, parent fanfold.Key, rel *model.Relation, number int64) error {
+func (d *documents) fillChildPage(c echo.Context, state pagedState, a *admission.Answer, p page, parent fanfold.Key, rel *model.Relation, number int64) error {
 	items := d.newItems(c, state, a, p)
 	err := state.EachOnPage(model.PageQuery{Relation: rel.FullName(), Target: parent.ID, Page: number, Size: rel.PageSize, View: p.form},
 		func(page, pages int64) error { return beginPage(a, parent, rel, page, pages) },
@@ -255,7 +256,7 @@ func (d *documents) fillChildPage(c echo.Context, state pagedState, a *answer, p
 }
 
 // beginPage adds what stands before the items of a fixed page. It returns NotFound after the last page.
-func beginPage(a *answer, parent fanfold.Key, rel *model.Relation, page, pages int64) error {
+func beginPage(a *admission.Answer, parent fanfold.Key, rel *model.Relation, page, pages int64) error {
 	if page > pages {
 		return fanfold.Errorf(fanfold.NotFound, "there is no page %d: the last one is %d", page, pages)
 	}
@@ -312,7 +313,7 @@ type items struct {
 }
 
 // newItems returns the items of a list that is read from one state, and sets the position's header.
-func (d *documents) newItems(c echo.Context, state documentReader, a *answer, p page) *items {
+func (d *documents) newItems(c echo.Context, state documentReader, a *admission.Answer, p page) *items {
 	c.Response().Header().Set(headerPosition, d.positions.mark(state.At()).String())
 	x, _ := newExpander(state, p.form, a)
 	return &items{issuer: d.positions.Issuer, expander: x, tree: p.tree, fields: p.fields}
@@ -323,7 +324,7 @@ func (l *items) add(doc *fanfold.Document) error { return l.addShown(doc, l.fiel
 
 // addShown adds one document with what is shown of its body. It returns the errors of expander.add.
 func (l *items) addShown(doc *fanfold.Document, body []byte) error {
-	if err := l.out.reserve(len(body) + itemBytes); err != nil {
+	if err := l.out.Grow(len(body) + itemBytes); err != nil {
 		return err
 	}
 	if l.count > 0 {
@@ -337,11 +338,11 @@ func (l *items) addShown(doc *fanfold.Document, body []byte) error {
 // one already and this one would make it larger than a page or expand too much.
 func (l *items) addWithin(doc *fanfold.Document) (bool, error) {
 	mark, body := l.out.Mark(), l.fields.show(doc.Body)
-	if l.count > 0 && l.out.Len()+len(body) > pageBytes {
+	if l.count > 0 && l.out.Len()+len(body) > admission.PageBytes {
 		return false, nil
 	}
 	err := l.addShown(doc, body)
-	large := errors.Is(err, errLargeAnswer) || errors.Is(err, errManyExpanded) || err == nil && l.out.Len() > pageBytes
+	large := errors.Is(err, admission.ErrLargeAnswer) || errors.Is(err, errManyExpanded) || err == nil && l.out.Len() > admission.PageBytes
 	if large && l.count > 1 {
 		l.out.Cut(mark)
 		return false, nil
@@ -364,7 +365,7 @@ type listing struct {
 
 // sendPage answers with a page of a list. It ends early where it gets large, with at least one document.
 func (d *documents) sendPage(c echo.Context, p page, l listing) error {
-	a, err := d.answers.assemble(c, func(a *answer) error {
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
 		return d.open(c).Read(func(snap *view.Prefix) (err error) {
 			if p.at != nil {
 				return d.fillPastPage(c, snap, a, p, l)
@@ -388,11 +389,11 @@ func (d *documents) sendPage(c echo.Context, p page, l listing) error {
 	if err != nil {
 		return err
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }
 
 // endPage adds the end of a page, with the cursor after a place where others may follow.
-func endPage(a *answer, scope, place string, more bool) {
+func endPage(a *admission.Answer, scope, place string, more bool) {
 	a.AddString("]")
 	if more {
 		a.AddString(`,"next":"` + makeCursor(scope, place) + `"`)

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/model"
@@ -39,10 +40,9 @@ type models struct {
 	models      Models
 	folded      Folded
 	fresh       *freshness
-	bodies      *bodies
 	positions   positions
 	jobs        *jobs
-	previews    *slots
+	budget      *admission.Budget
 	previewTime time.Duration
 }
 
@@ -102,7 +102,7 @@ func (ms *models) changeModel(c echo.Context, part *writer.ModelPart, types ...s
 	if req.DryRun {
 		kind = workPreview
 	}
-	leave, err := ms.previews.enterFor(c)
+	leave, err := enter(c, ms.budget, admission.Previews, admission.Applicant{})
 	if err != nil {
 		return err
 	}
@@ -286,7 +286,7 @@ var modelTypes = []string{"application/yaml", "application/x-yaml", "text/yaml",
 
 // readModel reads the body of a model. A body declared as JSON must be JSON.
 func (ms *models) readModel(c echo.Context, types []string) ([]byte, error) {
-	src, contentType, err := ms.bodies.read(c, modelfile.MaxBytes, types...)
+	src, contentType, err := readBody(c, modelfile.MaxBytes, types...)
 	if err == nil && (contentType == jsonType || contentType == mergePatchType) {
 		err = writer.CheckDepth(src, fanfold.DefaultMaxDepth)
 	}

@@ -33,14 +33,14 @@ type object struct {
 }
 
 // readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. It
-// returns the errors of read, and Invalid.
-func (b *bodies) readObject(c echo.Context, into any, members ...string) error {
-	return b.readObjectAs(c, into, object{media: []string{jsonType}, members: members})
+// returns the errors of readBody, and Invalid.
+func readObject(c echo.Context, into any, members ...string) error {
+	return readObjectAs(c, into, object{media: []string{jsonType}, members: members})
 }
 
 // readObjectAs does what readObject does, for objects of a kind.
-func (b *bodies) readObjectAs(c echo.Context, into any, kind object) error {
-	body, _, err := b.read(c, cmp.Or(kind.size, maxObject), kind.media...)
+func readObjectAs(c echo.Context, into any, kind object) error {
+	body, _, err := readBody(c, cmp.Or(kind.size, maxObject), kind.media...)
 	if err != nil || kind.optional && len(body) == 0 {
 		return err
 	}

@@ -123,7 +123,7 @@ func formOf(q url.Values) (f queryForm, err error) {
 
 // readForm reads a query from the body of a request. It returns the errors of readObjectAs.
 func (d *documents) readForm(c echo.Context) (f queryForm, err error) {
-	err = d.reading.readObjectAs(c, &f, object{media: []string{jsonType}, members: queryMembers, size: maxQueryBody, depth: queryDepth})
+	err = readObjectAs(c, &f, object{media: []string{jsonType}, members: queryMembers, size: maxQueryBody, depth: queryDepth})
 	return f, err
 }
 
@@ -239,10 +239,10 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 		return err
 	}
 	defer run.leave()
-	a, err := d.answers.assemble(c, run.build)
+	a, err := d.budget.Answer(c.Request().Context()).Assemble(run.build)
 	run.leave() // before the client reads, however slowly
 	if err != nil {
 		return d.queries.refused(*request, err)
 	}
-	return a.send(c, http.StatusOK)
+	return sendAnswer(c, http.StatusOK, a)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/query"
 )
 
@@ -35,14 +36,14 @@ type queryRun struct {
 // that take little. Otherwise it goes on with a snapshot of its own.
 func (r *queryRun) heavy() bool {
 	if r.slot == nil {
-		if r.slot = r.d.queries.slots.tryEnter(rightsOf(r.c).String()); r.slot == nil {
+		if r.slot = r.d.budget.TryEnter(admission.LargeQueries, rightsOf(r.c).String()); r.slot == nil {
 			return false
 		}
 	}
 	if r.long || r.pooled != nil {
 		return true
 	}
-	r.pooled = r.d.queries.inPool.tryEnter("")
+	r.pooled = r.d.budget.TryEnter(admission.PooledQueries, "")
 	r.long = r.pooled == nil
 	return !r.long
 }
@@ -65,20 +66,20 @@ func (r *queryRun) leave() {
 }
 
 // build puts the answer together. A query that needs a slot, or a snapshot that may be read for long, begins anew with it.
-// It returns the errors of the query, answer.reserve and slots.enter.
-func (r *queryRun) build(a *answer) error {
+// It returns the errors of the query, Answer.Grow and enter.
+func (r *queryRun) build(a *admission.Answer) error {
 	for {
 		err := r.read(a)
 		switch {
 		case errors.Is(err, query.ErrHeavy):
-			a.release() // nobody holds a part of an answer while waiting
+			a.Release() // nobody holds a part of an answer while waiting
 			if r.slot == nil {
-				if r.slot, err = r.d.queries.slots.enterFor(r.c); err != nil {
+				if r.slot, err = enter(r.c, r.d.budget, admission.LargeQueries, admission.Applicant{}); err != nil {
 					return err
 				}
 			}
 		case errors.Is(err, query.ErrLong) && !r.long:
-			a.release()
+			a.Release()
 			r.leavePool()
 			r.long = true
 		default:
@@ -88,12 +89,12 @@ func (r *queryRun) build(a *answer) error {
 }
 
 // read asks a snapshot.
-func (r *queryRun) read(a *answer) (err error) {
+func (r *queryRun) read(a *admission.Answer) (err error) {
 	v := r.d.open(r.c)
 	if !r.long {
 		return v.Read(func(snap *view.Prefix) error { return r.fill(a, snap) })
 	}
-	scan, err := v.Scan(a.ctx)
+	scan, err := v.Scan(r.c.Request().Context())
 	if err != nil {
 		return err
 	}
@@ -102,14 +103,14 @@ func (r *queryRun) read(a *answer) (err error) {
 }
 
 // fill puts the answer together from one snapshot.
-func (r *queryRun) fill(a *answer, snap *view.Prefix) error {
+func (r *queryRun) fill(a *admission.Answer, snap *view.Prefix) error {
 	if r.before != nil {
 		if err := r.before(snap); err != nil {
 			return err
 		}
 	}
 	begun := time.Now()
-	ctx, span := r.d.queries.tracer.Start(a.ctx, "query")
+	ctx, span := r.d.queries.tracer.Start(r.c.Request().Context(), "query")
 	items := r.d.newItems(r.c, snap, a, r.asked.page)
 	show := items.addWithin
 	switch {
@@ -154,14 +155,14 @@ func planOf(result *query.Result, err error) *query.Plan {
 }
 
 // finish adds what comes after the documents, or in their place.
-func (r *queryRun) finish(a *answer) error {
+func (r *queryRun) finish(a *admission.Answer) error {
 	switch {
 	case r.asked.request.Explain:
 		var text bytes.Buffer
 		if err := encode(&text, map[string]any{"explain": r.result.Plan}); err != nil {
 			return err
 		}
-		return a.addWhole(text.Bytes())
+		return addWhole(a, text.Bytes())
 	case r.asked.request.Grouped:
 		if err := r.addGroups(a); err != nil {
 			return err
@@ -183,14 +184,14 @@ func (r *queryRun) finish(a *answer) error {
 }
 
 // addGroups adds the groups of a page.
-func (r *queryRun) addGroups(a *answer) error {
+func (r *queryRun) addGroups(a *admission.Answer) error {
 	a.AddString(`{"groups":[`)
 	err := r.result.EachGroup(func(i int, g query.Group) error {
 		separator := `{"key":`
 		if i > 0 {
 			separator = `,{"key":`
 		}
-		if err := a.reserve(len(g.Key) + len(g.Values) + itemBytes); err != nil {
+		if err := a.Grow(len(g.Key) + len(g.Values) + itemBytes); err != nil {
 			return err
 		}
 		a.AddString(separator)
@@ -202,13 +203,4 @@ func (r *queryRun) addGroups(a *answer) error {
 	})
 	a.AddString("]")
 	return err
-}
-
-// addWhole adds a text, once there is room for it.
-func (a *answer) addWhole(text []byte) error {
-	if err := a.reserve(len(text)); err != nil {
-		return err
-	}
-	a.Add(text)
-	return nil
 }

@@ -2,7 +2,6 @@ package api
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -17,10 +16,9 @@ import (
 
 // Bounds of what is kept of queries.
 const (
-	maxLargeQueries = 4    // queries that look at many documents at a time
-	maxShapes       = 1000 // shapes that are kept
-	maxShownShapes  = 100  // of them, those in the node's status
-	maxShapeBytes   = 1024 // of the text of a filter, a sort or a group in a shape
+	maxShapes      = 1000 // shapes that are kept
+	maxShownShapes = 100  // of them, those in the node's status
+	maxShapeBytes  = 1024 // of the text of a filter, a sort or a group in a shape
 )
 
 // Queried says what became of a query.
@@ -31,10 +29,8 @@ type Queried struct {
 	Refused   string // the code of the error that it was refused with; "" where it was answered
 }
 
-// queries bounds how many large queries run, and keeps what the node tells of queries.
+// queries keeps what the node tells of queries.
 type queries struct {
-	slots  *slots // for those that look at many documents
-	inPool *slots // for the queries that read snapshots of the pool
 	tracer *tracing.Tracer
 	told   func(Queried) // nil for nobody
 
@@ -53,10 +49,9 @@ type shape struct {
 // indexName names a declared index.
 type indexName struct{ collection, name string }
 
-// newQueries returns what queries share. A query waits for a slot as long as slots says. The pool has two snapshots for each
-// processor, and leaves one to other reads.
-func newQueries(slots *slots, opt *Options) *queries {
-	return &queries{slots: slots, inPool: newSlots(max(1, runtime.GOMAXPROCS(0)), 0), tracer: opt.Tracer, told: opt.Queried, shapes: map[string]*shape{}, indexes: map[indexName]int64{}}
+// newQueries returns what is kept of queries, and so far is nothing.
+func newQueries(opt *Options) *queries {
+	return &queries{tracer: opt.Tracer, told: opt.Queried, shapes: map[string]*shape{}, indexes: map[indexName]int64{}}
 }
 
 // tell tells whoever counts queries of one.

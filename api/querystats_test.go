@@ -20,7 +20,7 @@ func ranQuery(qs *queries, collection string, sort []string, documents int64, in
 // TestShapesAreBounded: of many shapes those are kept and shown that looked at the most for what they gave.
 func TestShapesAreBounded(t *testing.T) {
 	told := 0
-	qs := newQueries(newSlots(1, 0), &Options{Queried: func(Queried) { told++ }})
+	qs := newQueries(&Options{Queried: func(Queried) { told++ }})
 	for i := range 3 * maxShapes {
 		ranQuery(qs, fmt.Sprintf("c%04d", i), nil, int64(i), nil)
 	}
@@ -43,7 +43,7 @@ func TestShapesAreBounded(t *testing.T) {
 // TestIndexUse: a query counts for the declared index that served it, a refused one for its reason alone.
 func TestIndexUse(t *testing.T) {
 	var told []Queried
-	qs := newQueries(newSlots(1, 0), &Options{Queried: func(q Queried) { told = append(told, q) }})
+	qs := newQueries(&Options{Queried: func(q Queried) { told = append(told, q) }})
 	for _, name := range []string{"byName", "byName", "unique:isbn", "relation:author"} {
 		ranQuery(qs, "books", nil, 5, &name)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -20,7 +21,7 @@ func (d *documents) revert(c echo.Context) error {
 		return err
 	}
 	var asked struct{ At string }
-	if err := d.bodies.readObject(c, &asked, "at"); err != nil {
+	if err := readObject(c, &asked, "at"); err != nil {
 		return err
 	}
 	if asked.At == "" {
@@ -53,14 +54,14 @@ func (d *documents) versionToWrite(snap *view.Prefix, key fanfold.Key, m moment)
 	if err != nil {
 		return nil, nil, err
 	}
-	then, _, err := snap.AsOf(at).GetWithin(key, fanfold.Referenced, maxAnswer)
+	then, _, err := snap.AsOf(at).GetWithin(key, fanfold.Referenced, admission.MaxAnswer)
 	if err != nil {
 		return nil, nil, err
 	}
 	if then == nil {
 		return nil, nil, fanfold.Errorf(fanfold.NotFound, "there was no document %s at %s: to go back to that, delete it", key, d.positions.mark(at))
 	}
-	current, _, err = snap.GetWithin(key, fanfold.Referenced, maxAnswer)
+	current, _, err = snap.GetWithin(key, fanfold.Referenced, admission.MaxAnswer)
 	return then.Body, current, err
 }
 

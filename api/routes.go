@@ -8,6 +8,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 )
 
 // statusPath is where answers send whoever waits for a model.
@@ -45,16 +46,16 @@ const (
 // rights lists all of them.
 var rights = []right{rightOpen, rightKnown, rightRead, rightWrite, rightAll, rightGroup, rightMaker, rightMonitor, rightAdmin}
 
-// admission says how a request is let in. Imports, verifications, changes of the replicas and of the model wait for a slot
+// entry says how a request is let in. Imports, verifications, changes of the replicas and of the model wait for a slot
 // besides: in their handlers, once their bodies have come or may come.
-type admission int
+type entry int
 
 const (
-	atOnce    admission = iota
-	byRoom              // waits for room for its body
-	byReading           // waits for room for its body, apart from writes
-	byType              // has no body, and is taken as application/json alone
-	byRunning           // waits until fewer of its kind run
+	atOnce    entry = iota
+	byRoom          // waits for room for its body
+	byReading       // waits for room for its body, apart from writes
+	byType          // has no body, and is taken as application/json alone
+	byRunning       // waits until fewer of its kind run
 )
 
 // taken says which headers of writes a route goes by. It refuses the others; a route for GET refuses If-Match, and ignores the rest.
@@ -81,7 +82,7 @@ type route struct {
 	method string // GET stands for HEAD too
 	path   string // with a colon before each parameter
 	right  right
-	admit  admission
+	admit  entry
 	takes  taken
 	traits traits
 	handle echo.HandlerFunc
@@ -227,13 +228,13 @@ func (s *Server) handler(r *route) echo.HandlerFunc {
 	}
 	switch r.admit {
 	case byRoom:
-		handle = s.bodies.admitted(handle)
+		handle = admitted(s.opt.Budget, admission.Writes, handle)
 	case byReading:
-		handle = s.documents.reading.admitted(handle)
+		handle = admitted(s.opt.Budget, admission.Reads, handle)
 	case byType:
 		handle = commanded(handle)
 	case byRunning:
-		handle = limited(s.exports, handle)
+		handle = exporting(s.opt.Budget, handle)
 	}
 	if names := r.refused(); names != nil {
 		handle = without(names...)(handle)

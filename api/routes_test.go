@@ -123,7 +123,7 @@ func TestRoutesAreWhole(t *testing.T) {
 		}
 		seen[name] = true
 		if r.method == http.MethodGet && (r.right == rightWrite && r.path != "/v1/_import" || r.admit == byRoom || r.admit == byType) {
-			t.Errorf("%s changes nothing: right %q, admission %d", name, r.right, r.admit)
+			t.Errorf("%s changes nothing: right %q, entry %d", name, r.right, r.admit)
 		}
 	}
 	for _, l := range hyperlinks {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/admission"
 )
 
 // How requests may go on once the server takes no new ones, as shares of Options.ShutdownTimeout. The first ends their own
@@ -41,7 +42,7 @@ func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {
 	base, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(errStopping)
 	srv := &http.Server{Handler: s.running, BaseContext: func(net.Listener) context.Context { return base },
-		ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: answerTime, IdleTimeout: 2 * time.Minute,
+		ReadHeaderTimeout: s.opt.HeaderTime, WriteTimeout: admission.AnswerTime, IdleTimeout: 2 * time.Minute,
 		MaxHeaderBytes: 64 << 10, Protocols: s.opt.protocols(), ErrorLog: slog.NewLogLogger(s.opt.Logger.Handler(), slog.LevelDebug)}
 	watch(srv, l)
 	failed := make(chan error, 1)

@@ -18,7 +18,7 @@ import (
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
-	"github.com/fanfold/fanfold/internal/sending"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
@@ -125,14 +125,13 @@ type Dependencies struct {
 type Options struct {
 	Timeout     time.Duration // how long a write or read waits for the fold; default 5 s
 	MaxInFlight int64         // how many bytes of writes' bodies are in memory at a time, a quarter of them for small ones; default 64 MiB
-	// Sending is the budget from which what is being sent is taken, which other parts of the node may share; default one of
-	// MaxSending bytes, or of 256 MiB.
-	Sending    *sending.Budget
-	MaxSending int64
-	MaxWaiting int64         // how many writes wait for room in it, of small and of large ones each; default 4096
-	Admission  time.Duration // how long a request waits for room or for a slot; default 5 s
-	HeaderTime time.Duration // in which a request's headers must arrive; default 10 s
-	BodyGrace  time.Duration // how long its body may pause, also before its first byte; default 10 s
+	MaxSending  int64         // how many bytes of answers are held at a time; default 256 MiB
+	MaxWaiting  int64         // how many writes wait for room, of small and of large ones each; default 4096
+	Admission   time.Duration // how long a request waits for room or for a place; default 5 s
+	HeaderTime  time.Duration // in which a request's headers must arrive; default 10 s
+	BodyGrace   time.Duration // how long its body may pause, also before its first byte; default 10 s
+	// Budget is what the process has for requests, which other parts of the node share; default NewBudget's.
+	Budget *admission.Budget
 	// Hosts are names by which the API may be called besides localhost and addresses, AnyHost lets it be called by any
 	// name. Origins are web origins, such as https://app.example, whose pages may read and write besides the API's own; *
 	// lets pages of every origin read. CheckOrigins checks them.
@@ -169,6 +168,12 @@ type Options struct {
 // DefaultShutdownTimeout is the default of Options.ShutdownTimeout.
 const DefaultShutdownTimeout = 10 * time.Second
 
+// NewBudget returns a budget of the sizes that the options say.
+func (o Options) NewBudget() *admission.Budget {
+	o.setDefaults()
+	return admission.NewBudget(admission.Options{Bodies: o.MaxInFlight, Sending: o.MaxSending, MaxWaiting: o.MaxWaiting, Patience: o.Admission, Grace: o.BodyGrace})
+}
+
 // setDefaults replaces zero values by their defaults.
 func (o *Options) setDefaults() {
 	if o.Logger == nil {
@@ -176,9 +181,6 @@ func (o *Options) setDefaults() {
 	}
 	if o.MaxInFlight == 0 {
 		o.MaxInFlight = 64 << 20
-	}
-	if o.Sending == nil {
-		o.Sending = sending.NewBudget(o.MaxSending)
 	}
 	if o.MaxWaiting == 0 {
 		o.MaxWaiting = 4096
@@ -203,11 +205,9 @@ type Server struct {
 	observer *observer
 	routes   *routes
 
-	judge   Judge
-	views   *view.Views
-	bodies  *bodies
-	jobs    *jobs
-	exports *slots
+	judge Judge
+	views *view.Views
+	jobs  *jobs
 
 	documents   *documents
 	queries     *queries
@@ -221,18 +221,12 @@ type Server struct {
 	erasures    *erasures
 }
 
-// Bounds of how many requests of a kind run at a time.
-const (
-	maxImports       = 4
-	maxExports       = 4
-	maxPreviews      = 4
-	maxVerifications = 1
-	maxSearches      = 1
-)
-
 // New returns a server. Run serves it on a listener; Handler is for callers with a server of their own.
 func New(parts Dependencies, opt Options) *Server {
 	opt.setDefaults()
+	if opt.Budget == nil {
+		opt.Budget = opt.NewBudget()
+	}
 	s := &Server{opt: opt, echo: echo.New()}
 	handler, err := compressed(s.echo)
 	if err != nil {
@@ -241,7 +235,7 @@ func New(parts Dependencies, opt Options) *Server {
 	before := prefix(opt.Prefix)
 	s.running = &running{handler: before.strip(handler), none: make(chan struct{}, 1)}
 	s.judge = parts.Judge
-	s.views, s.bodies = view.New(parts.ViewDependencies), &bodies{opt: &s.opt, room: newRoom(opt.MaxInFlight)}
+	s.views = view.New(parts.ViewDependencies)
 	s.jobs = newJobs(opt.Logger, s.views, prefix(opt.Prefix))
 	s.handlers(parts)
 	s.echo.HideBanner, s.echo.HidePort = true, true
@@ -253,32 +247,30 @@ func New(parts Dependencies, opt Options) *Server {
 	s.routes = newRoutes(s.table())
 	s.register()
 	s.observer = newObserver(&s.opt, s.routes)
-	s.echo.Use(composed(s.observed, before.place, recovered, s.bodies.limitSilence, s.checkHost, s.shared(), s.checkOrigin(), s.checkRight, s.routes.checkPath, s.bodies.limitTime))
+	s.echo.Use(composed(s.observed, before.place, recovered, s.limitSilence, s.checkHost, s.shared(), s.checkOrigin(), s.checkRight, s.routes.checkPath, s.limitTime))
 	return s
 }
 
 // handlers makes the handlers of the parts, each with what it needs.
 func (s *Server) handlers(parts Dependencies) {
 	opt, w := &s.opt, parts.Writer
-	slots := func(n int) *slots { return newSlots(n, opt.Admission) }
 	at := positions{opt.Issuer}
 	fresh := &freshness{lag: parts.Lag, fencer: parts.Fencer, folded: parts.Folded, issuer: opt.Issuer, standard: opt.Timeout, caughtUp: w.RecordCaughtUp}
-	s.exports = slots(maxExports)
-	s.queries = newQueries(slots(maxLargeQueries), opt)
+	s.queries = newQueries(opt)
 	s.documents = &documents{writer: w, importer: w, views: s.views, models: parts.Models, folded: parts.Folded,
-		fresh: fresh, bodies: s.bodies, reading: &bodies{opt: opt, room: newRoom(readingRoom)}, queries: s.queries, answers: &answers{budget: opt.Sending, patience: opt.Admission}, found: &founds{}, positions: at,
-		exports: s.exports, imports: slots(maxImports), maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
-	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, bodies: s.bodies, positions: at, jobs: s.jobs,
-		previews: slots(maxPreviews), previewTime: opt.PreviewTime}
+		fresh: fresh, budget: opt.Budget, queries: s.queries, found: &founds{}, positions: at,
+		maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
+	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, budget: opt.Budget, positions: at, jobs: s.jobs,
+		previewTime: opt.PreviewTime}
 	unknown := &unknownCollections{s.views}
 	s.feed = &feed{parts.Feed, unknown}
-	s.groups = &groups{groups: parts.Groups, bodies: s.bodies, unknown: unknown}
-	s.keys = &keyring{store: parts.Keys, bodies: s.bodies}
+	s.groups = &groups{groups: parts.Groups, unknown: unknown}
+	s.keys = &keyring{store: parts.Keys}
 	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
-	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, bodies: s.bodies, logger: opt.Logger}
-	s.erasures = &erasures{eraser: parts.Eraser, finder: parts.Finder, fresh: fresh, at: at, bodies: s.bodies, exports: s.exports, searches: slots(maxSearches), spoolDir: opt.SpoolDir, logger: opt.Logger}
-	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, bodies: s.bodies, jobs: s.jobs,
-		verifies: slots(maxVerifications), replicaChanges: slots(1), version: opt.Version}
+	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, logger: opt.Logger}
+	s.erasures = &erasures{eraser: parts.Eraser, finder: parts.Finder, fresh: fresh, at: at, budget: opt.Budget, spoolDir: opt.SpoolDir, logger: opt.Logger}
+	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, budget: opt.Budget, jobs: s.jobs,
+		version: opt.Version}
 }
 
 // composed returns a middleware that is others, the first of them outermost. Echo would compose them for every request anew.

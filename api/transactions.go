@@ -32,7 +32,7 @@ func (d *documents) transact(c echo.Context) error {
 	if err := parameters(c, writeParameters...); err != nil {
 		return err
 	}
-	body, _, err := d.bodies.readWatched(c, maxTransaction, newOperationCounter(d.maxBody).watch, jsonType)
+	body, _, err := readWatched(c, maxTransaction, newOperationCounter(d.maxBody).watch, jsonType)
 	if err != nil {
 		return err
 	}

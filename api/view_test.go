@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
@@ -218,7 +219,7 @@ func serving(t *testing.T) (*Server, *memory) {
 	}
 	m, node := newMemory(), still{declared}
 	return New(Dependencies{Writer: &writer.Writer{}, ViewDependencies: ViewDependencies{Reader: m, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node},
-		Judge: access.NewJudge(access.Everybody{}, func() *model.Model { return declared })}, Options{SpoolDir: t.TempDir()}), m
+		Judge: access.NewJudge(access.Everybody{}, func() *model.Model { return declared })}, Options{SpoolDir: t.TempDir(), Admission: time.Millisecond}), m
 }
 
 // request returns the answer to a request without a body.
@@ -276,10 +277,10 @@ func TestDifferencesAreBounded(t *testing.T) {
 	want(http.StatusOK, `"items":[]`)
 	m.changes++
 	want(http.StatusUnprocessableEntity, "1000001 changes")
-	m.changes, s.exports.wait = 0, 0
+	m.changes = 0
 	leave := func() {}
-	for range maxExports {
-		leave = s.exports.tryEnter("others")
+	for next := leave; next != nil; next = s.opt.Budget.TryEnter(admission.Exports, "others") {
+		leave = next
 	}
 	want(http.StatusTooManyRequests, "busy")
 	leave()

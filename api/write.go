@@ -82,7 +82,7 @@ func (d *documents) create(c echo.Context) error {
 	if cond.Exists || cond.Revisions != nil || cond.Not != nil {
 		return fanfold.Errorf(fanfold.Invalid, "an ETag does not go with POST, which only creates: use PUT")
 	}
-	body, _, err := d.bodies.read(c, d.maxBody, jsonType)
+	body, _, err := readBody(c, d.maxBody, jsonType)
 	if err != nil {
 		return err
 	}
@@ -95,7 +95,7 @@ func (d *documents) put(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if op.Content, _, err = d.bodies.read(c, d.maxBody, jsonType); err != nil {
+	if op.Content, _, err = readBody(c, d.maxBody, jsonType); err != nil {
 		return err
 	}
 	return d.writeOne(c, op, op.Content)
@@ -109,7 +109,7 @@ func (d *documents) patch(c echo.Context) error {
 		return err
 	}
 	c.Response().Header().Set("Accept-Patch", mergePatchType+", "+jsonPatchType)
-	body, contentType, err := d.bodies.read(c, d.maxBody, mergePatchType, jsonPatchType)
+	body, contentType, err := readBody(c, d.maxBody, mergePatchType, jsonPatchType)
 	if err != nil {
 		return err
 	}

@@ -29,7 +29,6 @@ import (
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/internal/datadir"
-	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/model"
@@ -269,8 +268,8 @@ func (n *Node) issuer() fanfold.Issuer {
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.
 func (n *Node) openAPI() {
 	n.inspector = inspect.New(n.Store, n.Projector, n.issuer())
-	budget := sending.NewBudget(n.cfg.API.MaxSending)
-	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget, Issuer: n.issuer(), OnSent: n.onSent()})
+	budget := n.cfg.API.NewBudget()
+	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget.Sending, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
 	n.groups = groups.By(n.judge.Of(access.OfRole(model.RoleAdmin)))
 	n.groupStates = newGroupStates(n.groups)
@@ -283,7 +282,7 @@ func (n *Node) openAPI() {
 	}
 	n.writer = writer.New(parts, writerOptions)
 	apiOptions := n.cfg.API
-	apiOptions.Sending, apiOptions.SpoolDir = budget, n.cfg.Data
+	apiOptions.Budget, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, append(advertisedHosts(n.cfg.Advertise), n.cfg.Hosts...)
 	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
 	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0

@@ -17,7 +17,6 @@ import (
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
-	"github.com/fanfold/fanfold/internal/sending"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
@@ -128,11 +127,11 @@ func (r *ReadOnly) check() (err error) {
 // openAPI makes the feed and the API.
 func (r *ReadOnly) openAPI() {
 	n := r.node
-	budget := sending.NewBudget(n.cfg.API.MaxSending)
-	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget, Issuer: r.issuer, OnSent: n.onSent()})
+	budget := n.cfg.API.NewBudget()
+	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget.Sending, Issuer: r.issuer, OnSent: n.onSent()})
 	n.inspector = inspect.New(n.Store, n.Projector, r.issuer)
 	opt := n.cfg.API
-	opt.ReadOnly, opt.Sending, opt.Version, opt.Logger = r.ended, budget, Version(), n.cfg.Logger
+	opt.ReadOnly, opt.Budget, opt.Version, opt.Logger = r.ended, budget, Version(), n.cfg.Logger
 	opt.Issuer, opt.Metrics, opt.Tracer = r.issuer, r.metrics(), n.tracer
 	opt.Origins, opt.Hosts = n.cfg.Origins, n.cfg.Hosts
 	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked

@@ -13,6 +13,7 @@ const module = "github.com/fanfold/fanfold"
 // api -> writer -> events -> projector -> sqlite -> changefeed and reads.
 var mayImport = map[string][]string{
 	"":                                 {},
+	"internal/admission":               {"", "internal/sending"},
 	"internal/jsondoc":                 {},
 	"internal/decimal":                 {},
 	"internal/skeleton":                {"", "internal/jsondoc", "model"},
@@ -46,7 +47,7 @@ var mayImport = map[string][]string{
 	"writer":                           {"", "access", "internal/decimal", "internal/jsondoc", "internal/modelfile", "internal/schema", "model"},
 	"client":                           {},
 	"console":                          {""},
-	"api":                              {"", "access", "access/keys", "api/internal/view", "changefeed", "changefeed/group", "internal/exportfile", "internal/jsondoc", "internal/modelfile", "internal/params", "internal/sending", "internal/tracing", "internal/wire", "membership", "model", "query", "writer"},
+	"api":                              {"", "access", "access/keys", "api/internal/view", "changefeed", "changefeed/group", "internal/admission", "internal/exportfile", "internal/jsondoc", "internal/modelfile", "internal/params", "internal/tracing", "internal/wire", "membership", "model", "query", "writer"},
 	"node":                             {"", "access", "access/keys", "api", "backup", "changefeed", "changefeed/group", "events", "events/buckets", "events/embedded", "events/servers", "internal/connections", "internal/datadir", "internal/jsondoc", "internal/memory", "internal/modelfile", "internal/sending", "internal/skeleton", "internal/smallfile", "internal/tracing", "internal/wire", "membership", "model", "projector", "projector/fold", "projector/inspect", "sqlite", "sqlite/basefile", "writer"},
 	"cmd/fanfold/internal/revert":      {"", "client", "internal/jsondoc", "internal/modelfile", "model"},
 	"cmd/fanfold":                      {"", "access", "access/keys", "api", "backup", "changefeed/group", "client", "cmd/fanfold/internal/revert", "console", "events", "events/embedded", "events/servers", "internal/datadir", "internal/expr", "internal/jsondoc", "internal/memory", "internal/modelfile", "internal/params", "internal/sending", "internal/wire", "internal/yamltext", "membership", "model", "node", "projector", "projector/fold", "projector/inspect", "sqlite"},
@@ -77,13 +78,14 @@ var mayImport = map[string][]string{
 
 // mustNotImport are packages from elsewhere that a package of ours must not know.
 var mustNotImport = map[string][]string{
-	"":                  {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/mattn/go-sqlite3"},
-	"writer":            {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
-	"sqlite":            {"github.com/mattn/go-sqlite3"},
-	"projector":         {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
-	"projector/fold":    {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
-	"projector/inspect": {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
-	"api":               {"github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream", "github.com/mattn/go-sqlite3"},
+	"":                   {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/mattn/go-sqlite3"},
+	"writer":             {"net/http", "github.com/labstack/echo/v4", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"sqlite":             {"github.com/mattn/go-sqlite3"},
+	"projector":          {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"projector/fold":     {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"projector/inspect":  {"net/http", "github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream"},
+	"internal/admission": {"net/http", "github.com/labstack/echo/v4"},
+	"api":                {"github.com/nats-io/nats.go", "github.com/nats-io/nats.go/jetstream", "github.com/mattn/go-sqlite3"},
 
 	"internal/exportfile": {"net/http", "github.com/labstack/echo/v4"},
 }

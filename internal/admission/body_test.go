@@ -1,18 +1,14 @@
-package api
+package admission
 
 import (
 	"bytes"
 	"errors"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -20,7 +16,6 @@ import (
 
 // drips is a client that sends size bytes each pause, of what is left. It is its own connection, with the deadline of one.
 type drips struct {
-	http.ResponseWriter
 	left  int
 	size  int
 	pause time.Duration
@@ -46,10 +41,9 @@ func (d *drips) Read(b []byte) (int, error) {
 }
 
 // dripping returns the body that a client sends.
-func dripping(t *testing.T, d *drips) *pacedBody {
+func dripping(t *testing.T, d *drips) *Body {
 	t.Helper()
-	d.ResponseWriter = httptest.NewRecorder()
-	p, err := newPacedBody(echo.New().NewContext(httptest.NewRequest(http.MethodPost, "/", d), d), 10*time.Second)
+	p, err := NewBudget(Options{Grace: 10 * time.Second}).Body(d, d)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,8 +95,8 @@ func TestPace(t *testing.T) {
 func TestLinesHaveTheirTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := dripping(t, &drips{left: 1 << 30, size: 2 << 10, pause: time.Second})
-		p.byLines()
-		for begun := time.Now(); time.Since(begun) < 5*bodyTime; p.line(1 << 10) {
+		p.ByLines()
+		for begun := time.Now(); time.Since(begun) < 5*bodyTime; p.Line(1 << 10) {
 			if _, err := p.Read(make([]byte, 1<<10)); err != nil {
 				t.Fatal(err)
 			}
@@ -116,7 +110,7 @@ func TestLinesHaveTheirTime(t *testing.T) {
 				}
 				return
 			}
-			p.part(n)
+			p.Part(n)
 		}
 	})
 }

@@ -1,23 +1,19 @@
-package api
+package admission
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"sync"
-	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 )
 
-// spool holds what is written until a slower reader has read it, in a file that has no name and goes with the process. So
+// Spool holds what is written until a slower reader has read it, in a file that has no name and goes with the process. So
 // the snapshot of an export is open for as long as the disk takes, not for as long as the client does.
-type spool struct {
+type Spool struct {
 	file *os.File
 
 	mu      sync.Mutex
@@ -26,8 +22,8 @@ type spool struct {
 	more    chan struct{} // closed when there is more, or the end
 }
 
-// newSpool returns an empty spool in a directory. The caller closes it. The error is Unavailable.
-func newSpool(dir string) (*spool, error) {
+// NewSpool returns an empty spool in a directory. The caller closes it. The error is Unavailable.
+func NewSpool(dir string) (*Spool, error) {
 	f, err := os.CreateTemp(dir, "export-*")
 	if err == nil {
 		err = os.Remove(f.Name())
@@ -35,11 +31,11 @@ func newSpool(dir string) (*spool, error) {
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "there is no place for the export: %v", err)
 	}
-	return &spool{file: f, more: make(chan struct{})}, nil
+	return &Spool{file: f, more: make(chan struct{})}, nil
 }
 
 // Write appends b. The error is Unavailable.
-func (s *spool) Write(b []byte) (int, error) {
+func (s *Spool) Write(b []byte) (int, error) {
 	n, err := s.file.Write(b)
 	if err != nil {
 		return n, fanfold.Wrap(err, fanfold.Unavailable, "the disk that holds the export fails: %v", err)
@@ -51,8 +47,8 @@ func (s *spool) Write(b []byte) (int, error) {
 	return n, nil
 }
 
-// finish tells the reader that nothing more is written, and why where err is not nil.
-func (s *spool) finish(err error) {
+// Finish tells the reader that nothing more is written, and why where err is not nil.
+func (s *Spool) Finish(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.end = err; err == nil {
@@ -62,22 +58,22 @@ func (s *spool) finish(err error) {
 }
 
 // wake wakes the reader. The caller holds mu.
-func (s *spool) wake() {
+func (s *Spool) wake() {
 	close(s.more)
 	s.more = make(chan struct{})
 }
 
 // state returns how much is written, a channel that is closed once there is more, and the end.
-func (s *spool) state() (written int64, more <-chan struct{}, end error) {
+func (s *Spool) state() (written int64, more <-chan struct{}, end error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.written, s.more, s.end
 }
 
-// sendTo writes everything to w in pieces, calls before ahead of each piece, and blocks until it is finished. It returns the
-// errors of finish, ctx, before and w.
-func (s *spool) sendTo(ctx context.Context, w io.Writer, before func() error) error {
-	buf := make([]byte, largePiece)
+// SendTo writes everything to w in pieces, calls before ahead of each piece, and blocks until it is finished. It returns the
+// errors of Finish, ctx, before and w.
+func (s *Spool) SendTo(ctx context.Context, w io.Writer, before func() error) error {
+	buf := make([]byte, LargePiece)
 	for at := int64(0); ; {
 		written, more, end := s.state()
 		switch {
@@ -107,14 +103,5 @@ func (s *spool) sendTo(ctx context.Context, w io.Writer, before func() error) er
 	}
 }
 
-// sendSpooled answers with a spool. The client has sendPause for each piece, before which its sender is judged again. Errors are sendTo's, and
-// judgeAgain's.
-func sendSpooled(ctx context.Context, c echo.Context, out *spool) error {
-	control := http.NewResponseController(c.Response())
-	return out.sendTo(ctx, c.Response(), func() error {
-		return cmp.Or(judgeAgain(c), supported(control.SetWriteDeadline(time.Now().Add(sendPause))))
-	})
-}
-
 // Close gives the file's space back.
-func (s *spool) Close() error { return s.file.Close() }
+func (s *Spool) Close() error { return s.file.Close() }

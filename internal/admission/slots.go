@@ -1,13 +1,10 @@
-package api
+package admission
 
 import (
 	"context"
-	"net/http"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 )
@@ -39,9 +36,7 @@ type applicant struct {
 // newSlots returns n slots, for which a request waits at most wait.
 func newSlots(n int, wait time.Duration) *slots { return &slots{size: n, wait: wait} }
 
-// enter waits for a slot for a principal. Senders that come too slowly make room meanwhile. After half of the wait a principal with more than
-// half of the slots makes room, too: cut ends this request then, unless it is nil. Call leave when done. The error is ctx's, or Busy where
-// none came free in time.
+// enter waits for a slot for a principal: see Budget.Enter.
 func (l *slots) enter(ctx context.Context, who string, cut func()) (leave func(), err error) {
 	a := &applicant{slot{who, cut}, make(chan struct{})}
 	l.mu.Lock()
@@ -131,21 +126,6 @@ func (l *slots) makeRoom(a *applicant) {
 	}
 }
 
-// enterFor is enter for a request that is not to be cut. It judges the sender again after a wait. Errors are enter's and judgeAgain's.
-func (l *slots) enterFor(c echo.Context) (leave func(), err error) { return l.enterCut(c, nil) }
-
-// enterCut is enterFor for a request that cut ends.
-func (l *slots) enterCut(c echo.Context, cut func()) (leave func(), err error) {
-	if leave, err = l.enter(c.Request().Context(), rightsOf(c).String(), cut); err != nil {
-		return nil, err
-	}
-	if err := judgeAgain(c); err != nil {
-		leave()
-		return nil, err
-	}
-	return leave, nil
-}
-
 // tryEnter returns what leaves the slot that a principal takes, nil where none is free.
 func (l *slots) tryEnter(who string) (leave func()) {
 	l.mu.Lock()
@@ -156,41 +136,4 @@ func (l *slots) tryEnter(who string) (leave func()) {
 	s := &slot{who: who}
 	l.taken = append(l.taken, s)
 	return func() { l.leave(s) }
-}
-
-// enterSending is enterCut for a request that is to keep its slot only while its body comes.
-func (l *slots) enterSending(c echo.Context, body *pacedBody) (leave func(), err error) {
-	free, err := l.enterCut(c, func() { body.cut(errShare) })
-	if err != nil {
-		return nil, err
-	}
-	l.senders.add(body, 1)
-	return func() {
-		l.senders.remove(body)
-		free()
-	}, nil
-}
-
-// errShare ends what has more than its share. It is a Busy.
-var errShare = fanfold.Errorf(fanfold.Busy, "others wait for a place, and your key has more than half of those there are: send fewer of these at once, and this one again")
-
-// limited returns a handler that lets in as many requests at a time as there are slots. Others wait a little, and are then refused with Busy. An
-// answer of a principal with more than its share is cut for others.
-func limited(running *slots, handle echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		ctx, cancel := context.WithCancelCause(c.Request().Context())
-		defer cancel(nil)
-		control := http.NewResponseController(c.Response())
-		leave, err := running.enterCut(c, func() {
-			cancel(errShare)
-			_ = control.SetWriteDeadline(time.Now())
-		})
-		if err != nil {
-			return err
-		}
-		defer leave()
-		defer c.SetRequest(c.Request()) // whose context has not ended
-		c.SetRequest(c.Request().WithContext(ctx))
-		return handle(c)
-	}
 }

@@ -1,17 +1,14 @@
-package api
+package admission
 
 import (
 	"cmp"
 	"context"
 	"errors"
 	"io"
-	"net/http"
 	"os"
 	"slices"
 	"sync"
 	"time"
-
-	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 )
@@ -22,16 +19,22 @@ const (
 	busyRate    = 16 << 10         // bytes a second while others wait for what the body holds
 	busyPart    = 128              // and this part of what it holds each second, so that nobody holds much by sending little
 	bodyTime    = 10 * time.Minute // for all of a body, or for a line of an import, while the server waits for it
-	lineTime    = 3                // times Options.BodyGrace, in which an import must bring a whole line
-	busyTime    = 0.3              // times Options.BodyGrace, which a body may be late while others wait
+	lineTime    = 3                // times Options.Grace, in which an import must bring a whole line
+	busyTime    = 0.3              // times Options.Grace, which a body may be late while others wait
 	cutInterval = 250 * time.Millisecond
 )
 
-// pacedBody is the body of a request, whose client must send it at a certain pace. Its time runs while a Read waits for the
-// client, not while the server works. It is for one goroutine, but for cut.
-type pacedBody struct {
+// Deadlines sets the deadlines of a client's connection.
+type Deadlines interface {
+	SetReadDeadline(at time.Time) error
+	SetWriteDeadline(at time.Time) error
+}
+
+// Body is the body of a request, whose client must send it at a certain pace. Its time runs while a Read waits for the
+// client, not while the server works. It is for one goroutine, but for Cut.
+type Body struct {
 	io.ReadCloser
-	control *http.ResponseController
+	control Deadlines
 	grace   time.Duration // the longest silence, also before the first byte
 	busy    time.Duration // the most that spare can be
 	lines   bool          // only lines count, as an import's reader tells of them
@@ -48,25 +51,20 @@ type pacedBody struct {
 	ended error         // why nothing more is read
 }
 
-// newPacedBody returns a request's body, for which the connection has a deadline after grace.
-func newPacedBody(c echo.Context, grace time.Duration) (*pacedBody, error) {
-	now := time.Now()
-	p := &pacedBody{ReadCloser: c.Request().Body, control: http.NewResponseController(c.Response()), began: now, until: now.Add(grace), grace: grace, left: grace, rest: bodyTime}
-	p.busy = time.Duration(busyTime * float64(grace))
-	p.spare = p.busy
-	return p, supported(p.control.SetReadDeadline(p.until))
-}
-
-// paced returns the body of a request, which limitTime has replaced unless it is empty.
-func (b *bodies) paced(c echo.Context) (*pacedBody, error) {
-	if p, ok := c.Request().Body.(*pacedBody); ok {
+// Body returns a request's body, for which the connection has a deadline after Options.Grace. A Body stays as it is.
+func (b *Budget) Body(from io.ReadCloser, control Deadlines) (*Body, error) {
+	if p, is := from.(*Body); is {
 		return p, nil
 	}
-	return newPacedBody(c, b.opt.BodyGrace)
+	now, grace := time.Now(), b.opt.Grace
+	p := &Body{ReadCloser: from, control: control, began: now, until: now.Add(grace), grace: grace, left: grace, rest: bodyTime}
+	p.busy = time.Duration(busyTime * float64(grace))
+	p.spare = p.busy
+	return p, Supported(p.control.SetReadDeadline(p.until))
 }
 
-// byLines makes lines the unit that counts; an import must bring one in lineTime.
-func (p *pacedBody) byLines() {
+// ByLines makes lines the unit that counts; an import must bring one in lineTime.
+func (p *Body) ByLines() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.lines = true
@@ -75,7 +73,7 @@ func (p *pacedBody) byLines() {
 }
 
 // Read reads what has come, and waits for as long as the client may take. Errors are the body's, and TooSlow.
-func (p *pacedBody) Read(b []byte) (int, error) {
+func (p *Body) Read(b []byte) (int, error) {
 	if err := p.begin(); err != nil {
 		return 0, err
 	}
@@ -84,7 +82,7 @@ func (p *pacedBody) Read(b []byte) (int, error) {
 }
 
 // begin begins to wait for the client.
-func (p *pacedBody) begin() error {
+func (p *Body) begin() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended != nil {
@@ -96,11 +94,11 @@ func (p *pacedBody) begin() error {
 		return nil
 	}
 	p.until = until
-	return supported(p.control.SetReadDeadline(until))
+	return Supported(p.control.SetReadDeadline(until))
 }
 
 // end takes what has come into account, and returns the error of a Read that ended with err.
-func (p *pacedBody) end(n int, err error) error {
+func (p *Body) end(n int, err error) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	took := time.Since(p.since)
@@ -129,10 +127,10 @@ func timeFor(n int, rate int64) time.Duration {
 }
 
 // busyRate returns how fast the body must come while others wait.
-func (p *pacedBody) busyRate() int64 { return max(busyRate, p.holds/busyPart) }
+func (p *Body) busyRate() int64 { return max(busyRate, p.holds/busyPart) }
 
 // tooSlow says what was due. It is a TooSlow.
-func (p *pacedBody) tooSlow() error {
+func (p *Body) tooSlow() error {
 	if p.rest <= p.left {
 		return fanfold.Errorf(fanfold.TooSlow, "the body did not arrive in time: all of it, or a line of an import, is due within %v; send less at once, or over a faster line", bodyTime)
 	}
@@ -142,15 +140,15 @@ func (p *pacedBody) tooSlow() error {
 	return fanfold.Errorf(fanfold.TooSlow, "the body did not arrive in time: its first byte is due within %v, then %d bytes a second, with no pause of %v", p.grace, minRate, p.grace)
 }
 
-// part takes note that a part of a line has arrived: a long one may take as long as a body of its length.
-func (p *pacedBody) part(n int) {
+// Part takes note that a part of a line has arrived: a long one may take as long as a body of its length.
+func (p *Body) Part(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left = min(p.left+timeFor(n, minRate), p.grace)
 }
 
-// line takes note that a line with n bytes has arrived, which is not blank.
-func (p *pacedBody) line(n int) {
+// Line takes note that a line with n bytes has arrived, which is not blank.
+func (p *Body) Line(n int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.left, p.rest = p.grace, bodyTime
@@ -158,14 +156,14 @@ func (p *pacedBody) line(n int) {
 }
 
 // hold says how much the body holds, for which others may wait.
-func (p *pacedBody) hold(n int64) {
+func (p *Body) hold(n int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.holds = n
 }
 
 // late returns for how long the body has been late at a time, for those that wait, and what it holds.
-func (p *pacedBody) late(now time.Time) (late time.Duration, holds int64) {
+func (p *Body) late(now time.Time) (late time.Duration, holds int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.since.IsZero() || p.ended != nil {
@@ -174,8 +172,8 @@ func (p *pacedBody) late(now time.Time) (late time.Duration, holds int64) {
 	return now.Sub(p.since) - p.spare, p.holds
 }
 
-// cut ends the body with err. A Read that waits returns.
-func (p *pacedBody) cut(err error) {
+// Cut ends the body with err. A Read that waits returns.
+func (p *Body) Cut(err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ended == nil {
@@ -184,13 +182,13 @@ func (p *pacedBody) cut(err error) {
 	}
 }
 
-// context returns a context that ends when ctx, the request's, does. It goes on for answerTime if ctx ends because the body
+// Context returns a context that ends when ctx, the request's, does. It goes on for AnswerTime if ctx ends because the body
 // is too slow, so that the received part can be dealt with. Call cancel when done.
-func (p *pacedBody) context(ctx context.Context) (out context.Context, cancel context.CancelFunc) {
+func (p *Body) Context(ctx context.Context) (out context.Context, cancel context.CancelFunc) {
 	out, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
 		if p.isTooSlow() {
-			timeout := time.AfterFunc(answerTime, func() { end(context.Cause(ctx)) })
+			timeout := time.AfterFunc(AnswerTime, func() { end(context.Cause(ctx)) })
 			context.AfterFunc(out, func() { timeout.Stop() })
 			return
 		}
@@ -203,32 +201,32 @@ func (p *pacedBody) context(ctx context.Context) (out context.Context, cancel co
 }
 
 // isTooSlow tells whether the body has come to its deadline, or was cut.
-func (p *pacedBody) isTooSlow() bool {
+func (p *Body) isTooSlow() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.ended != nil || !p.until.IsZero() && !time.Now().Before(p.until)
 }
 
-// begun tells whether anything of the body was asked for.
-func (p *pacedBody) begun() bool {
+// Begun tells whether anything of the body was asked for.
+func (p *Body) Begun() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.asked
 }
 
-// ask takes note that the client is asked for the body before the first Read.
-func (p *pacedBody) ask() {
+// Ask takes note that the client is asked for the body before the first Read.
+func (p *Body) Ask() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked = true
 }
 
-// complete removes the deadline: net/http would take it for the end of the client's connection when it passes.
-func (p *pacedBody) complete() error {
+// Complete removes the deadline: net/http would take it for the end of the client's connection when it passes.
+func (p *Body) Complete() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.until = time.Time{}
-	return supported(p.control.SetReadDeadline(p.until))
+	return Supported(p.control.SetReadDeadline(p.until))
 }
 
 // errCutForOthers ends a body that is late while others wait.
@@ -238,25 +236,25 @@ var errCutForOthers = fanfold.Errorf(fanfold.TooSlow,
 // senders are the bodies that hold something for which others wait. The zero value holds none.
 type senders struct {
 	mu      sync.Mutex
-	bodies  map[*pacedBody]struct{}
+	bodies  map[*Body]struct{}
 	wanted  int64 // by those that wait
 	waiting int
 	done    chan struct{} // closed once nobody waits any more
 }
 
 // add adds a body, or takes note that it holds more.
-func (s *senders) add(p *pacedBody, holds int64) {
+func (s *senders) add(p *Body, holds int64) {
 	p.hold(holds)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.bodies == nil {
-		s.bodies = map[*pacedBody]struct{}{}
+		s.bodies = map[*Body]struct{}{}
 	}
 	s.bodies[p] = struct{}{}
 }
 
 // remove removes a body, which holds nothing any more, or has come to its end.
-func (s *senders) remove(p *pacedBody) {
+func (s *senders) remove(p *Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.bodies, p)
@@ -298,7 +296,7 @@ func (s *senders) cutWhileOthersWait(done <-chan struct{}) {
 // cutLate cuts as many late bodies as hold what is wanted.
 func (s *senders) cutLate() {
 	type lateBody struct {
-		body  *pacedBody
+		body  *Body
 		late  time.Duration
 		holds int64
 	}
@@ -317,7 +315,7 @@ func (s *senders) cutLate() {
 		if free >= s.wanted {
 			return
 		}
-		l.body.cut(errCutForOthers)
+		l.body.Cut(errCutForOthers)
 		delete(s.bodies, l.body)
 		free += l.holds
 	}
