@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -37,6 +38,11 @@ func (s logSource) ErasuresAfter(after, upTo uint64) (list []*fanfold.Erasure) {
 		list = append(list, e.Erasure)
 	}
 	return list
+}
+
+// newCheck returns the check of a node's log that is yet to be opened.
+func newCheck(n *Node) *logcheck.Check {
+	return logcheck.New(logcheck.Options{Dir: n.cfg.Data, Store: n.Store, Embedded: n.cfg.NATS == "", Logger: n.cfg.Logger, Base: n.verifyBase})
 }
 
 // writerRows makes the read model a writer.ReadModel.

@@ -112,7 +112,7 @@ func (n *Node) verifyBaseOnce(ctx context.Context) (*wire.BaseReport, error) {
 	return report, ctx.Err()
 }
 
-// withoutAdvice returns an error's message without what to do about a damaged log: LogReport.Err says that once.
+// withoutAdvice returns an error's message without what to do about a damaged log: logcheck.Report.Err says that once.
 func withoutAdvice(err error) string {
 	return strings.TrimSuffix(fanfold.MessageOf(err), "; "+events.Repair)
 }

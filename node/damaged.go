@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/internal/datadir"
-	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -26,7 +26,7 @@ type Remains struct {
 	node   *Node
 	forgot bool // the read model had what is erased
 	// Log says what is wrong with the log, as far as the node's files tell.
-	Log *LogReport
+	Log *logcheck.Report
 }
 
 // OpenRemains opens the files of a server that is not running, whatever state they are in, and reads the log through. The
@@ -43,11 +43,11 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 	if n.lock, err = datadir.Lock(cfg.Data); err != nil {
 		return nil, err
 	}
-	n.check = newLogCheck(n)
 	n.Store, err = sqlite.OpenStore(filepath.Join(cfg.Data, "readmodel"), sqlite.Options{Fingerprint: fold.Fingerprint(), AsIs: true, Logger: cfg.Logger})
 	if err != nil {
 		return nil, err
 	}
+	n.check = newCheck(n)
 	if n.embedded, err = embedded.Start(ctx, embedded.Options{Dir: filepath.Join(cfg.Data, "nats"), Durability: embedded.Interval, Logger: cfg.Logger}); err != nil {
 		return nil, err
 	}
@@ -57,19 +57,14 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 	r = &Remains{node: n}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Damaged: true, Logger: cfg.Logger})
 	if fanfold.CodeOf(err) == fanfold.LogDamaged { // nothing is left of it
-		n.Log, r.Log = nil, r.nothing()
+		n.Log, r.Log = nil, n.check.Lost()
 		return r, nil
 	}
+	n.check.Attach(n.Log, n.nc)
 	if err == nil {
 		r.Log, err = n.VerifyLog(ctx, nil)
 	}
 	return r, err
-}
-
-// nothing returns the report of a log that is gone.
-func (r *Remains) nothing() *LogReport {
-	last := max(r.node.check.witness.Seq, r.node.Store.Applied.Seq())
-	return &LogReport{wire.LogReport{Last: last, Missing: []wire.Range{{First: 1, Last: max(1, last)}}}, last}
 }
 
 // Documents brings the read model as far as the log allows. One that has what is erased is removed, and built anew. It calls fn with the URL of an API that

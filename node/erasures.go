@@ -464,7 +464,7 @@ func (n *Node) readDone() {
 func (n *Node) forgetFiles() error {
 	cp, err := n.Store.Checkpoint()
 	if err == nil {
-		err = n.check.writeWitness(cp)
+		err = n.check.Keep(cp)
 	}
 	if err != nil {
 		return err

@@ -37,7 +37,6 @@ func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *key
 		}
 		return nil, nil, err
 	}
-	n.check = newLogCheck(n)
 	if err := n.openFiles(ctx); err != nil { // neither folded, nor served
 		return nil, nil, errors.Join(err, n.Close())
 	}

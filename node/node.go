@@ -32,6 +32,7 @@ import (
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -114,7 +115,7 @@ type Node struct {
 	finding     sync.Mutex                    // held while a text is searched for, which reads the whole log
 	writer      *writer.Writer
 	api         *api.Server
-	check       *logCheck
+	check       *logcheck.Check
 	snapshots   snapshots
 	compactions compactions
 	erasures    erasures
@@ -190,7 +191,6 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.withhold(); err != nil {
 		return n, err
 	}
-	n.check = newLogCheck(n)
 	if n.listener, err = listen("--listen", cfg.Listen); err != nil {
 		return n, err
 	}
@@ -220,12 +220,19 @@ func (n *Node) openFiles(ctx context.Context) (err error) {
 	n.Store, err = sqlite.OpenStore(filepath.Join(n.cfg.Data, "readmodel"), sqlite.Options{
 		Fingerprint: fold.Fingerprint(), FailWrite: n.cfg.FailWrite, Cache: n.cfg.Cache, AsIs: n.cfg.AsIs, Logger: n.cfg.Logger})
 	if err == nil {
+		n.check = newCheck(n)
 		err = n.openLog(ctx)
 	}
 	if err == nil {
+		n.check.Attach(n.Log, n.nc)
 		err = n.openKeys(ctx)
 	}
 	return err
+}
+
+// VerifyLog reads the whole log and compares it with what was folded from it: see logcheck.Check.Verify.
+func (n *Node) VerifyLog(ctx context.Context, progress fanfold.Progress) (*logcheck.Report, error) {
+	return n.check.Verify(ctx, progress)
 }
 
 // openProjector holds the log against the read model, and opens the projector. The error is LogDamaged where the log lacks
@@ -248,7 +255,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 	if err := n.startFromSnapshot(ctx, last); err != nil {
 		return err
 	}
-	if err := awaitLeader(ctx, n.Log, func() error { return n.check.begin(ctx) }); err != nil {
+	if err := awaitLeader(ctx, n.Log, func() error { return n.check.Begin(ctx, last) }); err != nil {
 		return err
 	}
 	var err error
@@ -401,7 +408,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.judge.Run(ctx) })
 	g.Go(func() error { return n.certificate.run(ctx) })
 	g.Go(func() error { return n.runReaders(ctx) })
-	g.Go(func() error { return n.check.run(ctx) })
+	g.Go(func() error { return n.check.Run(ctx) })
 	g.Go(func() error { return settleDoubt(ctx, n) })
 	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
@@ -435,7 +442,7 @@ func (n *Node) Close() error {
 		_ = n.debug.Close()
 	}
 	if n.check != nil {
-		n.check.close()
+		n.check.Close()
 	}
 	if n.Store != nil {
 		errs = append(errs, n.Store.Close())

@@ -19,7 +19,7 @@ const minPayload = 64 << 10
 // and Unavailable.
 func (n *Node) openLog(ctx context.Context) (err error) {
 	cfg := n.cfg
-	known, err := n.check.known()
+	known, durable, err := n.check.Known()
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		if cfg.Credentials.Any() {
 			return fanfold.Errorf(fanfold.Invalid, "the flags --nats-user to --nats-key are for outside servers: give their URLs by --nats")
 		}
-		return n.openEmbedded(ctx, known.Seq)
+		return n.openEmbedded(ctx, known, durable)
 	}
 	if n.nc, err = servers.Dial(ctx, cfg.NATS, cfg.Credentials, cfg.Logger); err != nil {
 		return err
@@ -47,7 +47,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", limit, minPayload)
 	}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: cfg.Replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend,
-		KnownSeq: known.Seq, PurgeWait: cfg.PurgeWait, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer, MayPublish: n.mayPublish, Acknowledged: n.acknowledged})
+		KnownSeq: known, PurgeWait: cfg.PurgeWait, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer, MayPublish: n.mayPublish, Acknowledged: n.acknowledged})
 	if err == nil && n.Log.Window() < events.DefaultWindow {
 		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
 			servers.ShownURL(n.nc.ConnectedUrl()), n.Log.Window(), events.DefaultWindow)
@@ -56,8 +56,8 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 }
 
 // openEmbedded starts the embedded server and opens its log. Before that it cuts from the log's end what a loss of power or
-// a kill left there and was never durable. known is the last event that was folded. Errors are Invalid and Unavailable.
-func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
+// a kill left there and was never durable. known is the last event that was folded, durable the last one that may not be cut. Errors are Invalid and Unavailable.
+func (n *Node) openEmbedded(ctx context.Context, known, durable uint64) error {
 	cfg := n.cfg
 	opt := embedded.Options{Dir: filepath.Join(cfg.Data, "nats"), Durability: embedded.Durability(cfg.Durability), Readers: n.readers(),
 		Logger: cfg.Logger, Fsync: cfg.Fsync}
@@ -65,7 +65,7 @@ func (n *Node) openEmbedded(ctx context.Context, known uint64) error {
 		return fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", cfg.Durability)
 	}
 	exists := embedded.HasStream(opt.Dir)
-	tails, err := embedded.CutTail(ctx, opt.Dir, max(known, n.check.witness.Synced))
+	tails, err := embedded.CutTail(ctx, opt.Dir, durable)
 	if err != nil {
 		return err
 	}

@@ -45,7 +45,7 @@ func (n *Node) reasons() (list []reason) {
 	}
 	add("erasure", n.erasesFirst())
 	add("catching-up", n.catchingUp())
-	add("catching-up", n.check.scanProgress())
+	add("catching-up", n.check.Progress())
 	add("lag", n.tooFar())
 	add("lease", n.mayPublish())
 	return list

@@ -12,7 +12,9 @@ import (
 const (
 	rebuildEvents  = 100_000 // a document that a base may have counts as one
 	rebuildChanges = 200_000
-	rebuildTime    = time.Minute // a log that cannot be read to its end by then is damaged
+	startTime      = 10 * time.Second // in which a node that is in doubt may reach the log's end of its start
+	doubtEvery     = 2 * time.Second  // between two looks whether the log was read through
+	rebuildTime    = time.Minute      // a log that cannot be read to its end by then is damaged
 )
 
 // rebuildUnclean rebuilds a read model from the log before it is served if it is in doubt: see sqlite.Store.Unclean. One that takes more than
@@ -45,16 +47,16 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 // settleDoubt rebuilds a read model that is in doubt while it is served. If the node was killed, it looks at the structure first. It
 // waits until the log was read through and is whole, and blocks until it is over, or ctx ends. It returns nil.
 func settleDoubt(ctx context.Context, n *Node) error {
-	starting, cancel := context.WithTimeout(ctx, scanFirst)
+	starting, cancel := context.WithTimeout(ctx, startTime)
 	_ = n.Store.Applied.Wait(starting, n.startLast) // the start comes first, unless it is the file that holds it up
 	cancel()
 	if err := n.Store.CheckStructure(ctx); err != nil && ctx.Err() == nil {
 		n.cfg.Logger.Error("the read model's file is damaged, and is rebuilt from the log", "err", err)
 	}
-	again := time.NewTicker(checkEvery)
+	again := time.NewTicker(doubtEvery)
 	defer again.Stop()
 	for n.Store.Unclean() {
-		if n.check.scanned.Load() && n.Log.Damage() == nil {
+		if n.check.Scanned() && n.Log.Damage() == nil {
 			run, err := n.Projector.BeginReplay()
 			if err == nil {
 				err = run(ctx)

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/internal/datadir"
+	"github.com/fanfold/fanfold/node/logcheck"
 )
 
 // checkRestorable returns Conflict for a directory that has something else than what an unfinished restore has left. It makes nothing.
@@ -61,10 +62,10 @@ func (r *restorer) markDirectory() error {
 // finishDirectory makes everything in the directory durable, and then takes the mark away.
 func (r *restorer) finishDirectory(out *Restored) error {
 	dir := r.cfg.Data
-	w := witness{Seq: out.Last, Event: r.plan.event, Digest: out.Digest, Synced: out.Last, Erasure: r.plan.erasure}
+	w := logcheck.Witness{Seq: out.Last, Event: r.plan.event, Digest: out.Digest, Synced: out.Last, Erasure: r.plan.erasure}
 	err := embedded.SyncFiles(filepath.Join(dir, "nats"), r.cfg.Fsync)
 	if err == nil && out.Events > 0 {
-		err = w.write(dir)
+		err = w.Write(dir)
 	}
 	if err == nil {
 		err = r.step("synced the directory")

@@ -17,12 +17,13 @@ import (
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/node/logcheck"
 )
 
 // verifyLog compares the log with what was folded from it, on a running server, or in the directory of one that is not,
 // and prints the result. The error is errWrong where something differs.
 func verifyLog(cmd *cobra.Command, server *remote, data string, asJSON bool) error {
-	report := new(node.LogReport)
+	report := new(logcheck.Report)
 	err := server.verifyLog(cmd.Context(), data, report)
 	if err != nil {
 		return err
@@ -39,7 +40,7 @@ func verifyLog(cmd *cobra.Command, server *remote, data string, asJSON bool) err
 }
 
 // verifyLog fills in the report of the running server's log, or of the one in a directory where that is not "".
-func (r *remote) verifyLog(ctx context.Context, data string, out *node.LogReport) error {
+func (r *remote) verifyLog(ctx context.Context, data string, out *logcheck.Report) error {
 	if data == "" {
 		c, err := r.connect()
 		if err != nil {
@@ -71,7 +72,7 @@ func withRemains(ctx context.Context, data string, fn func(r *node.Remains) erro
 }
 
 // printLogReport prints what is wrong with a log, and a line that says how much of it was looked at.
-func printLogReport(out io.Writer, r *node.LogReport) {
+func printLogReport(out io.Writer, r *logcheck.Report) {
 	for _, m := range r.Missing {
 		fmt.Fprintf(out, "missing or unreadable: %s\n", events.Range(m))
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector/inspect"
 )
 
@@ -178,7 +179,7 @@ type restoreResult struct {
 type restoreVerified struct {
 	Documents int64             `json:"documents"`
 	Read      *inspect.Verified `json:"readModel"`
-	Log       *node.LogReport   `json:"log"`
+	Log       *logcheck.Report  `json:"log"`
 	Digest    bool              `json:"digest"` // it is the backup's
 }
 

@@ -1,4 +1,4 @@
-package node
+package logcheck
 
 import (
 	"crypto/sha256"
@@ -14,8 +14,8 @@ import (
 // TestWitnessFormats: a witness is read as it was written, and one of format 2 knows of no erasure.
 func TestWitnessFormats(t *testing.T) {
 	dir := t.TempDir()
-	want := witness{Seq: 7, Event: fanfold.Digest{1}, Digest: fanfold.Digest{2}, Synced: 9, Erasure: 5}
-	if err := want.write(dir); err != nil {
+	want := Witness{Seq: 7, Event: fanfold.Digest{1}, Digest: fanfold.Digest{2}, Synced: 9, Erasure: 5}
+	if err := want.Write(dir); err != nil {
 		t.Fatal(err)
 	}
 	if got, err := readWitness(dir); err != nil || got != want {

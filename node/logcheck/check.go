@@ -1,7 +1,9 @@
-package node
+// Package logcheck holds the log against what a node has seen of it, and keeps what it has seen.
+package logcheck
 
 import (
 	"context"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -12,15 +14,29 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// logCheck holds the log against what is known of it: at the start, again and again, and whenever the connection to it is
+// Options say of what a check is.
+type Options struct {
+	Dir      string        // the data directory, with the witness
+	Store    *sqlite.Store // the read model
+	Embedded bool          // the log's files are this process's
+	Logger   *slog.Logger
+	// Base reads the base through at which the log begins. It returns nil for a log that has all its events.
+	Base func(ctx context.Context) (*wire.BaseReport, error)
+}
+
+// Check holds the log against what is known of it: at the start, again and again, and whenever the connection to it is
 // made anew. DESIGN.md of package events says what that finds.
-type logCheck struct {
-	node    *Node
-	witness witness       // as it was at the start
+type Check struct {
+	opt     Options
+	log     *events.Log   // nil until Attach
+	conn    *nats.Conn    // to its server
+	witness Witness       // as it was at the start
 	began   time.Time     // when the node started
+	last    uint64        // the last event that the log had at the start
 	at      atomic.Uint64 // the event up to which the log was read through, at the start
 	scanned atomic.Bool   // it was read through once
 	damaged bool          // the last check found something
@@ -35,7 +51,7 @@ type logCheck struct {
 	first chan error // its end
 
 	writing sync.Mutex // held while a witness is written
-	written witness    // on the disk
+	written Witness    // on the disk
 }
 
 // Intervals of checking the log.
@@ -46,23 +62,32 @@ const (
 	silentChecks = 2               // without an answer, after which another server is tried
 )
 
-// newLogCheck returns the check of a node's log, with the witness from its directory. A witness that is damaged is
+// New returns the check of a log that is yet to be opened, with the witness from its directory. A witness that is damaged is
 // logged, and stands for none.
-func newLogCheck(n *Node) *logCheck {
-	c := &logCheck{node: n, began: time.Now(), again: make(chan struct{}, 1)}
+func New(opt Options) *Check {
+	c := &Check{opt: opt, began: time.Now(), again: make(chan struct{}, 1)}
 	c.ctx, c.stop = context.WithCancel(context.Background())
 	var err error
-	if c.witness, err = readWitness(n.cfg.Data); err != nil {
-		n.cfg.Logger.Warn("what was known of the log cannot be read, and is written anew", "file", filepath.Join(n.cfg.Data, witnessFile), "err", err)
+	if c.witness, err = readWitness(opt.Dir); err != nil {
+		opt.Logger.Warn("what was known of the log cannot be read, and is written anew", "file", filepath.Join(opt.Dir, witnessFile), "err", err)
 	}
 	c.written = c.witness
 	return c
 }
 
+// Attach tells the check the log, once it is open, and the connection to its server.
+func (c *Check) Attach(log *events.Log, conn *nats.Conn) { c.log, c.conn = log, conn }
+
+// Known returns the last event that the log must have, and the last one that is known to be durable there, folded or not.
+func (c *Check) Known() (seq, durable uint64, err error) {
+	known, err := c.known()
+	return known.Seq, max(known.Seq, c.witness.Synced), err
+}
+
 // known returns what the log must have: what the read model has folded, or the witness of the start where that is more. Of what is before the log's base
 // nothing is known.
-func (c *logCheck) known() (events.Known, error) {
-	cp, err := c.node.Store.Checkpoint()
+func (c *Check) known() (events.Known, error) {
+	cp, err := c.opt.Store.Checkpoint()
 	if err != nil {
 		return events.Known{}, err
 	}
@@ -70,30 +95,31 @@ func (c *logCheck) known() (events.Known, error) {
 	if cp.Seq < c.witness.Seq {
 		known = events.Known{Seq: c.witness.Seq, Event: c.witness.Event}
 	}
-	if l := c.node.Log; l != nil && known.Seq <= l.Prefix().Base().Seq { // it may have been purged
+	if c.log != nil && known.Seq <= c.log.Prefix().Base().Seq { // it may have been purged
 		return events.Known{}, nil
 	}
 	return known, nil
 }
 
 // checkNow checks the log once. Errors are LogDamaged and Unavailable.
-func (c *logCheck) checkNow(ctx context.Context) error {
+func (c *Check) checkNow(ctx context.Context) error {
 	known, err := c.known()
 	if err != nil {
 		return err
 	}
-	return c.node.Log.Check(ctx, known)
+	return c.log.Check(ctx, known)
 }
 
-// begin checks the log at the start, and begins to read it through. It waits for the reading for a moment, which is
+// Begin checks the log, whose last event is given, at the start, and begins to read it through. It waits for the reading for a moment, which is
 // enough for a log of some hundred thousand events. It does not wait where the files are vouched for. The error is LogDamaged or Unavailable; what the reading finds is
 // none.
-func (c *logCheck) begin(ctx context.Context) error {
+func (c *Check) Begin(ctx context.Context, last uint64) error {
 	if err := c.checkNow(ctx); err != nil {
 		return err
 	}
-	c.created, c.first = c.node.Log.Created(), make(chan error, 1)
-	c.vouched = c.node.embedded != nil && c.node.Store.Killed()
+	c.last = last
+	c.created, c.first = c.log.Created(), make(chan error, 1)
+	c.vouched = c.opt.Embedded && c.opt.Store.Killed()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -110,29 +136,29 @@ func (c *logCheck) begin(ctx context.Context) error {
 	return nil
 }
 
-// close ends the first reading, and writes down what the node has folded. It is called while the read model is open.
-func (c *logCheck) close() {
+// Close ends the first reading, and writes down what the node has folded. It is called while the read model is open.
+func (c *Check) Close() {
 	c.stop()
 	if c.first != nil {
 		select {
 		case err := <-c.first:
-			c.node.cfg.Logger.Debug("the reading of the log has ended", "err", err)
+			c.opt.Logger.Debug("the reading of the log has ended", "err", err)
 		case <-time.After(stopTime):
 		}
-		c.keepWitness()
+		c.keepNow()
 	}
 }
 
-// run checks the log until ctx ends, and keeps the witness. It returns nil.
-func (c *logCheck) run(ctx context.Context) error {
-	c.keepWitness()
+// Run checks the log until ctx ends, and keeps the witness. It returns nil.
+func (c *Check) Run(ctx context.Context) error {
+	c.keepNow()
 	scans := make(chan struct{})
 	go func() {
 		defer close(scans)
 		c.scanLog(ctx)
 	}()
 	defer func() { <-scans }()
-	connected := c.node.nc.StatusChanged(nats.CONNECTED)
+	connected := c.conn.StatusChanged(nats.CONNECTED)
 	tick, keep := time.NewTicker(checkEvery), time.NewTicker(witnessEvery)
 	defer tick.Stop()
 	defer keep.Stop()
@@ -143,7 +169,7 @@ func (c *logCheck) run(ctx context.Context) error {
 		case <-connected:
 		case <-tick.C:
 		case <-keep.C:
-			c.keepWitness()
+			c.keepNow()
 			continue
 		}
 		c.checkAgain(ctx)
@@ -152,16 +178,16 @@ func (c *logCheck) run(ctx context.Context) error {
 
 // checkAgain checks the log once while the node runs, and logs what has changed. A log that was damaged and is not any
 // more was restored, and is read through again.
-func (c *logCheck) checkAgain(ctx context.Context) {
+func (c *Check) checkAgain(ctx context.Context) {
 	err := c.checkNow(ctx)
 	c.leaveSilentServer(err)
 	switch {
 	case fanfold.CodeOf(err) == fanfold.LogDamaged && !c.damaged:
-		c.node.cfg.Logger.Error("the log is damaged", "err", err)
+		c.opt.Logger.Error("the log is damaged", "err", err)
 		c.damaged = true
-	case err == nil && (c.damaged || !c.created.Equal(c.node.Log.Created())):
-		c.node.cfg.Logger.Info("the log was restored, and is read through")
-		c.damaged, c.created = false, c.node.Log.Created()
+	case err == nil && (c.damaged || !c.created.Equal(c.log.Created())):
+		c.opt.Logger.Info("the log was restored, and is read through")
+		c.damaged, c.created = false, c.log.Created()
 		select {
 		case c.again <- struct{}{}:
 		default:
@@ -172,13 +198,13 @@ func (c *logCheck) checkAgain(ctx context.Context) {
 // leaveSilentServer connects to another server if the log has not answered for silentChecks checks in a row, or not by its
 // leader. The server that this node is connected to may be cut off from the others. A log that is damaged is asked for at every
 // other server once, for it may be whole there. err is the last check's.
-func (c *logCheck) leaveSilentServer(err error) {
-	nc := c.node.nc
+func (c *Check) leaveSilentServer(err error) {
+	nc := c.conn
 	damaged := fanfold.CodeOf(err) == fanfold.LogDamaged
 	if !damaged {
 		c.left = 0
 	}
-	if err == nil && c.node.Log.Led() || !c.node.Log.Connected() || c.left >= len(nc.Servers())-1 {
+	if err == nil && c.log.Led() || !c.log.Connected() || c.left >= len(nc.Servers())-1 {
 		c.silent = 0
 		return
 	}
@@ -188,36 +214,36 @@ func (c *logCheck) leaveSilentServer(err error) {
 	if c.silent = 0; damaged {
 		c.left++
 	}
-	c.node.cfg.Logger.Warn("the log does not answer, has no leader, or is damaged, and another server is tried", "server", servers.ShownURL(c.node.Log.Server()), "err", err)
+	c.opt.Logger.Warn("the log does not answer, has no leader, or is damaged, and another server is tried", "server", servers.ShownURL(c.log.Server()), "err", err)
 	if err := nc.ForceReconnect(); err != nil {
-		c.node.cfg.Logger.Warn("another server cannot be tried", "err", err)
+		c.opt.Logger.Warn("another server cannot be tried", "err", err)
 	}
 }
 
-// keepWitness writes down what the node has folded, and what is durable, where that is more than before. A failure to
+// keepNow writes down what the node has folded, and what is durable, where that is more than before. A failure to
 // write is logged.
-func (c *logCheck) keepWitness() {
-	cp, err := c.node.Store.Checkpoint()
+func (c *Check) keepNow() {
+	cp, err := c.opt.Store.Checkpoint()
 	if err != nil {
 		return
 	}
-	if err := c.writeWitness(cp); err != nil {
-		c.node.cfg.Logger.Warn("what is known of the log cannot be written", "err", err)
+	if err := c.Keep(cp); err != nil {
+		c.opt.Logger.Warn("what is known of the log cannot be written", "err", err)
 	}
 }
 
-// writeWitness writes down what a checkpoint says, and what is durable, where that is more than before. It returns the error of the file.
-func (c *logCheck) writeWitness(cp sqlite.Checkpoint) error {
+// Keep writes down what a checkpoint says, and what is durable, where that is more than before. It returns the error of the file.
+func (c *Check) Keep(cp sqlite.Checkpoint) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	w := c.written
 	if cp.Seq > w.Seq || cp.Erasure > w.Erasure { // what was erased leaves no digest
-		w = witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced, Erasure: cp.Erasure}
+		w = Witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced, Erasure: cp.Erasure}
 	}
-	if w.Synced = max(w.Synced, c.node.Log.Synced()); w == c.written {
+	if w.Synced = max(w.Synced, c.log.Synced()); w == c.written {
 		return nil
 	}
-	if err := w.write(c.node.cfg.Data); err != nil {
+	if err := w.Write(c.opt.Dir); err != nil {
 		return err
 	}
 	c.written = w

@@ -1,4 +1,4 @@
-package node
+package logcheck
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// LogReport says how the log compares with what was folded from it.
-type LogReport struct {
+// Report says how the log compares with what was folded from it.
+type Report struct {
 	wire.LogReport
 	lacking uint64 // events that are missing
 }
@@ -22,7 +22,7 @@ type LogReport struct {
 const maxReported = 100
 
 // Err returns what is wrong with the log, as LogDamaged, nil for nothing.
-func (r *LogReport) Err() error {
+func (r *Report) Err() error {
 	switch {
 	case len(r.Missing) > 0:
 		missing := make([]events.Range, len(r.Missing))
@@ -39,9 +39,9 @@ func (r *LogReport) Err() error {
 	return nil
 }
 
-// logComparison holds the log against the digests that are known of it.
-type logComparison struct {
-	report LogReport
+// comparison holds the log against the digests that are known of it.
+type comparison struct {
+	report Report
 	store  *sqlite.Store
 	known  map[uint64]fanfold.Digest // besides those in the read model
 	stored []sqlite.LogDigest        // of the read model, those to come next
@@ -53,11 +53,11 @@ type logComparison struct {
 	step   func(seq uint64, size int) error // called for each event
 }
 
-// compareLog reads the log up to event last, and compares it with the digests in the read model and those in known. It
+// compare reads the log up to event last, and compares it with the digests in the read model and those in known. It
 // calls step, which may be nil, with each event. It blocks for as long as reading takes, in constant memory. It returns
 // the errors of step, ctx, the log and the read model; the report lists the faults.
-func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []witness, step func(seq uint64, size int) error) (*LogReport, error) {
-	c := &logComparison{report: LogReport{LogReport: wire.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
+func compare(ctx context.Context, log *events.Log, store *sqlite.Store, last uint64, known []Witness, step func(seq uint64, size int) error) (*Report, error) {
+	c := &comparison{report: Report{LogReport: wire.LogReport{Last: last}}, store: store, known: map[uint64]fanfold.Digest{}, step: step}
 	c.base = log.Prefix().Base
 	b := c.base()
 	c.prev, c.chain = b.Seq, b.Digest
@@ -78,8 +78,11 @@ func compareLog(ctx context.Context, log *events.Log, store *sqlite.Store, last 
 	if err := log.Scan(ctx, c.prev+1, last, c.event); err != nil {
 		return nil, err
 	}
-	if now, err := erasuresOf(log, store); err != nil || now != asOf {
-		return nil, orError(err, fanfold.Errorf(fanfold.Unavailable, "an erasure came into force while the log was read"))
+	switch now, err := erasuresOf(log, store); {
+	case err != nil:
+		return nil, err
+	case now != asOf:
+		return nil, fanfold.Errorf(fanfold.Unavailable, "an erasure came into force while the log was read")
 	}
 	for _, w := range known { // those that the log has lost at its end
 		c.report.Last = max(c.report.Last, w.Seq)
@@ -108,7 +111,7 @@ func erasuresOf(log *events.Log, store *sqlite.Store) (e erasuresRead, err error
 func (e erasuresRead) differ() bool { return e.store != e.inForce || e.base != e.inForce }
 
 // event takes one event of the log.
-func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
+func (c *comparison) event(seq uint64, size int, d fanfold.Digest) error {
 	if b := c.base(); c.prev < b.Seq { // it has moved, and what is before may be gone by now
 		if seq <= b.Seq {
 			return nil
@@ -131,7 +134,7 @@ func (c *logComparison) event(seq uint64, size int, d fanfold.Digest) error {
 }
 
 // skip notes the events that are missing between the last one read and seq.
-func (c *logComparison) skip(seq uint64) {
+func (c *comparison) skip(seq uint64) {
 	if c.prev >= seq || fanfold.Follows(c.prev, seq) {
 		return
 	}
@@ -144,7 +147,7 @@ func (c *logComparison) skip(seq uint64) {
 }
 
 // compare compares the digest of all events up to seq with what is known of it.
-func (c *logComparison) compare(seq uint64) error {
+func (c *comparison) compare(seq uint64) error {
 	if err := c.readStored(seq); err != nil {
 		return err
 	}
@@ -171,7 +174,7 @@ func (c *logComparison) compare(seq uint64) error {
 const storedPage = 1000
 
 // readStored brings the read model's first digest from seq on to the front.
-func (c *logComparison) readStored(seq uint64) error {
+func (c *comparison) readStored(seq uint64) error {
 	for len(c.stored) > 0 && c.stored[0].Seq < seq {
 		c.stored = c.stored[1:]
 	}
@@ -196,16 +199,16 @@ const (
 	scanRetry     = 5 * time.Second  // after one that could not be done
 )
 
-// scanProgress returns why the node waits for the log to be read through, nil where it does not.
-func (c *logCheck) scanProgress() error {
+// Progress returns why the node waits for the log to be read through, nil where it does not.
+func (c *Check) Progress() error {
 	if c.scanned.Load() || time.Since(c.began) > scanFirst || c.vouched {
 		return nil
 	}
-	return fanfold.Errorf(fanfold.Unavailable, "the log is being read through: event %d of %d", c.at.Load(), c.node.startLast)
+	return fanfold.Errorf(fanfold.Unavailable, "the log is being read through: event %d of %d", c.at.Load(), c.last)
 }
 
 // scanLog waits for the end of the first reading, and reads the log through again and again until ctx ends.
-func (c *logCheck) scanLog(ctx context.Context) {
+func (c *Check) scanLog(ctx context.Context) {
 	var err error
 	select {
 	case err = <-c.first:
@@ -216,7 +219,7 @@ func (c *logCheck) scanLog(ctx context.Context) {
 	for {
 		pause := scanEvery
 		if err != nil && ctx.Err() == nil {
-			c.node.cfg.Logger.Warn("the log could not be read through, and is tried again", "err", err)
+			c.opt.Logger.Warn("the log could not be read through, and is tried again", "err", err)
 			pause = scanRetry
 		}
 		select {
@@ -230,20 +233,18 @@ func (c *logCheck) scanLog(ctx context.Context) {
 }
 
 // scanOnce reads the log through, and records what is wrong with it. The error is ctx's, or why it could not be read.
-func (c *logCheck) scanOnce(ctx context.Context) error {
-	n := c.node
-	restarts := n.Log.Restarts()
-	cp, err := n.Store.Checkpoint()
+func (c *Check) scanOnce(ctx context.Context) error {
+	restarts := c.log.Restarts()
+	cp, err := c.opt.Store.Checkpoint()
 	if err != nil {
 		return err
 	}
-	last, err := n.Log.LastSeq(ctx)
+	last, err := c.log.LastSeq(ctx)
 	if err != nil {
 		return err
 	}
-	known := []witness{c.witness, {Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Erasure: cp.Erasure}}
-	report, err := compareLog(ctx, n.Log, n.Store, last, known, c.pace(ctx))
-	if err == nil && restarts != n.Log.Restarts() { // the log may have ended later than it does now
+	report, err := compare(ctx, c.log, c.opt.Store, last, c.seen(cp), c.pace(ctx))
+	if err == nil && restarts != c.log.Restarts() { // the log may have ended later than it does now
 		err = fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile")
 	}
 	if err != nil {
@@ -251,16 +252,16 @@ func (c *logCheck) scanOnce(ctx context.Context) error {
 	}
 	err = report.Err()
 	if err != nil {
-		n.cfg.Logger.Error("the log is damaged", "err", err)
+		c.opt.Logger.Error("the log is damaged", "err", err)
 	}
-	n.Log.SetDamage(err)
+	c.log.SetDamage(err)
 	c.scanned.Store(true)
 	return nil
 }
 
 // pace returns a function that takes note of each event that is read. It slows the reading down once the node has
 // been up for a while, and from the start on if the files are vouched for. Its error is ctx's.
-func (c *logCheck) pace(ctx context.Context) func(seq uint64, size int) error {
+func (c *Check) pace(ctx context.Context) func(seq uint64, size int) error {
 	begun, bytes := time.Now(), 0
 	return func(seq uint64, size int) error {
 		c.at.Store(seq)
@@ -286,35 +287,48 @@ func (c *logCheck) pace(ctx context.Context) func(seq uint64, size int) error {
 	}
 }
 
-// VerifyLog reads the whole log and compares it with what was folded from it. It tells progress, which may be nil, how far it is,
+// seen returns what is known of the log besides the digests in the read model: the witness of the start, and a checkpoint.
+func (c *Check) seen(cp sqlite.Checkpoint) []Witness {
+	return []Witness{c.witness, {Seq: cp.Seq, Digest: cp.Digest, Erasure: cp.Erasure}}
+}
+
+// Scanned tells whether the log was read through once.
+func (c *Check) Scanned() bool { return c.scanned.Load() }
+
+// Lost returns the report of a log that is gone.
+func (c *Check) Lost() *Report {
+	last := max(c.witness.Seq, c.opt.Store.Applied.Seq())
+	return &Report{wire.LogReport{Last: last, Missing: []wire.Range{{First: 1, Last: max(1, last)}}}, last}
+}
+
+// Verify reads the whole log and compares it with what was folded from it. It tells progress, which may be nil, how far it is,
 // and blocks for as long as that takes. The error is ctx's, or why the log cannot be read; what is wrong is in the report.
-func (n *Node) VerifyLog(ctx context.Context, progress fanfold.Progress) (report *LogReport, err error) {
-	err = n.Log.Outlast(ctx, func(context.Context) error { // what it reads outlasts it by itself
-		report, err = verifyLogOnce(ctx, n, progress)
+func (c *Check) Verify(ctx context.Context, progress fanfold.Progress) (report *Report, err error) {
+	err = c.log.Outlast(ctx, func(context.Context) error { // what it reads outlasts it by itself
+		report, err = c.verifyOnce(ctx, progress)
 		return err
 	})
 	return report, err
 }
 
-// verifyLogOnce does what VerifyLog does, unless the log's server is started again meanwhile.
-func verifyLogOnce(ctx context.Context, n *Node, progress fanfold.Progress) (*LogReport, error) {
-	cp, err := n.Store.Checkpoint()
+// verifyOnce does what Verify does, unless the log's server is started again meanwhile.
+func (c *Check) verifyOnce(ctx context.Context, progress fanfold.Progress) (*Report, error) {
+	cp, err := c.opt.Store.Checkpoint()
 	if err != nil {
 		return nil, err
 	}
-	s, err := n.Log.State(ctx)
+	s, err := c.log.State(ctx)
 	if err != nil {
 		return nil, err
 	}
-	known := []witness{n.check.witness, {Seq: cp.Seq, Digest: cp.Digest, Erasure: cp.Erasure}}
-	report, err := compareLog(ctx, n.Log, n.Store, s.Last, known, func(seq uint64, _ int) error {
+	report, err := compare(ctx, c.log, c.opt.Store, s.Last, c.seen(cp), func(seq uint64, _ int) error {
 		if seq%256 == 0 {
 			progress.Tell("reading the log", int64(seq), int64(s.Last))
 		}
 		return nil
 	})
 	if err == nil {
-		report.Base, err = n.verifyBase(ctx)
+		report.Base, err = c.opt.Base(ctx)
 	}
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("the log could not be read through: %w", err)
