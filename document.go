@@ -121,3 +121,10 @@ func (d *Document) Meta(issuer Issuer) []byte {
 	meta = d.Updated.AppendFormat(meta, time.RFC3339Nano)
 	return append(meta, `"}`...)
 }
+
+// CollectionCount says how many documents a collection holds.
+type CollectionCount struct {
+	Name      string `json:"name"`
+	Documents int64  `json:"documents"`
+	Declared  bool   `json:"declared"` // the model that applies declares it
+}

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -24,7 +25,7 @@ type admin struct {
 	jobs      *jobs
 	budget    *admission.Budget
 	version   string      // of the program
-	links     []hyperlink // of the first page
+	links     []wire.Link // of the first page
 	prefix    prefix
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -209,22 +210,9 @@ func outcomeAt(v view.View, key fanfold.Key, seq uint64) (o outcome, err error) 
 	return o, nil
 }
 
-// acceptedWrite is the answer to a write that is stored and not folded yet.
-type acceptedWrite struct {
-	Detail   string           `json:"detail"` // why
-	Position fanfold.Bookmark `json:"position"`
-	Result   writeResult      `json:"result,omitempty"` // what is known of it; absent for a write of one document
-}
-
-// writeResult is what is told of a write besides its headers: a transactionResult or a deleteStepResult.
-type writeResult interface{ isWriteResult() }
-
-func (transactionResult) isWriteResult() {}
-func (deleteStepResult) isWriteResult()  {}
-
 // accepted answers a write that is stored and not folded yet with its position and the reason, which is in waited. result
 // is what else is known, nil for nothing.
-func (d *documents) accepted(c echo.Context, w *write, seq uint64, waited error, result writeResult) error {
+func (d *documents) accepted(c echo.Context, w *write, seq uint64, waited error, result any) error {
 	var reason string
 	switch {
 	case w.prefer.async && result != nil:
@@ -241,5 +229,5 @@ func (d *documents) accepted(c echo.Context, w *write, seq uint64, waited error,
 			reason = e.Message
 		}
 	}
-	return c.JSON(http.StatusAccepted, acceptedWrite{"the write is stored, and not folded here yet: " + reason, d.positions.markEvent(seq), result})
+	return c.JSON(http.StatusAccepted, wire.Accepted{Detail: "the write is stored, and not folded here yet: " + reason, Position: d.positions.markEvent(seq), Result: result})
 }

@@ -11,14 +11,8 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/params"
-	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/internal/wire"
 )
-
-// collectionList holds a page of the collections.
-type collectionList struct {
-	Collections []model.CollectionCount `json:"collections"`
-	Next        string                  `json:"next,omitempty"`
-}
 
 // collectionsScope names the list of the collections in its cursors. No collection can have such a name.
 const collectionsScope = "the collections"
@@ -41,7 +35,7 @@ func (d *documents) collections(c echo.Context) error {
 	if err := d.fresh.await(c); err != nil {
 		return err
 	}
-	list := collectionList{Collections: []model.CollectionCount{}}
+	list := wire.Collections{Collections: []fanfold.CollectionCount{}}
 	var at fanfold.Position
 	if err := d.open(c).Read(func(snap *view.Prefix) error {
 		at = snap.At()
@@ -57,17 +51,17 @@ func (d *documents) collections(c echo.Context) error {
 	h := c.Response().Header()
 	h[keyPosition] = []string{d.positions.mark(at).String()}
 	h["Cache-Control"] = mustRevalidate
-	known, tag := matches(c.Request().Header["If-None-Match"], list.tag())
+	known, tag := matches(c.Request().Header["If-None-Match"], textTag(list))
 	if h[keyETag] = []string{tag}; known {
 		return c.NoContent(http.StatusNotModified)
 	}
 	return sendJSON(c, d.budget, http.StatusOK, list)
 }
 
-// tag returns an ETag of the list: every answer with the same text has it.
-func (l *collectionList) tag() string {
+// textTag returns an ETag of a list: every answer with the same text has it.
+func textTag(list wire.Collections) string {
 	h := fnv.New64a()
-	_ = json.NewEncoder(h).Encode(l) // neither a hash nor a list fails
+	_ = json.NewEncoder(h).Encode(list) // neither a hash nor a list fails
 	return fmt.Sprintf(`"%016x"`, h.Sum64())
 }
 

@@ -194,12 +194,6 @@ func (s *erasures) get(c echo.Context) error {
 	return c.JSON(http.StatusOK, report)
 }
 
-// erasureList is the answer to GET /v1/_erasures.
-type erasureList struct {
-	Erasures []wire.Erasure `json:"erasures"` // the newest first
-	More     bool           `json:"more"`     // there are older ones
-}
-
 // list answers GET /v1/_erasures: the newest erasures, or with export=true every document of all, in lines.
 func (s *erasures) list(c echo.Context) error {
 	if err := readParameters(c, "export"); err != nil {
@@ -221,7 +215,7 @@ func (s *erasures) list(c echo.Context) error {
 	}
 	slices.Reverse(all)
 	newest := all[:min(len(all), maxErasures)]
-	return c.JSON(http.StatusOK, erasureList{Erasures: append([]wire.Erasure{}, newest...), More: len(all) > len(newest)})
+	return c.JSON(http.StatusOK, wire.Erasures{Erasures: append([]wire.Erasure{}, newest...), More: len(all) > len(newest)})
 }
 
 // export sends a line for each document of each erasure. They are in a file before the first is sent.
@@ -246,12 +240,6 @@ func (s *erasures) export(c echo.Context) (err error) {
 		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
 	}
 	return nil
-}
-
-// foundList is the answer to POST /v1/_find.
-type foundList struct {
-	Found []wire.Found `json:"found"`
-	More  bool         `json:"more"` // there are more than are told
 }
 
 // find answers POST /v1/_find: which documents have a text in any version as it was written.
@@ -279,5 +267,5 @@ func (s *erasures) find(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, foundList{Found: append([]wire.Found{}, found...), More: more})
+	return c.JSON(http.StatusOK, wire.FoundList{Found: append([]wire.Found{}, found...), More: more})
 }

@@ -199,7 +199,7 @@ func TestErasureLists(t *testing.T) {
 	ask := eraseServer(t, f)
 	for _, n := range []int{0, 1, 1000, 1001} {
 		f.number = n
-		var list erasureList
+		var list wire.Erasures
 		status, text, _ := ask("GET", "/v1/_erasures", "")
 		if err := json.Unmarshal([]byte(text), &list); err != nil || status != http.StatusOK || len(list.Erasures) != min(n, 1000) || list.More != (n > 1000) || n > 0 && list.Erasures[0].Number != uint64(n) {
 			t.Errorf("%d erasures: %v, %d %.200s", n, err, status, text)

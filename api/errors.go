@@ -2,7 +2,6 @@ package api
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/query"
 )
 
@@ -52,27 +52,6 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.NeedsIndex: "The query needs an index",
 
 	fanfold.Unauthenticated: "A key is missing or does not work", fanfold.RightsStale: "The node does not know the keys of late",
-}
-
-// problem holds a problem document (RFC 9457).
-type problem struct {
-	Type     string            `json:"type"`
-	Title    string            `json:"title"`
-	Status   int               `json:"status"`
-	Detail   string            `json:"detail,omitempty"`
-	Problems []fanfold.Problem `json:"problems,omitempty"`
-	Revision fanfold.Revision  `json:"revision,omitempty"`
-	// Operation holds the index of the transaction's operation at fault, from 0; nil for none.
-	Operation *int `json:"operation,omitempty"`
-	// Line and Column say where a body is not JSON, or a model not YAML; 0 for any other problem.
-	Line   int `json:"line,omitempty"`
-	Column int `json:"column,omitempty"`
-	// Oldest holds the oldest position from which the feed can be read; nil where that is not the problem.
-	Oldest *fanfold.Bookmark `json:"oldest,omitempty"`
-	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
-	Suggest json.RawMessage `json:"suggest,omitempty"`
-	// Request holds the request's id, where the server is at fault.
-	Request string `json:"requestId,omitempty"`
 }
 
 // ProblemType returns the type of problems with a code. It is stable.
@@ -133,12 +112,12 @@ func known(err error) *fanfold.Error {
 }
 
 // problemFor returns an error as a problem, which has what anybody may see.
-func problemFor(e *fanfold.Error) problem {
+func problemFor(e *fanfold.Error) wire.Problem {
 	status := statusOf[e.Code]
 	if status == 0 {
-		return problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: http.StatusInternalServerError, Detail: "The details are in the server's log."}
+		return wire.Problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: http.StatusInternalServerError, Detail: "The details are in the server's log."}
 	}
-	return problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Line: e.Line, Column: e.Column, Oldest: e.Oldest}
+	return wire.Problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Line: e.Line, Column: e.Column, Oldest: e.Oldest}
 }
 
 // foreign translates an error of Echo or net/http. It returns Internal for any that it does not know.

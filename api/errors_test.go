@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // TestEveryProblemHasATitle: a code that has a status has a title, and the status is one of an error.
@@ -42,7 +44,7 @@ func TestCausesAreLogged(t *testing.T) {
 		s.opt.Logger = slog.New(slog.NewTextHandler(&logged, nil))
 		s.feed.feed = failing{c.err}
 		w := request(s, http.MethodGet, "/v1/_changes")
-		var p problem
+		var p wire.Problem
 		if err := json.Unmarshal(w.Body.Bytes(), &p); err != nil {
 			t.Fatal(err)
 		}

@@ -9,17 +9,12 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/admission"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
 )
 
 // maxFoldVersion is the greatest version that can be asked for: as much as an event takes.
 const maxFoldVersion = 1<<31 - 1
-
-// foldChange is the answer to a request for another version of the fold.
-type foldChange struct {
-	Version int   `json:"version"`
-	Changes int64 `json:"changes"` // documents that it changes
-}
 
 // putFold answers PUT /v1/_fold: it sets the version of the fold for all nodes.
 func (ms *models) putFold(c echo.Context) error {
@@ -42,7 +37,7 @@ func (ms *models) putFold(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	answer := foldChange{Version: req.Version}
+	answer := wire.FoldChange{Version: req.Version}
 	if result.Preview != nil {
 		answer.Changes = result.Preview.Changes
 	}
@@ -70,7 +65,7 @@ func (ms *models) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err er
 
 // answerUpgrade waits until the version is in force here, for limit at most. If that takes longer, the answer says where
 // it can be watched.
-func (ms *models) answerUpgrade(c echo.Context, result writer.ModelResult, answer foldChange, limit time.Duration) error {
+func (ms *models) answerUpgrade(c echo.Context, result writer.ModelResult, answer wire.FoldChange, limit time.Duration) error {
 	ctx, cancel := context.WithTimeout(c.Request().Context(), limit)
 	defer cancel()
 	h, applied := c.Response().Header(), result.Applied

@@ -11,37 +11,24 @@ import (
 	"strings"
 
 	"github.com/labstack/echo/v4"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
-
-// about says what GET / tells of the API.
-type about struct {
-	Name        string      `json:"name"`
-	Description string      `json:"description"`
-	Version     string      `json:"version"`
-	Links       []hyperlink `json:"links"`
-}
-
-// hyperlink leads from the first page to a part of the API.
-type hyperlink struct {
-	Rel   string `json:"rel"`
-	Href  string `json:"href"`
-	Title string `json:"title"`
-}
 
 // description says in one sentence what Fanfold is.
 const description = "An event-sourced JSON document store that keeps declared copies right"
 
 // hyperlinks lists where the first page leads, but to routes that the server refuses.
-var hyperlinks = []hyperlink{
-	{"collections", "/v1", "The collections, and how many documents each holds"},
-	{"model", "/v1/_model", "The model: which copies exist, and how collections refer to each other"},
-	{"changes", "/v1/_changes", "The change feed"},
-	{"groups", "/v1/_groups", "Consumer groups of the change feed"},
-	{"status", "/v1/_status", "How this node stands"},
-	{"ready", "/readyz", "Whether it is ready"},
-	{"metrics", "/metrics", "Metrics, in the format of Prometheus"},
-	{"console", consolePath, "The console, for browsers"},
-	{"openapi", "/openapi.json", "The description of the API (OpenAPI 3.1)"},
+var hyperlinks = []wire.Link{
+	{Rel: "collections", Href: "/v1", Title: "The collections, and how many documents each holds"},
+	{Rel: "model", Href: "/v1/_model", Title: "The model: which copies exist, and how collections refer to each other"},
+	{Rel: "changes", Href: "/v1/_changes", Title: "The change feed"},
+	{Rel: "groups", Href: "/v1/_groups", Title: "Consumer groups of the change feed"},
+	{Rel: "status", Href: "/v1/_status", Title: "How this node stands"},
+	{Rel: "ready", Href: "/readyz", Title: "Whether it is ready"},
+	{Rel: "metrics", Href: "/metrics", Title: "Metrics, in the format of Prometheus"},
+	{Rel: "console", Href: consolePath, Title: "The console, for browsers"},
+	{Rel: "openapi", Href: "/openapi.json", Title: "The description of the API (OpenAPI 3.1)"},
 }
 
 //go:embed front.html
@@ -55,7 +42,7 @@ func (a *admin) front(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	page := about{Name: "Fanfold", Description: description, Version: a.version, Links: a.links}
+	page := wire.Front{Name: "Fanfold", Description: description, Version: a.version, Links: a.links}
 	h := c.Response().Header()
 	h.Add("Vary", "Accept")
 	h["Cache-Control"] = mustRevalidate

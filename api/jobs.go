@@ -191,7 +191,7 @@ func (j *job) state() wire.Work {
 }
 
 // problemOf returns the error of work in the background as a problem, and logs one that is the server's.
-func (js *jobs) problemOf(seen view.View, err error) problem {
+func (js *jobs) problemOf(seen view.View, err error) wire.Problem {
 	p := problemFor(seen.Refusal(known(err)))
 	if p.Status >= http.StatusInternalServerError {
 		js.logger.Error("work in the background failed", "status", p.Status, "err", err)

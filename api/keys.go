@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/changefeed/group"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // KnownKeys tells of the keys that there are: see keys.Store.
@@ -46,50 +47,11 @@ type keyring struct {
 	store KeyStore
 }
 
-// madeKey is the answer to a request that makes a key. Nobody is told the key again.
-type madeKey struct {
-	ID      string     `json:"id"`
-	Name    string     `json:"name"`
-	Roles   []string   `json:"roles"`
-	Created time.Time  `json:"created"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Key     string     `json:"key"`
-}
-
-// keyEntry is what is told of a key.
-type keyEntry struct {
-	ID      string      `json:"id"`
-	Name    string      `json:"name"`
-	Roles   []string    `json:"roles"`
-	Created time.Time   `json:"created"`
-	Expires *time.Time  `json:"expires,omitempty"`
-	Revoked *time.Time  `json:"revoked,omitempty"`
-	Secrets []keySecret `json:"secrets"`
-}
-
-// keySecret is what is told of a secret.
-type keySecret struct {
-	Created time.Time  `json:"created"`
-	Until   *time.Time `json:"until,omitempty"`
-}
-
-// rotatedKey is the answer to a rotation.
-type rotatedKey struct {
-	keyEntry
-
-	Key string `json:"key"`
-}
-
-// keyList is the answer with all keys.
-type keyList struct {
-	Keys []keyEntry `json:"keys"`
-}
-
 // shownEntry returns what is told of a key: not the hashes of its secrets.
-func shownEntry(e *keys.Entry) keyEntry {
-	out := keyEntry{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []keySecret{}}
+func shownEntry(e *keys.Entry) wire.Key {
+	out := wire.Key{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []wire.KeySecret{}}
 	for _, s := range e.Secrets {
-		out.Secrets = append(out.Secrets, keySecret{s.Created, s.Until})
+		out.Secrets = append(out.Secrets, wire.KeySecret{Created: s.Created, Until: s.Until})
 	}
 	return out
 }
@@ -132,7 +94,7 @@ func (k *keyring) createKey(c echo.Context) error {
 		return err
 	}
 	c.Response().Header().Set("Location", keysPath+"/"+e.ID)
-	return c.JSON(http.StatusCreated, madeKey{e.ID, e.Name, e.Roles, e.Created, e.Expires, key.Text()})
+	return c.JSON(http.StatusCreated, wire.MadeKey{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Expires: e.Expires, Key: key.Text()})
 }
 
 // listKeys answers GET /v1/_keys.
@@ -140,7 +102,7 @@ func (k *keyring) listKeys(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	list := keyList{[]keyEntry{}}
+	list := wire.KeyList{Keys: []wire.Key{}}
 	for _, e := range k.store.List() {
 		list.Keys = append(list.Keys, shownEntry(e))
 	}
@@ -213,7 +175,7 @@ func (k *keyring) rotateKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, rotatedKey{shownEntry(e), key.Text()})
+	return c.JSON(http.StatusOK, wire.RotatedKey{Key: shownEntry(e), Secret: key.Text()})
 }
 
 // deleteKey answers DELETE /v1/_keys/{id}: it revokes the key, or forgets one that is revoked.
@@ -225,25 +187,6 @@ func (k *keyring) deleteKey(c echo.Context) error {
 	return done(c, k.store.Revoke(c.Request().Context(), id))
 }
 
-// whoami is the answer to GET /v1/_me.
-type whoami struct {
-	ID      string     `json:"id,omitempty"`
-	Name    string     `json:"name,omitempty"`
-	Roles   []string   `json:"roles"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Open    bool       `json:"open"` // nobody needs a key here
-
-	// Collections has those that the model declares and the principal reads; Others stands for all that it does not declare.
-	Collections map[string]collectionRights `json:"collections"`
-	Others      collectionRights            `json:"otherCollections"`
-}
-
-// collectionRights are what a principal may do with documents of a collection. Who writes reads.
-type collectionRights struct {
-	Read  bool `json:"read"`
-	Write bool `json:"write"`
-}
-
 // me answers GET /v1/_me: whom the node takes the sender for, and what they may do.
 func me(c echo.Context) error {
 	if err := parameters(c); err != nil {
@@ -251,13 +194,13 @@ func me(c echo.Context) error {
 	}
 	rights := rightsOf(c)
 	p := rights.Principal
-	out := whoami{ID: p.ID, Name: p.Name, Roles: p.Own(), Open: p.IsOpen(), Collections: map[string]collectionRights{}}
+	out := wire.Principal{ID: p.ID, Name: p.Name, Roles: p.Own(), Open: p.IsOpen(), Collections: map[string]wire.CollectionRights{}}
 	for _, of := range rights.Model().Collections {
 		if rights.Reads(of.Name) {
-			out.Collections[of.Name] = collectionRights{true, rights.Writes(of.Name)}
+			out.Collections[of.Name] = wire.CollectionRights{Read: true, Write: rights.Writes(of.Name)}
 		}
 	}
-	out.Others = collectionRights{rights.Reads(""), rights.Writes("") && !rights.Model().Closed}
+	out.Others = wire.CollectionRights{Read: rights.Reads(""), Write: rights.Writes("") && !rights.Model().Closed}
 	if !p.Expires.IsZero() {
 		out.Expires = &p.Expires
 	}

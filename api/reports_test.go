@@ -17,15 +17,15 @@ import (
 // answered lists the types with which the API answers, by the schemas that openapi.json has of them.
 var answered = map[string]any{
 	"Status": wire.Status{}, "Work": wire.Work{}, "Verified": wire.Verified{}, "LogReport": wire.LogReport{}, "Lineage": wire.Lineage{},
-	"Replicas": wire.Replicas{}, "CompactPlan": wire.CompactPlan{}, "Compaction": wire.Compaction{}, "Erasure": wire.Erasure{}, "ErasurePlan": wire.ErasurePlan{}, "Erasures": erasureList{}, "FoundList": foundList{}, "Snapshot": wire.Snapshot{}, "Front": about{}, "Collections": collectionList{}, "Problem": problem{},
-	"Accepted": acceptedWrite{}, "DeleteStep": deleteStepResult{}, "Fanout": dryRunResult{}, "TransactionResult": transactionResult{},
-	"Preview": model.Preview{}, "ModelSummary": model.Summary{}, "FoldChange": foldChange{}, "ImportProgress": writer.ImportProgress{},
+	"Replicas": wire.Replicas{}, "CompactPlan": wire.CompactPlan{}, "Compaction": wire.Compaction{}, "Erasure": wire.Erasure{}, "ErasurePlan": wire.ErasurePlan{}, "Erasures": wire.Erasures{}, "FoundList": wire.FoundList{}, "Snapshot": wire.Snapshot{}, "Front": wire.Front{}, "Collections": wire.Collections{}, "Problem": wire.Problem{},
+	"Accepted": wire.Accepted{}, "DeleteStep": wire.DeleteStep{}, "Fanout": dryRunResult{}, "TransactionResult": wire.TransactionResult{},
+	"Preview": model.Preview{}, "ModelSummary": model.Summary{}, "FoldChange": wire.FoldChange{}, "ImportProgress": writer.ImportProgress{},
 	"Group": group.Description{}, "GroupSummary": group.Summary{}, "Lease": group.Lease{}, "ParkedBatch": group.Parked{},
-	"MadeKey": madeKey{}, "Key": keyEntry{}, "RotatedKey": rotatedKey{}, "Principal": whoami{},
+	"MadeKey": wire.MadeKey{}, "Key": wire.Key{}, "RotatedKey": wire.RotatedKey{}, "Principal": wire.Principal{},
 }
 
 // listed are the answers whose schemas stand at their routes.
-var listed = map[string]any{"GET /v1/_groups": groupList{}, "GET /v1/_keys": keyList{}, "POST /v1/_groups/{name}/_lease": leaseList{}, "GET /v1/_groups/{name}/_parked": parkedList{}}
+var listed = map[string]any{"GET /v1/_groups": groupList{}, "GET /v1/_keys": wire.KeyList{}, "POST /v1/_groups/{name}/_lease": leaseList{}, "GET /v1/_groups/{name}/_parked": parkedList{}}
 
 // alsoTaken are types whose schemas are also bodies' schemas, in which members may be left out.
 var alsoTaken = []reflect.Type{reflect.TypeFor[group.Settings]()}

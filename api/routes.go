@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/admission"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // statusPath is where answers send whoever waits for a model.
@@ -211,7 +212,7 @@ func (s *Server) register() {
 			s.echo.HEAD(r.path, handle)
 		}
 	}
-	s.admin.links = slices.DeleteFunc(slices.Clone(hyperlinks), func(l hyperlink) bool {
+	s.admin.links = slices.DeleteFunc(slices.Clone(hyperlinks), func(l wire.Link) bool {
 		return l.Href == consolePath && s.opt.Console == nil || slices.ContainsFunc(s.routes.rows, func(r route) bool { return r.path == l.Href && r.method == http.MethodGet && s.refuses(&r) })
 	})
 	s.admin.prefix = prefix(s.opt.Prefix)

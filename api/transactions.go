@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -256,24 +257,6 @@ func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 	return nil
 }
 
-// transactionResult holds the answer to a transaction.
-type transactionResult struct {
-	Tx         string            `json:"tx,omitempty"`
-	Position   fanfold.Bookmark  `json:"position"`
-	Operations []operationResult `json:"operations"`
-}
-
-// operationResult holds what the answer to a transaction says about one operation.
-type operationResult struct {
-	Op         string           `json:"op"`
-	Collection string           `json:"collection"`
-	ID         string           `json:"id,omitempty"` // "" where it is not known yet
-	Status     int              `json:"status,omitempty"`
-	Revision   fanfold.Revision `json:"revision,omitempty"`
-	ETag       string           `json:"etag,omitempty"`
-	Dropped    []string         `json:"dropped,omitempty"` // as Fanfold-Dropped-Members has them
-}
-
 // finishTransaction waits for the fold of a transaction, whose first event is first, and answers it.
 func (d *documents) finishTransaction(c echo.Context, w *write, ops []*writer.Operation, first uint64) error {
 	last := first + uint64(len(ops)) - 1
@@ -302,10 +285,10 @@ func (d *documents) finishTransaction(c echo.Context, w *write, ops []*writer.Op
 }
 
 // newTransactionResult returns what is known of a stored transaction before it is folded.
-func newTransactionResult(ops []*writer.Operation, first uint64) transactionResult {
-	result := transactionResult{Operations: make([]operationResult, len(ops))}
+func newTransactionResult(ops []*writer.Operation, first uint64) wire.TransactionResult {
+	result := wire.TransactionResult{Operations: make([]wire.OperationResult, len(ops))}
 	for i, op := range ops {
-		r := operationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID, Dropped: droppedMembers(op.Dropped)}
+		r := wire.OperationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID, Dropped: droppedMembers(op.Dropped)}
 		if op.Kind != writer.Check {
 			r.Revision = fanfold.Revision(first + uint64(i))
 		}
@@ -315,7 +298,7 @@ func newTransactionResult(ops []*writer.Operation, first uint64) transactionResu
 }
 
 // addOutcomes adds what the operations of a folded transaction did, by their direct changes.
-func (d *documents) addOutcomes(c echo.Context, result *transactionResult, ops []*writer.Operation, changes []*fanfold.Change, first uint64) {
+func (d *documents) addOutcomes(c echo.Context, result *wire.TransactionResult, ops []*writer.Operation, changes []*fanfold.Change, first uint64) {
 	for i, op := range ops {
 		r := &result.Operations[i]
 		if op.Kind == writer.Check {

@@ -76,9 +76,9 @@ func (m *memory) HasCollection(name string) (bool, error) {
 
 func (m *memory) ReadLong(fn func(s Snapshot) error) error { return m.Read(fn) }
 
-func (m *memory) CollectionsBehind(string, int) ([]model.CollectionCount, bool, error) {
+func (m *memory) CollectionsBehind(string, int) ([]fanfold.CollectionCount, bool, error) {
 	m.calls["CollectionsBehind"]++
-	return []model.CollectionCount{{Name: "books", Documents: 2}}, false, nil
+	return []fanfold.CollectionCount{{Name: "books", Documents: 2}}, false, nil
 }
 
 func (m *memory) GetWithin(key fanfold.Key, _ fanfold.View, maxBytes int) (*fanfold.Document, int, error) {

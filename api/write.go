@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -205,14 +206,6 @@ func (d *documents) stale(c echo.Context, key fanfold.Key, err error) error {
 	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, About: e.About, Discreet: e.Discreet, Err: e.Err}
 }
 
-// deleteStepResult holds the answer to one step of a delete in steps.
-type deleteStepResult struct {
-	Done     bool             `json:"done"`    // the document itself is deleted
-	Deleted  int              `json:"deleted"` // how many documents that the sender may read, this one included
-	Changed  int              `json:"changed"` // how many documents lost their reference
-	Position fanfold.Bookmark `json:"position"`
-}
-
 // deleteStep answers DELETE with steps=true.
 func (d *documents) deleteStep(c echo.Context, op *writer.Operation) error {
 	w, err := d.newWrite(c, op, nil)
@@ -229,7 +222,7 @@ func (d *documents) deleteStep(c echo.Context, op *writer.Operation) error {
 	if step.DryRun != nil {
 		return d.answerDryRun(c, step.DryRun)
 	}
-	result := deleteStepResult{Done: step.Done, Position: d.positions.markEvent(step.Last)}
+	result := wire.DeleteStep{Done: step.Done, Position: d.positions.markEvent(step.Last)}
 	result.Deleted, result.Changed = d.open(c).CountStep(step.Writes)
 	c.Response().Header().Set(headerPosition, result.Position.String())
 	if err := d.fresh.wait(c.Request().Context(), step.Last, w.limit); err != nil {

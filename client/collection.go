@@ -6,14 +6,13 @@ import (
 	"fmt"
 	"iter"
 	"net/url"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // CollectionInfo says how many documents a collection holds.
-type CollectionInfo struct {
-	Name      string
-	Documents int64
-	Declared  bool // the model that applies declares it
-}
+type CollectionInfo = fanfold.CollectionCount
 
 // Collections returns the collections that the model declares, and those that hold or ever held a document, by name. It asks
 // for a page when the loop gets there. An error ends the loop.
@@ -24,10 +23,7 @@ func (c *Client) Collections(ctx context.Context, opts ...ReadOption) iter.Seq2[
 			if cursor != "" {
 				r.query.Set("cursor", cursor)
 			}
-			var list struct {
-				Collections []CollectionInfo
-				Next        string
-			}
+			var list wire.Collections
 			if err := c.sendJSON(ctx, r, &list); err != nil {
 				yield(CollectionInfo{}, err)
 				return

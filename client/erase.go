@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // EraseOptions say what of the documents Erase takes away.
@@ -55,11 +57,7 @@ type Residue struct {
 }
 
 // Found is a document in which a text was found.
-type Found struct {
-	Collection, ID string
-	Versions       int  // that have it
-	Deleted        bool // the document is not there any more
-}
+type Found = wire.Found
 
 // eraseBody returns the body of a request for an erasure.
 func eraseBody(documents []Target, opt EraseOptions) ([]byte, error) {
@@ -189,10 +187,7 @@ func (c *Client) FindText(ctx context.Context, text string) (found []Found, more
 	if err != nil {
 		return nil, false, err
 	}
-	var list struct {
-		Found []Found
-		More  bool
-	}
+	var list wire.FoundList
 	err = decode(a.body, &list)
 	return list.Found, list.More, err
 }

@@ -122,7 +122,7 @@ func (f *follower) readEvents(body io.Reader) error {
 			if ev.id != "" {
 				f.at(ev.id)
 			}
-		case "end": // the rights have changed; how those are now that the client has, the next answer tells
+		case "end": // the client may read other collections by now; the next answer shows them
 			if ev.id != "" {
 				f.at(ev.id)
 			}
@@ -180,7 +180,7 @@ func (f *follower) readAnswer(body io.Reader) error {
 type answerRest struct {
 	last    string
 	noValue int64
-	ended   bool // before the newest change: the rights have changed
+	ended   bool // before the newest change: the client may read other collections by now
 }
 
 // readRest reads what comes after the elements of results, up to the end of the object.

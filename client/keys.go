@@ -5,25 +5,15 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
-// Principal is whom the server takes the client for.
-type Principal struct {
-	ID      string     `json:"id,omitempty"`   // of the key; "" without one
-	Name    string     `json:"name,omitempty"` // of the key
-	Roles   []string   `json:"roles"`
-	Expires *time.Time `json:"expires,omitempty"` // of the key; nil for never
-	Open    bool       `json:"open"`              // nobody needs a key: none was ever made
-
-	Collections map[string]CollectionRights `json:"collections"`      // that the model declares and the client reads
-	Others      CollectionRights            `json:"otherCollections"` // of collections that the model does not declare
-}
+// Principal is whom the server takes the client for: a key, or somebody without one.
+type Principal = wire.Principal
 
 // CollectionRights are what a client may do with documents of a collection.
-type CollectionRights struct {
-	Read  bool `json:"read"`
-	Write bool `json:"write"` // who writes reads, too
-}
+type CollectionRights = wire.CollectionRights
 
 // Me returns whom the server takes the client for. The error is Unauthenticated where its key does not let it in.
 func (c *Client) Me(ctx context.Context) (*Principal, error) {
@@ -36,21 +26,10 @@ func (c *Client) Me(ctx context.Context) (*Principal, error) {
 }
 
 // KeyEntry is what the server keeps of a key.
-type KeyEntry struct {
-	ID      string      `json:"id"`
-	Name    string      `json:"name"`
-	Roles   []string    `json:"roles"`
-	Created time.Time   `json:"created"`
-	Expires *time.Time  `json:"expires,omitempty"` // nil for never
-	Revoked *time.Time  `json:"revoked,omitempty"` // nil for a key that was not
-	Secrets []KeySecret `json:"secrets"`
-}
+type KeyEntry = wire.Key
 
 // KeySecret is what the server keeps of a secret of a key.
-type KeySecret struct {
-	Created time.Time  `json:"created"`
-	Until   *time.Time `json:"until,omitempty"` // when it ends because of a rotation; nil for the newest
-}
+type KeySecret = wire.KeySecret
 
 // KeySettings are what a key is made with.
 type KeySettings struct {
@@ -87,15 +66,11 @@ func (c *Client) sendForKey(ctx context.Context, method, path string, body any, 
 	if err != nil {
 		return nil, Key{}, err
 	}
-	var in struct {
-		KeyEntry
-
-		Key string
-	}
+	var in wire.RotatedKey
 	if err := decode(a.body, &in); err != nil {
 		return nil, Key{}, err
 	}
-	return &in.KeyEntry, NewKey(in.Key), nil
+	return &in.Key, NewKey(in.Secret), nil
 }
 
 // Keys returns all keys, revoked ones included, the oldest first.
@@ -104,7 +79,7 @@ func (c *Client) Keys(ctx context.Context) ([]KeyEntry, error) {
 	if err != nil {
 		return nil, err
 	}
-	var list struct{ Keys []KeyEntry }
+	var list wire.KeyList
 	return list.Keys, decode(a.body, &list)
 }
 

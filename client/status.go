@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"strconv"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Status tells how a node stands.
@@ -52,19 +54,10 @@ type Stopped struct {
 }
 
 // Preparation tells how far the preparation of a model is.
-type Preparation struct {
-	Model       uint64 // the event that announces it
-	Phase       string // waiting, copying, computing, following, ready or failed
-	Done, Total int64
-	Changes     int64 // documents that the model changes, as far as known
-	Error       string
-}
+type Preparation = wire.Preparation
 
 // Withdrawn tells which model was withdrawn, by the event that announced it, and why.
-type Withdrawn struct {
-	Model  uint64
-	Reason string
-}
+type Withdrawn = wire.Withdrawn
 
 // ReplayProgress tells how far a replay is.
 type ReplayProgress struct {

@@ -7,6 +7,8 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // KV keeps the entries. Once Set has returned for one node, every later All of a node that has called Set before sees
@@ -28,7 +30,7 @@ type KV interface {
 // Local is the node that a Registry speaks for.
 type Local interface {
 	// State reports how the node stands. It does not block.
-	State() State
+	State() wire.NodeState
 	// Hold keeps writes from beginning, and waits until none is under way.
 	Hold()
 	// CatchUp waits until everything acknowledged before the call is folded on this node.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // errLapsed is the error of a write on a node that may not write.
@@ -162,41 +164,30 @@ func (r *Registry) HoldsWrites() bool {
 	return len(r.holdsFor) > 0
 }
 
-// Node is one of the nodes that keep a log, as the node that is asked knows it.
-type Node struct {
-	ID string `json:"id"`
-	State
-	Self bool `json:"self"` // the node that was asked
-	// Live is false of a node whose entry has not changed for so long that it cannot write.
-	Live        bool    `json:"live"`
-	SeenSeconds float64 `json:"seenSeconds"` // since its entry was seen to change
-	Error       string  `json:"error,omitempty"`
-}
-
 // Nodes returns all nodes as they were last seen, by id. It does not block.
-func (r *Registry) Nodes() []Node {
+func (r *Registry) Nodes() []wire.Node {
 	own := r.local.State()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := r.opt.Now()
-	out := []Node{{ID: r.id, State: own, Self: true, Live: now < r.until}}
+	out := []wire.Node{{ID: r.id, NodeState: own, Self: true, Live: now < r.until}}
 	for _, key := range slices.Sorted(maps.Keys(r.peers)) {
 		o := r.peers[key]
-		n := Node{ID: key[len(prefix)+1:], State: o.State, Live: !r.gone(o), SeenSeconds: (now - o.unchangedSince).Seconds()}
+		n := wire.Node{ID: key[len(prefix)+1:], NodeState: o.NodeState, Live: !r.gone(o), SeenSeconds: (now - o.unchangedSince).Seconds()}
 		if o.err != nil {
-			n.ID, n.State, n.Error = n.ID[:min(len(n.ID), maxTextBytes)], State{}, fanfold.MessageOf(o.err)
+			n.ID, n.NodeState, n.Error = n.ID[:min(len(n.ID), maxTextBytes)], wire.NodeState{}, fanfold.MessageOf(o.err)
 		}
 		out = append(out, n)
 	}
-	slices.SortFunc(out, func(a, b Node) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortFunc(out, func(a, b wire.Node) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 
 // Live looks at the nodes anew and returns those that may write, the node itself included. The list has every change
 // that was acknowledged before the call. It blocks for two round trips; the error is Unavailable.
-func (r *Registry) Live(ctx context.Context) ([]Node, error) {
+func (r *Registry) Live(ctx context.Context) ([]wire.Node, error) {
 	if err := r.beat(ctx); err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(r.Nodes(), func(n Node) bool { return !n.Live }), nil
+	return slices.DeleteFunc(r.Nodes(), func(n wire.Node) bool { return !n.Live }), nil
 }

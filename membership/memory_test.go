@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -165,7 +166,7 @@ type testNode struct {
 	stop       func()
 
 	mu           sync.Mutex
-	state        State
+	state        wire.NodeState
 	held         bool
 	catches      []uint64      // the KV's last revision whenever the node caught up with the log
 	catchUpBlock chan struct{} // CatchUp waits for it; nil for none
@@ -196,7 +197,7 @@ func (n *testNode) run(t *testing.T) {
 	n.stop = sync.OnceFunc(func() { cancel(); <-done })
 }
 
-func (n *testNode) State() State {
+func (n *testNode) State() wire.NodeState {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.state

@@ -8,28 +8,15 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
-)
 
-// State says how a node stands, as it says of itself.
-type State struct {
-	Address    string  `json:"address"` // the URL at which it is reached
-	Version    string  `json:"version"` // of its program
-	Folds      [2]int  `json:"folds"`   // the oldest and the newest fold version that its program has
-	Applied    uint64  `json:"applied"` // last event folded
-	Lag        uint64  `json:"lag"`     // events that the log has beyond it
-	LagSeconds float64 `json:"lagSeconds"`
-	Ready      bool    `json:"ready"`
-	Guards     uint64  `json:"guards"`         // the newest event about models whose guards it keeps
-	Base       uint64  `json:"base,omitempty"` // the last event of the base on which its read model is built; 0 for none
-	// Erasure is the last erase event that its read model has, served or prepared; 0 for none.
-	Erasure uint64 `json:"erasure,omitempty"`
-}
+	"github.com/fanfold/fanfold/internal/wire"
+)
 
 // nodeRecord is the value of a node's key.
 type nodeRecord struct {
 	ID       string `json:"id"`
 	Instance string `json:"instance"` // random, of one run of the program
-	State
+	wire.NodeState
 	HoldRequest string   `json:"asks,omitempty"`  // the token of its hold request
 	HoldsFor    []string `json:"holds,omitempty"` // the hold requests of others for which it holds its writes
 }

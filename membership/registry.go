@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Options configure a Registry. Zero values of the durations stand for their defaults.
@@ -74,8 +75,8 @@ type Registry struct {
 	waitingFor   []string  // for which nodes the hold request waits
 	requestBegan time.Time // when the last hold request did
 	peers        map[string]*peer
-	peersSeenAt  time.Duration // when the others were last looked at
-	sent         State         // of the last heartbeat
+	peersSeenAt  time.Duration  // when the others were last looked at
+	sent         wire.NodeState // of the last heartbeat
 }
 
 // peer is what a registry knows of another node.
@@ -228,7 +229,7 @@ func (r *Registry) renew(ctx context.Context) (revision uint64, err error) {
 	state := r.local.State()
 	r.mu.Lock()
 	id, before := r.id, r.revision
-	e := nodeRecord{ID: id, Instance: r.instance, State: state, HoldRequest: r.holdRequest, HoldsFor: r.holdsFor}
+	e := nodeRecord{ID: id, Instance: r.instance, NodeState: state, HoldRequest: r.holdRequest, HoldsFor: r.holdsFor}
 	r.mu.Unlock()
 	value, err := json.Marshal(e)
 	if err != nil {

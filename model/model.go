@@ -118,13 +118,6 @@ func (m *Model) Index() {
 	}
 }
 
-// CollectionCount says how many documents a collection holds.
-type CollectionCount struct {
-	Name      string `json:"name"`
-	Documents int64  `json:"documents"`
-	Declared  bool   `json:"declared"` // the model that applies declares it
-}
-
 // Proposal holds a model that the log has announced and that does not apply yet. Every node prepares its documents in the
 // background. Then another event applies the model, or one withdraws it.
 type Proposal struct {

@@ -13,7 +13,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -163,7 +162,7 @@ func (n *Node) purge(ctx context.Context) {
 	if c.built.Load() < what.Seq || time.Now().Before(c.purgeDue) {
 		return
 	}
-	waiting, err := n.isWaitedFor(ctx, func(node membership.Node) bool { return node.Base < what.Seq })
+	waiting, err := n.isWaitedFor(ctx, func(node wire.Node) bool { return node.Base < what.Seq })
 	if err != nil || waiting && time.Since(c.noticedAt) < purgeAnyway {
 		return
 	}
@@ -180,7 +179,7 @@ func (n *Node) purge(ctx context.Context) {
 }
 
 // isWaitedFor tells whether one of the live nodes is not as far as others wait for. The error is Unavailable.
-func (n *Node) isWaitedFor(ctx context.Context, late func(node membership.Node) bool) (bool, error) {
+func (n *Node) isWaitedFor(ctx context.Context, late func(node wire.Node) bool) (bool, error) {
 	if n.members == nil {
 		return false, nil
 	}

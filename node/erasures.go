@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/datadir"
-	"github.com/fanfold/fanfold/membership"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -178,7 +178,7 @@ func (n *Node) bringIntoForce(ctx context.Context, inForce uint64) error {
 	if upTo < inForce || upTo == inForce && !n.baseLacks(inForce) || !n.leads() && !waited {
 		return nil
 	}
-	if waiting, err := n.isWaitedFor(ctx, func(node membership.Node) bool { return node.Erasure < upTo }); err != nil || waiting && !waited {
+	if waiting, err := n.isWaitedFor(ctx, func(node wire.Node) bool { return node.Erasure < upTo }); err != nil || waiting && !waited {
 		return err
 	}
 	if err := n.eraseStep(StepErasurePrepared); err != nil {

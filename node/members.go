@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -165,7 +166,7 @@ func (n *Node) shownLag() membership.LagReading { return n.lag.Shown(2*lagInterv
 type member struct{ *Node }
 
 // State reports how the node stands, for the other nodes.
-func (m member) State() membership.State {
+func (m member) State() wire.NodeState {
 	n := m.Node
 	behind := n.shownLag()
 	_, guards, _ := n.Projector.Model()
@@ -174,7 +175,7 @@ func (m member) State() membership.State {
 		guards = max(guards, last)
 	}
 	s := n.Projector.Status()
-	return membership.State{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.OldestVersion, fold.LatestVersion},
+	return wire.NodeState{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.OldestVersion, fold.LatestVersion},
 		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: len(n.reasons()) == 0, Guards: guards,
 		Base: n.compactions.built.Load(), Erasure: n.Projector.ErasurePrepared()}
 }
@@ -189,11 +190,11 @@ func (m member) CatchUp(ctx context.Context) error { return m.writer.CatchUp(ctx
 func (m member) Release() { m.writer.Release() }
 
 // nodes returns the node's own id, "" where it is the only one, and all nodes.
-func (n *Node) nodes() (id string, all []membership.Node) {
+func (n *Node) nodes() (id string, all []wire.Node) {
 	if n.members != nil {
 		return n.members.ID(), n.members.Nodes()
 	}
-	return "", []membership.Node{{State: member{n}.State(), Self: true, Live: true}}
+	return "", []wire.Node{{NodeState: member{n}.State(), Self: true, Live: true}}
 }
 
 // showWaiting puts into a status for which nodes a model waits.

@@ -4,7 +4,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
@@ -34,7 +34,7 @@ func (s *Snapshot) HasCollection(name string) (bool, error) {
 
 // CollectionsBehind returns the collections after a name for which HasCollection is true, in order of their names, limit of
 // them at most. more reports whether others follow. It reads numbers that the fold has stored, and counts no documents.
-func (s *Snapshot) CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error) {
+func (s *Snapshot) CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error) {
 	err = s.c.Query(`WITH declared AS MATERIALIZED (`+declaredSQL+`)
 		SELECT n.name, coalesce(c.documents, 0), n.name IN (SELECT name FROM declared)
 		FROM (SELECT name FROM collection WHERE name > ?1 UNION SELECT name FROM declared WHERE name > ?1) n LEFT JOIN collection c ON c.name = n.name
@@ -43,7 +43,7 @@ func (s *Snapshot) CollectionsBehind(after string, limit int) (list []model.Coll
 			more = true
 			return driver.ErrStop
 		}
-		list = append(list, model.CollectionCount{Name: r.Text(0), Documents: r.Int(1), Declared: r.Int(2) != 0})
+		list = append(list, fanfold.CollectionCount{Name: r.Text(0), Documents: r.Int(1), Declared: r.Int(2) != 0})
 		return nil
 	}, after, int64(limit)+1)
 	return list, more, err

@@ -14,7 +14,6 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 )
 
@@ -148,7 +147,7 @@ func showHistory(out io.Writer, h *wire.History) {
 }
 
 // showNodes prints a line for each node, where there are several.
-func showNodes(out io.Writer, nodes []membership.Node) {
+func showNodes(out io.Writer, nodes []wire.Node) {
 	if len(nodes) < 2 {
 		return
 	}

@@ -64,3 +64,15 @@ type Found struct {
 	Versions   int    `json:"versions"`
 	Deleted    bool   `json:"deleted,omitempty"`
 }
+
+// Erasures is the answer to GET /v1/_erasures.
+type Erasures struct {
+	Erasures []Erasure `json:"erasures"` // the newest first
+	More     bool      `json:"more"`     // there are older ones
+}
+
+// FoundList is the answer to POST /v1/_find.
+type FoundList struct {
+	Found []Found `json:"found"`
+	More  bool    `json:"more"` // there are more than are told
+}

@@ -69,3 +69,42 @@ type CompactPlan struct {
 	Groups   []string         `json:"groups"`   // consumer groups that have not acknowledged all of them
 	Feeds    int64            `json:"feeds"`    // open feeds of this node that have yet to send some of them
 }
+
+// LogReport says how the log compares with what was folded from it.
+type LogReport struct {
+	Last   uint64 `json:"last"`   // the last event that the log had when reading began, or that was known of it
+	Read   uint64 `json:"read"`   // events that could be read
+	Digest string `json:"digest"` // of all of them, where none is missing
+	// Compared is the last event up to which the digest was compared with what a node knew, 0 where nothing was known.
+	Compared uint64  `json:"compared"`
+	Missing  []Range `json:"missing,omitempty"` // events that are missing or cannot be read: the first hundred runs
+	More     uint64  `json:"more,omitempty"`    // runs besides those
+	Differs  *Range  `json:"differs,omitempty"` // events with at least one that is not the folded one
+	// Base is that at which the log begins; nil for a log that has all its events.
+	Base *BaseReport `json:"base,omitempty"`
+}
+
+// BaseReport says whether the base is what the log says.
+type BaseReport struct {
+	Seq   uint64 `json:"seq"` // the last event that it stands for
+	Bytes int64  `json:"bytes"`
+	Error string `json:"error,omitempty"` // why it is of no use; "" where it is whole
+}
+
+// Range is a run of events, both ends included.
+type Range struct {
+	First uint64 `json:"first"`
+	Last  uint64 `json:"last"`
+}
+
+// Summary returns what was found in a few numbers.
+func (r *LogReport) Summary() LogSummary {
+	return LogSummary{Last: r.Last, Read: r.Read, Damaged: len(r.Missing) > 0 || r.Differs != nil || r.Base != nil && r.Base.Error != ""}
+}
+
+// LogSummary says in a few numbers what a verification of the log found.
+type LogSummary struct {
+	Last    uint64 `json:"last"`
+	Read    uint64 `json:"read"`
+	Damaged bool   `json:"damaged"`
+}

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/model"
 )
 
 // Lineage says where a document's derived values come from, and where its own go.
@@ -25,8 +24,8 @@ type DerivedValue struct {
 	Path string `json:"path,omitempty"` // a JSON pointer; absent where the document has no place for the value
 	Rule string `json:"rule"`
 	// Kind says what the rule does, in the words of a model: copy, count, ids and so on. Whoever may not read the model is told too.
-	Kind  model.RuleKind `json:"kind"`
-	State string         `json:"state,omitempty"` // frozen, kept after the target's delete, or no value
+	Kind  string `json:"kind"`
+	State string `json:"state,omitempty"` // frozen, kept after the target's delete, or no value
 	// Reason says why there is no value, or, of a list, why there is none of one of the documents.
 	Reason string `json:"reason,omitempty"`
 	// Sources names the first 100 documents it is made of. For a copy they are its targets, in order, for a computed member this

@@ -7,19 +7,18 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/membership"
 )
 
 // TestNeeds: what needs attention is listed with the most important first, and up to a bound.
 func TestNeeds(t *testing.T) {
-	node := func(id string, ready, live, self bool, err string) membership.Node {
-		return membership.Node{ID: id, State: membership.State{Address: "http://" + id, Ready: ready}, Live: live, Self: self, Error: err}
+	node := func(id string, ready, live, self bool, err string) Node {
+		return Node{ID: id, NodeState: NodeState{Address: "http://" + id, Ready: ready}, Live: live, Self: self, Error: err}
 	}
 	suggest := json.RawMessage(`{"collections":{"pages":{"indexes":{"byNumber":["number","-year"]}}}}`)
 	s := &Status{LogError: "no space", Projection: Projection{Stopped: &Stopped{Seq: 12, Reason: "it cannot be read"},
 		Preparing:  &Preparation{Model: 14, Phase: "computing", Done: 1, Total: 4},
 		RuleErrors: []RuleError{{"books.ratio", 2, "authors/a/1", "division by zero"}, {"books.r", 1, "a document", ""}}},
-		Nodes: []membership.Node{node("n1", false, true, true, ""), node("n2", false, true, false, ""), node("n3", false, false, false, "gone"), node("n4", true, true, false, "skewed"), node("n5", true, true, false, "")},
+		Nodes: []Node{node("n1", false, true, true, ""), node("n2", false, true, false, ""), node("n3", false, false, false, "gone"), node("n4", true, true, false, "skewed"), node("n5", true, true, false, "")},
 		Queries: []QueryShape{{Collection: "pages", Filter: "doc.number == ?", Queries: 2, Documents: 2002, Given: 2, Suggest: suggest},
 			{Collection: "pages", Documents: 1001, Given: 2, Suggest: suggest}, {Collection: "pages", Documents: 9999}}}
 	got := NeedsOf(s, fanfold.Errorf(fanfold.Unavailable, "the log is away"), []Need{{What: "1 parked batch of mail", Place: "/_groups/mail", Role: "mail"}})

@@ -1,4 +1,4 @@
-// Package wire holds what the store tells about itself, as JSON. Those who find it out fill it, and the API answers with it.
+// Package wire declares the JSON of answers once, for the API and its client. Those who find an answer out fill it.
 package wire
 
 import (
@@ -6,34 +6,33 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/membership"
 )
 
 // Status holds the answer of GET /v1/_status.
 type Status struct {
-	Version    string            `json:"version"`
-	Fold       string            `json:"fold"`
-	Versions   FoldVersion       `json:"foldVersion"`
-	Store      fanfold.StoreID   `json:"store"`
-	Position   fanfold.Bookmark  `json:"position"`
-	Model      uint64            `json:"model"` // the event that applied it
-	Durability string            `json:"durability"`
-	Sync       string            `json:"sync,omitempty"` // of the embedded server: see embedded.Server
-	Log        string            `json:"log"`            // embedded, or the outside server's URL
-	LogError   string            `json:"logError,omitempty"`
-	ReadOnly   bool              `json:"readOnly,omitempty"` // the read model is of one position, and there is no log
-	Erasable   bool              `json:"logErasable"`        // the log's server lets events be erased from it
-	Replicas   *LogReplicas      `json:"replicas,omitempty"` // of the log on outside servers, as last heard
-	Snapshot   *SnapshotStatus   `json:"snapshot,omitempty"`
-	History    *History          `json:"history,omitempty"`
-	Omitted    []Omission        `json:"omitted,omitempty"` // rules for whose values some embedded views have no room
-	Indexes    []Index           `json:"indexes,omitempty"` // that the model declares
-	Node       string            `json:"node,omitempty"`    // the node's id; absent where it is the only one
-	Nodes      []membership.Node `json:"nodes"`             // all nodes of the log, as this one knows them
-	LagSeconds float64           `json:"lagSeconds"`
-	Work       []Work            `json:"work,omitempty"`    // what is done, or was, for requests that take long
-	Queries    []QueryShape      `json:"queries,omitempty"` // the shapes of queries that looked at the most documents for what they gave
-	Needs      []Need            `json:"needs,omitempty"`   // what needs attention: see NeedsOf
+	Version    string           `json:"version"`
+	Fold       string           `json:"fold"`
+	Versions   FoldVersion      `json:"foldVersion"`
+	Store      fanfold.StoreID  `json:"store"`
+	Position   fanfold.Bookmark `json:"position"`
+	Model      uint64           `json:"model"` // the event that applied it
+	Durability string           `json:"durability"`
+	Sync       string           `json:"sync,omitempty"` // of the embedded server: see embedded.Server
+	Log        string           `json:"log"`            // embedded, or the outside server's URL
+	LogError   string           `json:"logError,omitempty"`
+	ReadOnly   bool             `json:"readOnly,omitempty"` // the read model is of one position, and there is no log
+	Erasable   bool             `json:"logErasable"`        // the log's server lets events be erased from it
+	Replicas   *LogReplicas     `json:"replicas,omitempty"` // of the log on outside servers, as last heard
+	Snapshot   *SnapshotStatus  `json:"snapshot,omitempty"`
+	History    *History         `json:"history,omitempty"`
+	Omitted    []Omission       `json:"omitted,omitempty"` // rules for whose values some embedded views have no room
+	Indexes    []Index          `json:"indexes,omitempty"` // that the model declares
+	Node       string           `json:"node,omitempty"`    // the node's id; absent where it is the only one
+	Nodes      []Node           `json:"nodes"`             // all nodes of the log, as this one knows them
+	LagSeconds float64          `json:"lagSeconds"`
+	Work       []Work           `json:"work,omitempty"`    // what is done, or was, for requests that take long
+	Queries    []QueryShape     `json:"queries,omitempty"` // the shapes of queries that looked at the most documents for what they gave
+	Needs      []Need           `json:"needs,omitempty"`   // what needs attention: see NeedsOf
 	Projection
 }
 
@@ -42,6 +41,38 @@ type Status struct {
 type FoldVersion struct {
 	Version int `json:"version"`
 	Newest  int `json:"newest"`
+}
+
+// FoldChange is the answer to a request for another version of the fold.
+type FoldChange struct {
+	Version int   `json:"version"`
+	Changes int64 `json:"changes"` // documents that it changes
+}
+
+// Node is one of the nodes that keep a log, as the node that is asked knows it.
+type Node struct {
+	ID string `json:"id"`
+	NodeState
+	Self bool `json:"self"` // the node that was asked
+	// Live is false of a node whose entry has not changed for so long that it cannot write.
+	Live        bool    `json:"live"`
+	SeenSeconds float64 `json:"seenSeconds"` // since its entry was seen to change
+	Error       string  `json:"error,omitempty"`
+}
+
+// NodeState says how a node stands, as it says of itself.
+type NodeState struct {
+	Address    string  `json:"address"` // the URL at which it is reached
+	Version    string  `json:"version"` // of its program
+	Folds      [2]int  `json:"folds"`   // the oldest and the newest fold version that its program has
+	Applied    uint64  `json:"applied"` // last event folded
+	Lag        uint64  `json:"lag"`     // events that the log has beyond it
+	LagSeconds float64 `json:"lagSeconds"`
+	Ready      bool    `json:"ready"`
+	Guards     uint64  `json:"guards"`         // the newest event about models whose guards it keeps
+	Base       uint64  `json:"base,omitempty"` // the last event of the base on which its read model is built; 0 for none
+	// Erasure is the last erase event that its read model has, served or prepared; 0 for none.
+	Erasure uint64 `json:"erasure,omitempty"`
 }
 
 // LogReplicas says how many replicas the log has, and how many of them are current.

@@ -81,7 +81,7 @@ func (l *lineage) withoutValue() error {
 
 // explainMissing returns the entry of a value that is not there.
 func (l *lineage) explainMissing(a missingValue) (v DerivedValue, err error) {
-	v = DerivedValue{Path: a.pointer, Rule: a.rule.FullName, Kind: a.rule.Kind, Sources: []ValueSource{}}
+	v = DerivedValue{Path: a.pointer, Rule: a.rule.FullName, Kind: string(a.rule.Kind), Sources: []ValueSource{}}
 	switch {
 	case a.anchor == jsondoc.None:
 		v.Reason = fmt.Sprintf("the document has no place for it at %s", a.rule.Path)

@@ -31,7 +31,7 @@ func modelWarnings(s *sqlite.Snapshot, prev, next *model.Model) ([]fanfold.Probl
 	var named []string
 	closed := 0
 	for after, more := "", true; more; {
-		var list []model.CollectionCount
+		var list []fanfold.CollectionCount
 		var err error
 		if list, more, err = s.CollectionsBehind(after, closedPage); err != nil {
 			return nil, err

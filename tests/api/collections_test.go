@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -76,7 +75,7 @@ func TestCollections(t *testing.T) {
 	var names []string
 	for path := "/v1?limit=2"; path != ""; {
 		var page struct {
-			Collections []model.CollectionCount
+			Collections []fanfold.CollectionCount
 			Next        string
 		}
 		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, path, "").Body, &page); err != nil || len(page.Collections) != 2 {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -82,7 +83,7 @@ func TestStatusOfAllNodes(t *testing.T) {
 	id := awaitStatus(t, b.Client, "both nodes", both).Node
 	b.Put("c", "1", `{}`)
 	s := awaitStatus(t, a.Client, "the other node's position", func(s node.Status) bool {
-		return both(s) && !slices.ContainsFunc(s.Nodes, func(n membership.Node) bool { return n.Applied < 2 })
+		return both(s) && !slices.ContainsFunc(s.Nodes, func(n wire.Node) bool { return n.Applied < 2 })
 	})
 	for _, n := range s.Nodes {
 		if want := map[bool]string{true: a.Node.URL(), false: b.Node.URL()}[n.Self]; n.Address != want || n.Version == "" || n.Folds[1] == 0 || !membership.ValidID(n.ID) || n.Self != (n.ID == s.Node) {

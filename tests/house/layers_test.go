@@ -43,9 +43,9 @@ var mayImport = map[string][]string{
 	"access/keys":                      {"", "access", "internal/smallfile", "model"},
 	"changefeed":                       {"", "access", "internal/expr", "internal/jsondoc", "internal/sending"},
 	"changefeed/group":                 {"", "access", "backup", "changefeed", "model"},
-	"membership":                       {""},
+	"membership":                       {"", "internal/wire"},
 	"writer":                           {"", "access", "internal/decimal", "internal/jsondoc", "internal/modelfile", "internal/schema", "model"},
-	"client":                           {},
+	"client":                           {"", "internal/wire"},
 	"console":                          {""},
 	"api":                              {"", "access", "access/keys", "api/internal/view", "changefeed", "changefeed/group", "internal/admission", "internal/exportfile", "internal/jsondoc", "internal/modelfile", "internal/params", "internal/tracing", "internal/wire", "membership", "model", "query", "writer"},
 	"node":                             {"", "access", "access/keys", "api", "backup", "changefeed", "changefeed/group", "events", "events/buckets", "events/embedded", "events/servers", "internal/connections", "internal/datadir", "internal/jsondoc", "internal/memory", "internal/modelfile", "internal/sending", "internal/skeleton", "internal/smallfile", "internal/tracing", "internal/wire", "membership", "model", "node/logcheck", "projector", "projector/fold", "projector/inspect", "sqlite", "sqlite/basefile", "writer"},
@@ -73,7 +73,7 @@ var mayImport = map[string][]string{
 	"internal/exportfile":              {"", "internal/jsondoc", "internal/modelfile", "internal/schema", "model", "writer"},
 	"internal/params":                  {""},
 	"internal/sortkey":                 {"internal/decimal", "internal/jsondoc"},
-	"internal/wire":                    {"", "membership", "model"},
+	"internal/wire":                    {""},
 	"model":                            {"", "internal/decimal", "internal/jsondoc", "internal/sortkey"},
 }
 

@@ -15,7 +15,7 @@ type Listing interface {
 	// HasCollection tells whether a collection is one of them.
 	HasCollection(name string) (bool, error)
 	// CollectionsBehind returns up to limit of them, by name, later than the name after, and whether others follow.
-	CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error)
+	CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error)
 }
 
 // Lists reads documents in lists.

@@ -29,12 +29,12 @@ func (p *Prefix) HasCollection(name string) (bool, error) {
 }
 
 // Collections returns up to limit collections, by name, later than the name after, and whether others follow.
-func (p *Prefix) Collections(after string, limit int) (list []model.CollectionCount, more bool, err error) {
+func (p *Prefix) Collections(after string, limit int) (list []fanfold.CollectionCount, more bool, err error) {
 	if p.rights.ReadsAll() {
 		return p.snap.CollectionsBehind(after, limit)
 	}
 	for follow := true; follow; {
-		var some []model.CollectionCount
+		var some []fanfold.CollectionCount
 		if some, follow, err = p.snap.CollectionsBehind(after, limit+1); err != nil {
 			return nil, false, err
 		}

@@ -60,13 +60,13 @@ func (s *shelf) HasCollection(string) (bool, error) {
 	return true, nil
 }
 
-func (s *shelf) CollectionsBehind(after string, limit int) (list []model.CollectionCount, more bool, err error) {
+func (s *shelf) CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error) {
 	for _, name := range []string{"a", "books", "notes", "vault", "vault2", "z"} {
 		if name > after && len(list) == limit {
 			return list, true, nil
 		}
 		if name > after {
-			list = append(list, model.CollectionCount{Name: name})
+			list = append(list, fanfold.CollectionCount{Name: name})
 		}
 	}
 	return list, false, nil
@@ -378,7 +378,7 @@ func TestViewOfCollections(t *testing.T) {
 			got, after, pages := []string(nil), "", 0
 			for more := true; more; pages++ {
 				if err := v.Read(func(p *Prefix) (err error) {
-					var list []model.CollectionCount
+					var list []fanfold.CollectionCount
 					list, more, err = p.Collections(after, limit)
 					for _, c := range list {
 						got, after = append(got, c.Name), c.Name
