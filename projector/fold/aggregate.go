@@ -198,10 +198,10 @@ func totalOf(count int64, text string) (decimal.Decimal, error) {
 }
 
 // aggregate returns the value of a Sum, Min, Max, Avg or Recent on target; nil is "no value".
-func (f *Fold) aggregate(r *Rule, target string) ([]byte, error) {
+func (v *values) aggregate(r *Rule, target string) ([]byte, error) {
 	switch {
 	case r.KeepsTotals():
-		count, text, err := f.tx.Aggregates.Total(r.FullName, target)
+		count, text, err := v.tx.Aggregates.Total(r.FullName, target)
 		if err != nil {
 			return nil, err
 		}
@@ -211,11 +211,11 @@ func (f *Fold) aggregate(r *Rule, target string) ([]byte, error) {
 		}
 		return r.AggregateValue(count, sum), nil
 	case r.Kind == model.Min:
-		return ExtremeValue(f.tx.Aggregates.FirstEntry(r.FullName, target))
+		return ExtremeValue(v.tx.Aggregates.FirstEntry(r.FullName, target))
 	case r.Kind == model.Max:
-		return ExtremeValue(f.tx.Aggregates.LastEntry(r.FullName, target))
+		return ExtremeValue(v.tx.Aggregates.LastEntry(r.FullName, target))
 	}
-	return f.recent(r, target)
+	return v.recent(r, target)
 }
 
 // AggregateValue returns the value of a Sum, an Avg or a Count that keeps totals; nil is "no value", which the mean of

@@ -15,7 +15,7 @@ import (
 // applyDerived writes a derived change of one document and marks who copies from it. If the event can change the
 // document again, it remembers only the view before, and flushChanged writes one change at the end.
 func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d *Difference) error {
-	f.contributions.drop(row.Number)
+	f.values.contributions.drop(row.Number)
 	view.Position = row.Position
 	if err := f.countOmissions(row.Omitted, view.Omitted); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		if view.Position, err = f.derive(row, transition{row.Body, view.Body}, view.Omitted, d); err != nil {
 			return err
 		}
-		if err := f.reindex(c, row, row.Body, view.Body, d.members); err != nil {
+		if err := f.indexer.change(c, row, row.Body, view.Body, d.members); err != nil {
 			return err
 		}
 	}
@@ -95,14 +95,14 @@ func (f *Fold) differenceOf(row *sqlite.Row, shape *model.Shape, before []byte) 
 
 // noteDirect notes the view that a derived change gives the document that the event writes to.
 func (f *Fold) noteDirect(body []byte) {
-	if f.newest.body == nil && f.written.row == nil {
+	if f.values.newest.body == nil && f.indexer.written.row == nil {
 		return
 	}
 	body = bytes.Clone(body)
-	if f.newest.body != nil {
-		f.newest.set(body)
+	if f.values.newest.body != nil {
+		f.values.newest.set(body)
 	}
-	f.written.body = body
+	f.indexer.written.body = body
 }
 
 // correctOmitted corrects the list of values that the written document has no room for. Derived values that the same
@@ -256,7 +256,7 @@ func (f *Fold) flush(number int64, before []byte) error {
 		shape = f.modelChange.ShapeOf(row.Key.Collection)
 	}
 	d := f.differenceOf(row, shape, before)
-	if err := f.reindex(f.plan.Collection(row.Key.Collection), row, before, row.Body, d.members); err != nil {
+	if err := f.indexer.change(f.plan.Collection(row.Key.Collection), row, before, row.Body, d.members); err != nil {
 		return err
 	}
 	if f.modelChange != nil && f.preparing != nil {

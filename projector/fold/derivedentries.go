@@ -62,7 +62,7 @@ func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bo
 
 // levelDone returns whether the rule's level is worked off, or being so. If it is, a change there is not in what the rule looks at,
 // though in the same top-level member.
-func (f *Fold) levelDone(rule *Rule) bool { return rule.Level < f.levelsDone }
+func (f *folding) levelDone(rule *Rule) bool { return rule.Level < f.levelsDone }
 
 // noteEntry notes what the document with a number entered into a rule, unless it is entered anew.
 func (f *Fold) noteEntry(rule *Rule, number int64, former entryBefore) {

@@ -59,7 +59,7 @@ func (f *Fold) settleLinks(l *level) error {
 	if len(l.relinking)+len(l.relinkAll) == 0 {
 		return nil
 	}
-	f.holderCheck, f.holders = holderCheck{}, knownHolders{}
+	f.holders.forget()
 	for _, r := range f.plan.derived {
 		if r.Level != l.number {
 			continue
@@ -111,20 +111,20 @@ func (f *Fold) settleLinksOf(c *Collection, r *model.Relation, number int64, l *
 	if !l.relinkAll[r.FullName()] {
 		err = f.changeLinks(c, r, refs)
 	} else {
-		err = f.forgetLeft(c, r, refs)
+		err = f.keeper.forgetLeft(c, r, refs)
 	}
 	if err != nil || row == nil || number != f.direct || f.event.Kept == nil {
 		return err
 	}
-	return f.restoreDerived(c, r, number)
+	return f.keeper.restoreDerived(c, r, number)
 }
 
 // forgetLeft drops what the document kept of targets that it no longer refers to by a relation.
-func (f *Fold) forgetLeft(c *Collection, r *model.Relation, refs referenceChange) error {
+func (kp *keeper) forgetLeft(c *Collection, r *model.Relation, refs referenceChange) error {
 	is := newIDSet(refs.is)
 	for _, id := range refs.was {
 		if !is.has(id) {
-			if err := f.forgetKeptValues(c, r, id, refs.number); err != nil {
+			if err := kp.forget(c, r, id, refs.number); err != nil {
 				return err
 			}
 		}
@@ -134,8 +134,8 @@ func (f *Fold) forgetLeft(c *Collection, r *model.Relation, refs referenceChange
 
 // restoreDerived takes over what an import says had stayed on the holder by a relation over derived ids. It is taken over of
 // whatever target: the documents that the ids come from may not be there yet.
-func (f *Fold) restoreDerived(c *Collection, r *model.Relation, holder int64) error {
-	all := jsondoc.MustParse(f.event.Kept)
+func (kp *keeper) restoreDerived(c *Collection, r *model.Relation, holder int64) error {
+	all := jsondoc.MustParse(kp.event.Kept)
 	for _, rule := range c.Rules {
 		k, ok := rule.KeepingRule()
 		if !ok || rule.RelationName != r.FullName() {
@@ -149,7 +149,7 @@ func (f *Fold) restoreDerived(c *Collection, r *model.Relation, holder int64) er
 		for n := all.First(values); n != jsondoc.None; n = all.Next(n) {
 			ids = append(ids, all.Key(n))
 		}
-		if err := f.restoreRule(k, all, ids, holder); err != nil {
+		if err := kp.restoreRule(k, all, ids, holder); err != nil {
 			return err
 		}
 	}

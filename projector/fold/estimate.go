@@ -19,7 +19,7 @@ func (f *Fold) isRead(c *Collection, id string) (bool, error) {
 	}
 	var final []*Rule
 	for _, r := range c.Readers {
-		held, err := f.hasHolders(r.RelationName, id)
+		held, err := f.holders.has(r.RelationName, id)
 		switch {
 		case err != nil:
 			return false, err

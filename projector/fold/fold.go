@@ -16,11 +16,12 @@ import (
 // it asks for: no clock, no map order and no batch boundary enters into what it writes. It keeps only caches from one
 // event to the next. It belongs to one goroutine.
 type Fold struct {
-	tx            *sqlite.Tx
-	plan          *Plan
-	cache         valueCache
-	contributions contributionCache // during one level
-	opt           Options
+	folding
+
+	holders knownHolders
+	values  values
+	keeper  keeper
+	indexer indexer
 
 	// Memory that is used again from document to document.
 	view    jsondoc.Tree
@@ -31,34 +32,30 @@ type Fold struct {
 	keys    []fanfold.Key
 
 	// The event being folded.
-	event              *fanfold.Event
-	now                time.Time
-	changes            int   // so far
-	derived            int64 // changes of them that are derived ones
-	holderCheck        holderCheck
-	holders            knownHolders
-	parsed             parsedViews
-	differences        map[int64]*Difference   // of documents that one level alone changed; nil of those that several did
-	createsWithoutKept bool                    // the event creates the document that it writes to, without values kept elsewhere
-	creates            bool                    // the same, whatever is kept
-	newest             newestDocument          // the document that the event creates
-	unmoved            []unmovedEntry          // of the document that the event writes to
-	keptByEvent        map[keptValueKey][]byte // on that document
-	direct             int64                   // number of the document that the event writes to; 0 for none
-	levels             []*level
-	levelsDone         int            // levels that are worked off, of this event
-	lastPart           fanfold.TxPart // of the transaction, as the last event has it
-
-	indexes    map[string][]liveIndex // by collection, as far as they were asked for
-	indexTrees views
-	written    writtenDocument // the document that the event writes to
+	changes     int                   // so far
+	derived     int64                 // changes of them that are derived ones
+	differences map[int64]*Difference // of documents that one level alone changed; nil of those that several did
+	unmoved     []unmovedEntry        // of the document that the event writes to
+	lastPart    fanfold.TxPart        // of the transaction, as the last event has it
+	modelChange *ModelChange          // of a model event
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
+}
 
-	amending    *amendment   // of a base; nil for none
-	modelChange *ModelChange // of the model event being folded
-	preparing   *ModelChange // to an announced model: what it changes is noted, and has no positions yet
-	onDocument  func() error // called for every document that a model event works on; nil for nothing
+// folding is what the parts of a fold share: the transaction, the plan, and the event being folded.
+type folding struct {
+	tx         *sqlite.Tx
+	plan       *Plan
+	opt        Options
+	event      *fanfold.Event
+	now        time.Time
+	creates    bool  // the event creates the document that it writes to
+	direct     int64 // number of the document that the event writes to; 0 for none
+	levels     []*level
+	levelsDone int          // levels that are worked off, of this event
+	amending   *amendment   // of a base; nil for none
+	preparing  *ModelChange // to an announced model: what it changes is noted, and has no positions yet
+	onDocument func() error // called for every document that a model event works on; nil for nothing
 }
 
 // Reporter takes note of rules whose expressions fail. It has no part in what the fold writes.
@@ -89,13 +86,17 @@ func New(p *Plan, opt Options) *Fold {
 	if opt.SetOrientedFrom == 0 {
 		opt.SetOrientedFrom = DefaultSetOrientedFrom
 	}
-	f := &Fold{opt: opt, keptByEvent: map[keptValueKey][]byte{}, differences: map[int64]*Difference{}}
+	f := &Fold{folding: folding{opt: opt}, differences: map[int64]*Difference{}}
+	f.holders = knownHolders{folding: &f.folding}
+	f.values = values{folding: &f.folding, holders: &f.holders, frozenByEvent: map[keptValueKey][]byte{}}
+	f.keeper = keeper{&f.folding, &f.values}
+	f.indexer = indexer{folding: &f.folding, values: &f.values}
 	f.setPlan(p)
 	return f
 }
 
 // ended returns an error where the fold is to end before the event is folded.
-func (f *Fold) ended() error {
+func (f *folding) ended() error {
 	if f.opt.Ended == nil {
 		return nil
 	}
@@ -182,8 +183,8 @@ func (f *Fold) lookAhead(tx *sqlite.Tx, events []*fanfold.Event) error {
 // setPlan switches to another model.
 func (f *Fold) setPlan(p *Plan) {
 	f.plan = p
-	f.cache.reset(len(p.Rules))
-	f.indexes = nil
+	f.values.cache.reset(len(p.Rules))
+	f.indexer.live = nil
 	f.levels = make([]*level, p.Levels)
 	for i := range f.levels {
 		f.levels[i] = &level{number: i}
@@ -192,12 +193,11 @@ func (f *Fold) setPlan(p *Plan) {
 
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
-	f.tx, f.event, f.changes, f.direct, f.derived, f.holderCheck, f.holders = tx, ev, 0, 0, 0, holderCheck{}, knownHolders{}
+	f.tx, f.event, f.changes, f.direct, f.derived, f.creates, f.levelsDone, f.unmoved = tx, ev, 0, 0, 0, false, 0, f.unmoved[:0]
 	clear(f.differences)
-	f.createsWithoutKept, f.creates, f.newest.body, f.levelsDone, f.unmoved = false, false, nil, 0, f.unmoved[:0]
-	f.contributions.clear()
-	f.written = writtenDocument{}
-	clear(f.keptByEvent)
+	f.holders.forget()
+	f.values.begin()
+	f.indexer.written = writtenDocument{}
 	tx.Links.SetEvent(ev.Seq)
 	f.now = tx.Checkpoint().Time
 	if ev.Time.After(f.now) {
@@ -300,7 +300,7 @@ func (f *Fold) nextPosition() (fanfold.Position, error) {
 // TakeBack makes the fold forget what the event that was rehearsed last has given, because its transaction has taken it
 // back.
 func (f *Fold) TakeBack() {
-	f.cache.reset(len(f.plan.Rules))
+	f.values.cache.reset(len(f.plan.Rules))
 	f.outcomes = f.outcomes[:0]
 }
 

@@ -2,63 +2,72 @@ package fold
 
 import "github.com/fanfold/fanfold/sqlite"
 
-// Several rules ask for the documents that refer to one, one after the other.
-
 // holderCheck remembers whether any document refers to a target by a relation.
 type holderCheck struct {
 	relation, target string
 	found            bool
 }
 
-// hasHolders returns whether any document refers to a target. It is asked after an event has changed the links, for one
+// knownHolders finds the documents that refer to one, and remembers those asked for last: several rules ask for them, one after the other.
+type knownHolders struct {
+	*folding
+
+	check holderCheck
+	last  targetHolders
+}
+
+// forget forgets what it remembers, because links change.
+func (hs *knownHolders) forget() { hs.check, hs.last = holderCheck{}, targetHolders{} }
+
+// has returns whether any document refers to a target. It is asked after an event has changed the links, for one
 // rule of a relation after the other.
-func (f *Fold) hasHolders(relation, target string) (bool, error) {
-	if h := f.holderCheck; h.relation == relation && h.target == target {
+func (hs *knownHolders) has(relation, target string) (bool, error) {
+	if h := hs.check; h.relation == relation && h.target == target {
 		return h.found, nil
 	}
-	held, err := f.tx.Links.HasHolders(relation, target)
-	f.holderCheck = holderCheck{relation, target, held && err == nil}
+	held, err := hs.tx.Links.HasHolders(relation, target)
+	hs.check = holderCheck{relation, target, held && err == nil}
 	return held, err
 }
 
 // fewHolders is how many documents that refer to a target are remembered.
 const fewHolders = 256
 
-// knownHolders remembers the documents that refer to a target by a relation, where they are few.
-type knownHolders struct {
+// targetHolders are the documents that refer to a target by a relation, where they are few.
+type targetHolders struct {
 	relation, target string
 	numbers          []int64 // the first fewHolders+1
 }
 
-// someHolders returns the numbers of the documents that refer to a target, in order of creation, the first limit of them at least; all
+// some returns the numbers of the documents that refer to a target, in order of creation, the first limit of them at least; all
 // tells whether these are all. The caller must not change them.
-func (f *Fold) someHolders(relation, target string, limit int) (numbers []int64, all bool, err error) {
-	h := &f.holders
+func (hs *knownHolders) some(relation, target string, limit int) (numbers []int64, all bool, err error) {
+	h := &hs.last
 	if h.relation != relation || h.target != target {
-		*h = knownHolders{}
-		numbers, err := f.tx.Links.Holders(nil, relation, target, fewHolders+1)
+		*h = targetHolders{}
+		numbers, err := hs.tx.Links.Holders(nil, relation, target, fewHolders+1)
 		if err != nil {
 			return nil, false, err
 		}
-		*h = knownHolders{relation, target, numbers}
+		*h = targetHolders{relation, target, numbers}
 	}
 	if all = len(h.numbers) <= fewHolders; all || limit >= 0 && limit <= len(h.numbers) {
 		return h.numbers, all, nil
 	}
-	numbers, err = f.tx.Links.Holders(nil, relation, target, limit)
+	numbers, err = hs.tx.Links.Holders(nil, relation, target, limit)
 	return numbers, limit < 0 || len(numbers) < limit, err
 }
 
-// countHolders returns how many documents refer to a target.
-func (f *Fold) countHolders(relation, target string) (int64, error) {
-	if numbers, all, err := f.someHolders(relation, target, 0); err != nil || all {
+// count returns how many documents refer to a target.
+func (hs *knownHolders) count(relation, target string) (int64, error) {
+	if numbers, all, err := hs.some(relation, target, 0); err != nil || all {
 		return int64(len(numbers)), err
 	}
-	return f.tx.Links.CountHolders(relation, target, -1)
+	return hs.tx.Links.CountHolders(relation, target, -1)
 }
 
-// holdersOf appends the numbers of the documents that refer to the targets of a level's copies.
-func (f *Fold) holdersOf(numbers []int64, l *level) ([]int64, error) {
+// ofLevel appends the numbers of the documents that refer to the targets of a level's copies.
+func (hs *knownHolders) ofLevel(numbers []int64, l *level) ([]int64, error) {
 	seen := map[sqlite.Link]bool{}
 	for r, ids := range l.targets {
 		for id := range ids {
@@ -67,7 +76,7 @@ func (f *Fold) holdersOf(numbers []int64, l *level) ([]int64, error) {
 				continue
 			}
 			seen[link] = true
-			holders, _, err := f.someHolders(link.Relation, id, -1)
+			holders, _, err := hs.some(link.Relation, id, -1)
 			if err != nil {
 				return nil, err
 			}

@@ -35,7 +35,7 @@ func (v *changedValues) changedIDs(r *Rule) (raw []byte, same bool, err error) {
 	t, m := &v.f.view, v.level.counted[r][v.row.Key.ID] // of v.row.Body
 	shown := r.Path.Lookup(t, jsondoc.Root)
 	if m.recount || v.row.Omitted != nil || t.Kind(shown) != jsondoc.Array {
-		raw, err = v.f.ids(r, v.row.Key.ID)
+		raw, err = v.f.values.ids(r, v.row.Key.ID)
 		return raw, false, err
 	}
 	cut := r.truncated.Lookup(t, jsondoc.Root) != jsondoc.None
@@ -68,7 +68,7 @@ func appendID(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, id string) []byte {
 
 // idsAround returns the value of an IDs rule that shows a list when the event's document enters the middle of the list or leaves it.
 func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, delta int64) (raw []byte, same bool, err error) {
-	numbers, _, err := v.f.someHolders(r.RelationName, v.row.Key.ID, r.Limit+1)
+	numbers, _, err := v.f.holders.some(r.RelationName, v.row.Key.ID, r.Limit+1)
 	if err != nil {
 		return nil, false, err
 	}
@@ -99,14 +99,14 @@ func (v *changedValues) idsAround(r *Rule, t *jsondoc.Tree, shown jsondoc.Node, 
 }
 
 // ids returns an IDs rule's value on target.
-func (f *Fold) ids(r *Rule, target string) ([]byte, error) {
-	numbers, _, err := f.someHolders(r.RelationName, target, r.Limit+1)
+func (v *values) ids(r *Rule, target string) ([]byte, error) {
+	numbers, _, err := v.holders.some(r.RelationName, target, r.Limit+1)
 	if err != nil {
 		return nil, err
 	}
 	var ids []string
 	for _, number := range numbers[:min(len(numbers), r.Limit+1)] {
-		id, err := f.tx.Documents.IDOf(number)
+		id, err := v.tx.Documents.IDOf(number)
 		if err != nil {
 			return nil, err
 		}

@@ -25,23 +25,33 @@ type writtenDocument struct {
 	body     []byte      // the embedded view so far
 }
 
-// noteIndexed notes a document that was written.
-func (f *Fold) noteIndexed(c *Collection, row, old *sqlite.Row) {
-	if len(c.Indexes) > 0 && f.tx.Indexes.AreWritten() {
-		f.written = writtenDocument{row: row, old: old, body: row.Body}
+// indexer keeps the entries of indexes up to the documents' views.
+type indexer struct {
+	*folding
+
+	values  *values
+	live    map[string][]liveIndex // by collection, as far as they were asked for
+	trees   views
+	written writtenDocument // the document that the event writes to
+}
+
+// note notes a document that was written.
+func (in *indexer) note(c *Collection, row, old *sqlite.Row) {
+	if len(c.Indexes) > 0 && in.tx.Indexes.AreWritten() {
+		in.written = writtenDocument{row: row, old: old, body: row.Body}
 	}
 }
 
-// indexesOf returns the indexes of a collection whose entries are kept. Those that a model event adds are built at its end, and
+// of returns the indexes of a collection whose entries are kept. Those that a model event adds are built at its end, and
 // are none before. The error is Internal where the read model lacks one.
-func (f *Fold) indexesOf(c *Collection) ([]liveIndex, error) {
-	if len(c.Indexes) == 0 || !f.tx.Indexes.AreWritten() {
+func (in *indexer) of(c *Collection) ([]liveIndex, error) {
+	if len(c.Indexes) == 0 || !in.tx.Indexes.AreWritten() {
 		return nil, nil
 	}
-	if live, known := f.indexes[c.Name]; known {
+	if live, known := in.live[c.Name]; known {
 		return live, nil
 	}
-	stored, err := f.tx.Snapshot().Indexes(c.Name)
+	stored, err := in.tx.Snapshot().Indexes(c.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -52,63 +62,63 @@ func (f *Fold) indexesOf(c *Collection) ([]liveIndex, error) {
 	live := make([]liveIndex, 0, len(c.Indexes))
 	for _, x := range c.Indexes {
 		id, there := ids[x.Name]
-		if !there && f.event.Kind != fanfold.KindModel {
+		if !there && in.event.Kind != fanfold.KindModel {
 			return nil, fanfold.Errorf(fanfold.Internal, "the read model lacks index %s", x)
 		}
 		if there {
 			live = append(live, liveIndex{x, id})
 		}
 	}
-	if f.indexes == nil {
-		f.indexes = map[string][]liveIndex{}
+	if in.live == nil {
+		in.live = map[string][]liveIndex{}
 	}
-	f.indexes[c.Name] = live
+	in.live[c.Name] = live
 	return live, nil
 }
 
-// indexWritten brings the entries of the document that the event has written to up to its final view.
-func (f *Fold) indexWritten(c *Collection) error {
-	w := f.written
+// write brings the entries of the document that the event has written to up to its final view.
+func (in *indexer) write(c *Collection) error {
+	w := in.written
 	if w.row == nil {
 		return nil
 	}
-	live, err := f.indexesOf(c)
+	live, err := in.of(c)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	after := f.indexed(w.row, w.body, &f.indexTrees.after)
+	after := in.facts(w.row, w.body, &in.trees.after)
 	var before model.IndexFacts
 	if w.old != nil {
-		before = f.indexed(w.old, w.old.Body, &f.indexTrees.before)
+		before = in.facts(w.old, w.old.Body, &in.trees.before)
 	}
 	for _, x := range live {
 		was := x.entries(before)
-		if err := f.changeEntries(x, w.row.Number, was, f.newEntries(x, w.row.Key, after)); err != nil {
+		if err := in.changeEntries(x, w.row.Number, was, in.newEntries(x, w.row.Key, after)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// unindex removes the entries of a document that is deleted.
-func (f *Fold) unindex(c *Collection, old *sqlite.Row) error {
-	live, err := f.indexesOf(c)
+// remove removes the entries of a document that is deleted.
+func (in *indexer) remove(c *Collection, old *sqlite.Row) error {
+	live, err := in.of(c)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	before := f.indexed(old, old.Body, &f.indexTrees.before)
+	before := in.facts(old, old.Body, &in.trees.before)
 	for _, x := range live {
-		if err := f.changeEntries(x, old.Number, x.entries(before), nil); err != nil {
+		if err := in.changeEntries(x, old.Number, x.entries(before), nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// reindex brings the entries of a document up to a derived change of its view. changed names the top-level members that differ;
+// change brings the entries of a document up to a derived change of its view. changed names the top-level members that differ;
 // none stands for any.
-func (f *Fold) reindex(c *Collection, row *sqlite.Row, before, after []byte, changed map[string]bool) error {
-	live, err := f.indexesOf(c)
+func (in *indexer) change(c *Collection, row *sqlite.Row, before, after []byte, changed map[string]bool) error {
+	live, err := in.of(c)
 	if err != nil {
 		return err
 	}
@@ -118,18 +128,18 @@ func (f *Fold) reindex(c *Collection, row *sqlite.Row, before, after []byte, cha
 			continue
 		}
 		if was.Doc == nil {
-			was, is = f.indexed(row, before, &f.indexTrees.before), f.indexed(row, after, &f.indexTrees.after)
+			was, is = in.facts(row, before, &in.trees.before), in.facts(row, after, &in.trees.after)
 		}
 		old := x.entries(was)
-		if err := f.changeEntries(x, row.Number, old, f.newEntries(x, row.Key, is)); err != nil {
+		if err := in.changeEntries(x, row.Number, old, in.newEntries(x, row.Key, is)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// indexed returns what indexes look at in a document with a view, read into a tree.
-func (f *Fold) indexed(row *sqlite.Row, body []byte, t *jsondoc.Tree) model.IndexFacts {
+// facts returns what indexes look at in a document with a view, read into a tree.
+func (in *indexer) facts(row *sqlite.Row, body []byte, t *jsondoc.Tree) model.IndexFacts {
 	t.Reset(body)
 	return model.IndexFacts{Doc: t, Created: row.Created, Updated: row.Updated}
 }
@@ -155,15 +165,15 @@ func IndexKeys(x *model.Index, facts model.IndexFacts) [][]byte {
 }
 
 // newEntries returns the keys that a document is to have. It tells the reporter which expressions have failed.
-func (f *Fold) newEntries(x liveIndex, key fanfold.Key, facts model.IndexFacts) [][]byte {
-	if f.opt.Reporter != nil {
-		facts.Failed = func(_ *model.Component, err error) { f.opt.Reporter.RuleFailed(IndexRule(x.Index), key, err) }
+func (in *indexer) newEntries(x liveIndex, key fanfold.Key, facts model.IndexFacts) [][]byte {
+	if in.opt.Reporter != nil {
+		facts.Failed = func(_ *model.Component, err error) { in.opt.Reporter.RuleFailed(IndexRule(x.Index), key, err) }
 	}
 	return IndexKeys(x.Index, facts)
 }
 
 // changeEntries removes those keys of a document that are in before alone, and adds those that are in after alone. Both are in order.
-func (f *Fold) changeEntries(x liveIndex, number int64, before, after [][]byte) error {
+func (in *indexer) changeEntries(x liveIndex, number int64, before, after [][]byte) error {
 	tie := x.Tie(number)
 	for len(before) > 0 || len(after) > 0 {
 		var order int
@@ -178,9 +188,9 @@ func (f *Fold) changeEntries(x liveIndex, number int64, before, after [][]byte) 
 		var err error
 		switch {
 		case order < 0:
-			err = f.tx.Indexes.RemoveEntry(x.id, before[0], tie)
+			err = in.tx.Indexes.RemoveEntry(x.id, before[0], tie)
 		case order > 0:
-			err = f.tx.Indexes.AddEntry(x.id, after[0], tie)
+			err = in.tx.Indexes.AddEntry(x.id, after[0], tie)
 		}
 		if err != nil {
 			return err
@@ -195,10 +205,10 @@ func (f *Fold) changeEntries(x liveIndex, number int64, before, after [][]byte) 
 	return nil
 }
 
-// dropIndexes removes the indexes that the model does not have any more, or declares otherwise.
-func (f *Fold) dropIndexes(m *ModelChange) error {
+// drop removes the indexes that the model does not have any more, or declares otherwise.
+func (in *indexer) drop(m *ModelChange) error {
 	for _, x := range m.goneIndexes {
-		stored, err := f.tx.Snapshot().Indexes(x.Collection)
+		stored, err := in.tx.Snapshot().Indexes(x.Collection)
 		if err != nil {
 			return err
 		}
@@ -206,7 +216,7 @@ func (f *Fold) dropIndexes(m *ModelChange) error {
 			if s.Name != x.Name {
 				continue
 			}
-			if err := f.tx.Indexes.Remove(s.ID); err != nil {
+			if err := in.tx.Indexes.Remove(s.ID); err != nil {
 				return err
 			}
 		}
@@ -214,14 +224,14 @@ func (f *Fold) dropIndexes(m *ModelChange) error {
 	return nil
 }
 
-// buildIndexes makes the entries of new indexes, of every document as the model has left it.
-func (f *Fold) buildIndexes(m *ModelChange) error {
+// build makes the entries of new indexes, of every document as the model has left it.
+func (in *indexer) build(m *ModelChange) error {
 	if len(m.NewIndexes) == 0 {
 		return nil
 	}
 	byCollection, names := map[string][]liveIndex{}, []string(nil)
 	for _, x := range m.NewIndexes { // in order of collection and name
-		id, err := f.tx.Indexes.Add(x.Collection, x.Name, x.Declaration())
+		id, err := in.tx.Indexes.Add(x.Collection, x.Name, x.Declaration())
 		if err != nil {
 			return err
 		}
@@ -230,14 +240,14 @@ func (f *Fold) buildIndexes(m *ModelChange) error {
 		}
 		byCollection[x.Collection] = append(byCollection[x.Collection], liveIndex{x, id})
 	}
-	f.indexes = nil
-	build := f.tx.Indexes.Build()
+	in.live = nil
+	build := in.tx.Indexes.Build()
 	for _, name := range names {
-		numbers, err := f.tx.Documents.Numbers(name, 0, -1)
+		numbers, err := in.tx.Documents.Numbers(name, 0, -1)
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return f.buildEntries(build, byCollection[name], row) }); err != nil {
+		if err := in.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return in.buildEntries(build, byCollection[name], row) }); err != nil {
 			return err
 		}
 	}
@@ -245,17 +255,17 @@ func (f *Fold) buildIndexes(m *ModelChange) error {
 }
 
 // buildEntries makes a document's entries of new indexes.
-func (f *Fold) buildEntries(build *sqlite.IndexBuild, live []liveIndex, row *sqlite.Row) error {
-	if err := f.ended(); err != nil {
+func (in *indexer) buildEntries(build *sqlite.IndexBuild, live []liveIndex, row *sqlite.Row) error {
+	if err := in.ended(); err != nil {
 		return err
 	}
-	facts := f.indexed(row, row.Body, &f.indexTrees.after)
+	facts := in.facts(row, row.Body, &in.trees.after)
 	for _, x := range live {
-		for _, key := range f.newEntries(x, row.Key, facts) {
+		for _, key := range in.newEntries(x, row.Key, facts) {
 			if err := build.Add(x.id, key, x.Tie(row.Number)); err != nil {
 				return err
 			}
 		}
 	}
-	return f.callOnDocument()
+	return in.callOnDocument()
 }

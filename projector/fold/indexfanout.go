@@ -20,19 +20,19 @@ type replacedMembers struct {
 	before, after *jsondoc.Tree // objects of these members alone
 }
 
-// reindexHolders brings the entries of a target's holders up to the copies by some rules, before these are replaced.
-func (f *Fold) reindexHolders(c *Collection, l *level, rules []*Rule, target string) error {
-	live, err := f.indexesOf(c)
+// changeHolders brings the entries of a target's holders up to the copies by some rules, before these are replaced.
+func (in *indexer) changeHolders(c *Collection, l *level, rules []*Rule, target string) error {
+	live, err := in.of(c)
 	if err != nil || len(live) == 0 {
 		return err
 	}
-	members := f.replacedBy(l, rules, target)
+	members := in.replacedBy(l, rules, target)
 	var slow []liveIndex
 	for _, x := range live {
 		if !x.ReadsAny(members.names) {
 			continue
 		}
-		moved, err := f.moveHolders(x, members, rules[0].RelationName, target)
+		moved, err := in.moveHolders(x, members, rules[0].RelationName, target)
 		if err != nil {
 			return err
 		}
@@ -43,26 +43,26 @@ func (f *Fold) reindexHolders(c *Collection, l *level, rules []*Rule, target str
 	if len(slow) == 0 {
 		return nil
 	}
-	numbers, err := f.tx.Links.Holders(nil, rules[0].RelationName, target, -1)
+	numbers, err := in.tx.Links.Holders(nil, rules[0].RelationName, target, -1)
 	if err != nil {
 		return err
 	}
-	return f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return f.reindexHolder(slow, row, members) })
+	return in.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return in.changeHolder(slow, row, members) })
 }
 
-// reindexHolder brings the entries of one holder up to members that are replaced, in indexes that look at them.
-func (f *Fold) reindexHolder(live []liveIndex, row *sqlite.Row, members replacedMembers) error {
-	was := f.indexed(row, row.Body, &f.indexTrees.before)
+// changeHolder brings the entries of one holder up to members that are replaced, in indexes that look at them.
+func (in *indexer) changeHolder(live []liveIndex, row *sqlite.Row, members replacedMembers) error {
+	was := in.facts(row, row.Body, &in.trees.before)
 	var is model.IndexFacts
 	for _, x := range live {
 		facts := was
 		if facts.Replaced = members.after; !x.Separates(members.names) {
 			if is.Doc == nil {
-				is = f.indexed(row, members.replaceIn(was.Doc), &f.indexTrees.after)
+				is = in.facts(row, members.replaceIn(was.Doc), &in.trees.after)
 			}
 			facts = is
 		}
-		if err := f.changeEntries(x, row.Number, x.entries(was), f.newEntries(x, row.Key, facts)); err != nil {
+		if err := in.changeEntries(x, row.Number, x.entries(was), in.newEntries(x, row.Key, facts)); err != nil {
 			return err
 		}
 	}
@@ -70,7 +70,7 @@ func (f *Fold) reindexHolder(live []liveIndex, row *sqlite.Row, members replaced
 }
 
 // replacedBy returns the members that rules replace with their values for a target.
-func (f *Fold) replacedBy(l *level, rules []*Rule, target string) replacedMembers {
+func (in *indexer) replacedBy(l *level, rules []*Rule, target string) replacedMembers {
 	names, before, after := map[string]bool{}, []byte{'{'}, []byte{'{'}
 	for i, r := range rules {
 		name := r.Path[0].Name
@@ -81,7 +81,7 @@ func (f *Fold) replacedBy(l *level, rules []*Rule, target string) replacedMember
 			}
 			*side = append(jsondoc.AppendQuote(*side, name), ':')
 		}
-		raw, _ := f.cache.get(r, target)
+		raw, _ := in.values.cache.get(r, target)
 		before, after = append(before, l.targets[r][target].raw...), append(after, raw...)
 	}
 	return replacedMembers{names: names, before: jsondoc.MustParse(append(before, '}')), after: jsondoc.MustParse(append(after, '}'))}
@@ -114,7 +114,7 @@ const (
 )
 
 // moveHolders moves the entries of a target's holders by the bytes that they have in common. moved is false where it did nothing.
-func (f *Fold) moveHolders(x liveIndex, members replacedMembers, relation, target string) (moved bool, err error) {
+func (in *indexer) moveHolders(x liveIndex, members replacedMembers, relation, target string) (moved bool, err error) {
 	at, ok := x.Only(members.names)
 	if !ok {
 		return false, nil
@@ -125,16 +125,16 @@ func (f *Fold) moveHolders(x liveIndex, members replacedMembers, relation, targe
 	if bytes.Equal(before[0], after[0]) {
 		return true, nil
 	}
-	holders, err := f.tx.Links.CountHolders(relation, target, -1)
+	holders, err := in.tx.Links.CountHolders(relation, target, -1)
 	if err != nil {
 		return false, err
 	}
-	found := commonKeys{fold: f, index: x, at: at, value: before[0], limit: moveShare * int(holders)}
+	found := commonKeys{indexer: in, index: x, at: at, value: before[0], limit: moveShare * int(holders)}
 	if ok, err := found.find(fewPrefixes + int(holders)/prefixShare); err != nil || !ok {
 		return false, err
 	}
 	for _, r := range found.ranges {
-		if err := f.tx.Indexes.MoveEntries(sqlite.IndexMove{ID: x.id, Descends: x.Descends(), Prefix: r.prefix, Next: r.next,
+		if err := in.tx.Indexes.MoveEntries(sqlite.IndexMove{ID: x.id, Descends: x.Descends(), Prefix: r.prefix, Next: r.next,
 			To: slices.Concat(r.prefix[:len(r.prefix)-len(before[0])], after[0]), Relation: relation, Target: target,
 			All: x.Array() == nil && found.entries == int(holders)}); err != nil { // each of them has one
 			return false, err
@@ -145,7 +145,7 @@ func (f *Fold) moveHolders(x liveIndex, members replacedMembers, relation, targe
 
 // commonKeys finds the entries of an index that have one value of a component, after whatever values of the components before it.
 type commonKeys struct {
-	fold    *Fold
+	indexer *indexer
 	index   liveIndex
 	at      int    // which component
 	value   []byte // its part of the key
@@ -163,7 +163,7 @@ func (k *commonKeys) find(most int) (bool, error) {
 		return k.add(nil)
 	}
 	for from := []byte{0}; from != nil; most-- { // after the empty key, of an entry that stands for many
-		key, err := k.fold.tx.Indexes.KeyFrom(k.index.id, from)
+		key, err := k.indexer.tx.Indexes.KeyFrom(k.index.id, from)
 		if err != nil || key == nil {
 			return key == nil, err
 		}
@@ -199,7 +199,7 @@ func (k *commonKeys) add(beginning []byte) (bool, error) {
 	if next == nil {
 		return false, nil
 	}
-	n, err := k.fold.tx.Indexes.CountPrefix(k.index.id, prefix, next, k.limit-k.entries)
+	n, err := k.indexer.tx.Indexes.CountPrefix(k.index.id, prefix, next, k.limit-k.entries)
 	if k.entries += n; err != nil || k.entries >= k.limit {
 		return false, err
 	}

@@ -70,7 +70,7 @@ func (f *Fold) relink(c *Collection, d documentChange) error {
 	if err := f.tx.Links.AddAll(f.links, d.number); err != nil {
 		return err
 	}
-	if err := f.forgetRetired(c, d); err != nil {
+	if err := f.keeper.forgetRetired(c, d); err != nil {
 		return err
 	}
 	return f.updateClaims(c, d)
@@ -87,7 +87,7 @@ func (f *Fold) relinkRelation(c *Collection, r *model.Relation, refs referenceCh
 		if err := f.tx.Links.Remove(name, id, refs.number); err != nil {
 			return err
 		}
-		if err := f.forgetKeptValues(c, r, id, refs.number); err != nil {
+		if err := f.keeper.forget(c, r, id, refs.number); err != nil {
 			return err
 		}
 	}

@@ -50,7 +50,7 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*ModelChange, error) {
 func (f *Fold) applyModelChange(m *ModelChange) error {
 	f.modelChange = m
 	defer func() { f.modelChange = nil }()
-	if err := errors.Join(f.dropIndexes(m), f.dropStale(m)); err != nil {
+	if err := errors.Join(f.indexer.drop(m), f.dropStale(m)); err != nil {
 		return err
 	}
 	for _, r := range f.plan.Rules {
@@ -72,7 +72,7 @@ func (f *Fold) applyModelChange(m *ModelChange) error {
 	if err := f.propagate(); err != nil {
 		return err
 	}
-	return f.buildIndexes(m)
+	return f.indexer.build(m)
 }
 
 // dropStale drops the rows that rules and relations of the old model left: links, kept values, claims, entries and
@@ -162,7 +162,7 @@ func (f *Fold) restructure(m *ModelChange) error {
 }
 
 // eachDocument calls fn for every document of a collection, in order of creation.
-func (f *Fold) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
+func (f *folding) eachDocument(collection string, fn func(row *sqlite.Row) error) error {
 	numbers, err := f.tx.Documents.Numbers(collection, 0, -1)
 	if err != nil {
 		return err
@@ -183,7 +183,7 @@ func (f *Fold) eachDocument(collection string, fn func(row *sqlite.Row) error) e
 }
 
 // callOnDocument calls the function of OnDocument, where there is one.
-func (f *Fold) callOnDocument() error {
+func (f *folding) callOnDocument() error {
 	if f.onDocument == nil {
 		return nil
 	}

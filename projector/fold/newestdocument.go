@@ -34,7 +34,7 @@ func (d *newestDocument) tree() *jsondoc.Tree {
 
 // isNewest returns whether the document is the newest of a Recent on target: the Recent is by creation, and the event
 // creates the document. A document that refers to itself is not taken for it.
-func (f *Fold) isNewest(r *Rule, number int64, key fanfold.Key, target string) bool {
+func (f *folding) isNewest(r *Rule, number int64, key fanfold.Key, target string) bool {
 	return f.creates && number == f.direct && r.Kind == model.Recent && !r.KeepsOrder() && (key.Collection != r.Collection || key.ID != target)
 }
 
@@ -44,12 +44,12 @@ func (v *changedValues) aggregate(r *Rule) ([]byte, error) {
 	t := &v.f.view // of v.row.Body
 	shown, m := r.Path.Lookup(t, jsondoc.Root), v.level.counted[r][v.row.Key.ID]
 	switch {
-	case m.newest && t.Kind(shown) == jsondoc.Array && v.f.newest.body != nil:
-		return v.f.newestFirst(r, t, shown)
+	case m.newest && t.Kind(shown) == jsondoc.Array && v.f.values.newest.body != nil:
+		return v.f.values.newestFirst(r, t, shown)
 	case m.entered != nil && t.Kind(shown) == jsondoc.Number && (r.Kind == model.Min || r.Kind == model.Max):
 		return extremeWith(r, t.Raw(shown), m.entered)
 	}
-	return v.f.aggregateOf(r, v.row.Key.ID)
+	return v.f.values.ofHolders(r, v.row.Key.ID)
 }
 
 // extremeWith returns the value of a Min or Max that gave shown, and into which a sort key came.
@@ -65,9 +65,9 @@ func extremeWith(r *Rule, shown, entered []byte) ([]byte, error) {
 }
 
 // newestFirst returns a Recent's value: the document that the event creates, followed by the documents that a view shows.
-func (f *Fold) newestFirst(r *Rule, t *jsondoc.Tree, shown jsondoc.Node) ([]byte, error) {
+func (v *values) newestFirst(r *Rule, t *jsondoc.Tree, shown jsondoc.Node) ([]byte, error) {
 	list := NewExcerpts(r)
-	if err := list.add(f.newest.tree()); err != nil {
+	if err := list.add(v.newest.tree()); err != nil {
 		return nil, err
 	}
 	if err := list.addShown(t, shown); err != nil {

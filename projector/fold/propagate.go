@@ -179,7 +179,7 @@ func (f *Fold) markCounted(rule *Rule, target string, m membership) {
 // markReaders marks every copy of a document that was written, or deleted: after is nil then.
 func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, after []byte) error {
 	if old == nil {
-		if err := f.forgetReturned(c, key.ID); err != nil {
+		if err := f.keeper.forgetReturned(c, key.ID); err != nil {
 			return err
 		}
 	}
@@ -189,7 +189,7 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 			before = old.Body
 		}
 		if r.Relation.OnDelete == model.Keep {
-			done, err := f.keepDeleted(r, key, before, after)
+			done, err := f.keeper.deleted(r, key, before, after)
 			if err != nil {
 				return err
 			}
@@ -211,7 +211,7 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 	if !r.ReadsAny(changed) {
 		return nil
 	}
-	f.cache.drop(r, target.ID)
+	f.values.cache.drop(r, target.ID)
 	l := f.levels[r.Level]
 	if l.recompute[r] {
 		return nil
@@ -220,14 +220,14 @@ func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[stri
 		return nil
 	}
 	if !f.levels[r.Relation.Level].relinkAll[r.RelationName] { // else the links are yet to come
-		hasHolders, err := f.hasHolders(r.RelationName, target.ID)
+		hasHolders, err := f.holders.has(r.RelationName, target.ID)
 		if err != nil || !hasHolders {
 			return err
 		}
 	}
 	var old oldValue
 	if before != nil {
-		old = newOldValue(f.evaluate(r, before, target.ID, nil))
+		old = newOldValue(f.values.evaluate(r, before, target.ID, nil))
 	}
 	l.marked = true
 	if l.targets == nil {
@@ -247,7 +247,7 @@ func (f *Fold) propagate() error {
 		if l.empty() {
 			continue
 		}
-		f.contributions.clear()
+		f.values.contributions.clear()
 		if err := f.settleLinks(l); err != nil {
 			return err
 		}
@@ -275,7 +275,7 @@ func (f *Fold) propagate() error {
 		l.reset()
 	}
 	f.levelsDone = 0
-	f.contributions.clear()
+	f.values.contributions.clear()
 	return f.flushChanged()
 }
 
@@ -292,8 +292,8 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 			}
 			var raw []byte
 			if body != nil {
-				raw = f.evaluate(r, body, id, f.opt.Reporter)
-				f.cache.put(r, id, raw)
+				raw = f.values.evaluate(r, body, id, f.opt.Reporter)
+				f.values.cache.put(r, id, raw)
 			}
 			if old.equals(raw) {
 				delete(ids, id)
@@ -308,7 +308,7 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 
 // affected returns the numbers of the documents that a level may change, in order of creation.
 func (f *Fold) affected(l *level) ([]int64, error) {
-	numbers, err := f.holdersOf(nil, l)
+	numbers, err := f.holders.ofLevel(nil, l)
 	if err != nil {
 		return nil, err
 	}
@@ -353,7 +353,7 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 	v := &changedValues{f: f, row: row, level: l, refit: l.refit[row.Number]}
 	old := &f.view
 	old.Reset(row.Body)
-	if err := f.freezeMarked(c, row, l, old); err != nil {
+	if err := f.keeper.freezeMarked(c, row, l, old); err != nil {
 		return err
 	}
 	if row.Omitted == nil && !v.refit {

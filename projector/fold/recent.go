@@ -14,10 +14,10 @@ import (
 // where what it shows may be another, and each document is read once for all that a level shows it on.
 
 // recent returns the value of a Recent on target.
-func (f *Fold) recent(r *Rule, target string) ([]byte, error) {
+func (v *values) recent(r *Rule, target string) ([]byte, error) {
 	list := NewExcerpts(r)
 	add := func(number int64) (there bool, err error) {
-		excerpt, err := f.excerpt(r, number)
+		excerpt, err := v.excerpt(r, number)
 		if err != nil || excerpt == nil {
 			return false, err
 		}
@@ -25,9 +25,9 @@ func (f *Fold) recent(r *Rule, target string) ([]byte, error) {
 	}
 	var err error
 	if r.KeepsOrder() {
-		err = f.tx.Aggregates.EachLast(r.FullName, target, r.Limit, add)
+		err = v.tx.Aggregates.EachLast(r.FullName, target, r.Limit, add)
 	} else {
-		err = f.tx.Links.EachNewest(r.RelationName, target, r.Limit, add)
+		err = v.tx.Links.EachNewest(r.RelationName, target, r.Limit, add)
 	}
 	if err != nil {
 		return nil, err
@@ -36,19 +36,19 @@ func (f *Fold) recent(r *Rule, target string) ([]byte, error) {
 }
 
 // excerpt returns what a Recent shows of the document with a number, nil where there is none.
-func (f *Fold) excerpt(r *Rule, number int64) ([]byte, error) {
-	if text, ok := f.contributions.get(r, number); ok {
+func (v *values) excerpt(r *Rule, number int64) ([]byte, error) {
+	if text, ok := v.contributions.get(r, number); ok {
 		return text, nil
 	}
-	body, err := f.tx.Documents.BodyOf(number)
+	body, err := v.tx.Documents.BodyOf(number)
 	if err == nil {
-		err = f.ended()
+		err = v.ended()
 	}
 	if err != nil || body == nil {
 		return nil, err
 	}
 	text := r.Excerpt(body)
-	f.contributions.put(r, number, text)
+	v.contributions.put(r, number, text)
 	return text, nil
 }
 

@@ -33,7 +33,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 	var members []sqlite.Member
 	growth := 0
 	for _, r := range rules {
-		raw, _ := f.cache.get(r, id)
+		raw, _ := f.values.cache.get(r, id)
 		m, ok := replacement(r, l.targets[r][id], raw)
 		if top := r.TopMembers(); !ok || r.Relation != relation || c.AffectsOthers(top) || c.follows(top) {
 			return false, nil
@@ -56,7 +56,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		return false, err
 	}
 	f.countDerived(c.Name, d.Rules, int64(holders))
-	if err := errors.Join(f.showHolders(c, relation.FullName(), id, &d), f.reindexHolders(c, l, rules, id)); err != nil {
+	if err := errors.Join(f.showHolders(c, relation.FullName(), id, &d), f.indexer.changeHolders(c, l, rules, id)); err != nil {
 		return false, err
 	}
 	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, holders,

@@ -13,6 +13,26 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
+// values makes the values that rules give, from the rows as they are.
+type values struct {
+	*folding
+
+	holders       *knownHolders
+	cache         valueCache
+	contributions contributionCache // during one level
+	parsed        parsedViews
+	newest        newestDocument          // the document that the event creates
+	noneBefore    bool                    // the event creates the document that it writes to, without values from elsewhere
+	frozenByEvent map[keptValueKey][]byte // on that document
+}
+
+// begin makes them ready for one event.
+func (v *values) begin() {
+	v.noneBefore, v.newest.body = false, nil
+	v.contributions.clear()
+	clear(v.frozenByEvent)
+}
+
 // copyFunc returns what a copy rule's expression gives for one id; raw nil is "no value".
 type copyFunc func(r *Rule, id string) (raw []byte, err error)
 
@@ -71,8 +91,8 @@ func (r *Rule) Evaluate(body []byte, id string, reporter Reporter) []byte {
 }
 
 // evaluate does what Evaluate does, and keeps the parsed view for the next rule.
-func (f *Fold) evaluate(r *Rule, body []byte, id string, reporter Reporter) []byte {
-	return r.evaluateView(f.parsed.tree(body), id, reporter)
+func (v *values) evaluate(r *Rule, body []byte, id string, reporter Reporter) []byte {
+	return r.evaluateView(v.parsed.tree(body), id, reporter)
 }
 
 // evaluateView does what Evaluate does, on a view that was parsed.
@@ -145,12 +165,12 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 		if v.crowds.Crowded(r, t) {
 			return nil, false, nil
 		}
-		raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.copyOf(r, id, v.holder) })
+		raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.values.ofTarget(r, id, v.holder) })
 		return raw, false, err
 	case v.old != nil && r.Path.Lookup(v.old, jsondoc.Root) != jsondoc.None:
 		return nil, true, nil
 	case v.f.creates && v.holder == v.f.direct:
-		held, err := v.f.hasHolders(r.RelationName, v.id)
+		held, err := v.f.holders.has(r.RelationName, v.id)
 		if err != nil || !held {
 			return r.ofNothing(), false, err
 		}
@@ -158,7 +178,7 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	if r.Kind == model.IDs && v.idList.rule == r { // the list and the member beside it
 		return v.idList.raw, false, nil
 	}
-	raw, err = v.f.aggregateOf(r, v.id)
+	raw, err = v.f.values.ofHolders(r, v.id)
 	if r.Kind == model.IDs && err == nil {
 		v.idList = idList{rule: r, raw: raw}
 	}
@@ -189,7 +209,7 @@ func (v *currentValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (l
 	if !ok || r.Frozen || r.returns || v.crowds.Crowded(r, t) {
 		return 0, false
 	}
-	return v.f.cache.lengthOf(r, id)
+	return v.f.values.cache.lengthOf(r, id)
 }
 
 // SoleTarget returns the id that a copy beside an id goes by, below anchor. ok is false for a list, and where there is no
@@ -201,45 +221,45 @@ func (r *Rule) SoleTarget(t *jsondoc.Tree, anchor jsondoc.Node) (id string, ok b
 	return soleID(t, anchor, r.Relation.Path[r.Base:])
 }
 
-// aggregateOf returns the value on a target of a rule about the documents that refer to it.
-func (f *Fold) aggregateOf(r *Rule, target string) ([]byte, error) {
+// ofHolders returns the value on a target of a rule about the documents that refer to it.
+func (v *values) ofHolders(r *Rule, target string) ([]byte, error) {
 	switch {
 	case r.countsLinks():
-		return f.count(r, target)
+		return v.count(r, target)
 	case r.Kind == model.IDs:
-		return f.ids(r, target)
+		return v.ids(r, target)
 	}
-	return f.aggregate(r, target)
+	return v.aggregate(r, target)
 }
 
-// copyOf returns the value of a copy for one id: the target's, or the one kept from it; nil is "no value".
-func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
+// ofTarget returns the value of a copy for one id: the target's, or the one kept from it; nil is "no value".
+func (v *values) ofTarget(r *Rule, id string, holder int64) ([]byte, error) {
 	if r.Frozen {
-		return f.keptValue(r, id, holder)
+		return v.staying(r, id, holder)
 	}
 	if r.returns {
-		if raw, err := f.keptValue(r, id, holder); err != nil || raw != nil {
+		if raw, err := v.staying(r, id, holder); err != nil || raw != nil {
 			return raw, err
 		}
 	}
-	if raw, ok := f.cache.get(r, id); ok { // also that a target gives no value, or is not there
+	if raw, ok := v.cache.get(r, id); ok { // also that a target gives no value, or is not there
 		return raw, nil
 	}
-	if err := f.ended(); err != nil {
+	if err := v.ended(); err != nil {
 		return nil, err
 	}
-	body, err := f.tx.Documents.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
+	body, err := v.tx.Documents.Body(fanfold.Key{Collection: r.Relation.To, ID: id})
 	if err != nil {
 		return nil, err
 	}
 	var raw []byte
 	switch {
 	case body != nil:
-		raw = f.evaluate(r, body, id, f.opt.Reporter)
+		raw = v.evaluate(r, body, id, v.opt.Reporter)
 	case r.Relation.OnDelete == model.Keep:
-		return f.keptValue(r, id, holder)
+		return v.staying(r, id, holder)
 	}
-	f.cache.put(r, id, raw)
+	v.cache.put(r, id, raw)
 	return raw, nil
 }
 
@@ -248,18 +268,18 @@ func (f *Fold) copyOf(r *Rule, id string, holder int64) ([]byte, error) {
 func (r *Rule) countsLinks() bool { return r.Kind == model.Count && !r.EntersDerived }
 
 // count counts the documents that refer to target from the links.
-func (f *Fold) count(r *Rule, target string) ([]byte, error) {
+func (v *values) count(r *Rule, target string) ([]byte, error) {
 	if r.where == nil {
-		n, err := f.countHolders(r.RelationName, target)
+		n, err := v.holders.count(r.RelationName, target)
 		return strconv.AppendInt(nil, n, 10), err
 	}
-	holders, err := f.tx.Links.Holders(nil, r.RelationName, target, -1)
+	holders, err := v.tx.Links.Holders(nil, r.RelationName, target, -1)
 	if err != nil {
 		return nil, err
 	}
 	n := int64(0)
 	for _, number := range holders {
-		counted, err := f.isCounted(r, number)
+		counted, err := v.isCounted(r, number)
 		if err != nil {
 			return nil, err
 		}
@@ -272,19 +292,19 @@ func (f *Fold) count(r *Rule, target string) ([]byte, error) {
 
 // isCounted returns whether a Count takes in the document with a number. One that is being created is not there yet: it enters
 // the count once it is.
-func (f *Fold) isCounted(r *Rule, number int64) (bool, error) {
-	if text, ok := f.contributions.get(r, number); ok {
+func (v *values) isCounted(r *Rule, number int64) (bool, error) {
+	if text, ok := v.contributions.get(r, number); ok {
 		return text != nil, nil
 	}
-	row, err := f.tx.Documents.ByNumber(number)
-	if err = errors.Join(err, f.ended()); err != nil || row == nil {
+	row, err := v.tx.Documents.ByNumber(number)
+	if err = errors.Join(err, v.ended()); err != nil || row == nil {
 		return false, err
 	}
 	var text []byte
-	if r.Includes(jsondoc.MustParse(row.ReferencedText()), row.Key, f.opt.Reporter) {
+	if r.Includes(jsondoc.MustParse(row.ReferencedText()), row.Key, v.opt.Reporter) {
 		text = []byte{}
 	}
-	f.contributions.put(r, number, text)
+	v.contributions.put(r, number, text)
 	return text != nil, nil
 }
 
@@ -391,7 +411,7 @@ func (v *changedValues) count(r *Rule) ([]byte, error) {
 	t := &v.f.view // of v.row.Body
 	before, err := strconv.ParseInt(t.Text(r.Path.Lookup(t, jsondoc.Root)), 10, 64)
 	if err != nil || change.recount {
-		return v.f.count(r, v.row.Key.ID)
+		return v.f.values.count(r, v.row.Key.ID)
 	}
 	return strconv.AppendInt(nil, before+change.delta, 10), nil
 }

@@ -44,7 +44,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 			return errors.Join(err, f.propagate())
 		}
 	}
-	if err := f.restoreKeptValues(c, row, t, ev.Kept); err != nil {
+	if err := f.keeper.restore(c, row, t, ev.Kept); err != nil {
 		return err
 	}
 	if err := f.embed(c, row, old); err != nil {
@@ -53,7 +53,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.store(row, old, op); err != nil {
 		return err
 	}
-	f.noteIndexed(c, row, old)
+	f.indexer.note(c, row, old)
 	f.markUnmoved(old, row.Body)
 	f.markOwn(c, row.Number, nil)
 	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
@@ -61,13 +61,13 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	}
 	f.noteLinks(c, row.Key, row.Number, old, nil)
 	f.noteWritten(c, documentChange{key: row.Key, number: row.Number, before: before}, old)
-	if err := f.markFrozen(c, row, t, ev); err != nil {
+	if err := f.keeper.markFrozen(c, row, t, ev); err != nil {
 		return err
 	}
 	if err := f.propagate(); err != nil {
 		return err
 	}
-	return f.indexWritten(c)
+	return f.indexer.write(c)
 }
 
 // newSource returns the document's new referenced view, and what the event does to the document. The error is Internal
@@ -96,7 +96,7 @@ func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
 		row.Revision, row.Updated = old.Revision, old.Updated
 	}
 	f.direct, f.creates = row.Number, old == nil
-	f.createsWithoutKept = f.creates && ev.Kept == nil
+	f.values.noneBefore = f.creates && ev.Kept == nil
 	var err error
 	row.Position, err = f.nextPosition()
 	return row, err
@@ -113,7 +113,7 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row) (err error) {
 	}
 	row.Referenced = c.StoreSource(row.Body, &f.source)
 	if old == nil {
-		f.newest.set(row.Body)
+		f.values.newest.set(row.Body)
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.ReferencedText()}); err != nil {
 		return err
 	}
-	if err := errors.Join(f.unindex(c, old), f.markReaders(c, ev.Key, old, nil)); err != nil {
+	if err := errors.Join(f.indexer.remove(c, old), f.markReaders(c, ev.Key, old, nil)); err != nil {
 		return err
 	}
 	f.noteLinks(c, old.Key, old.Number, old, nil)
