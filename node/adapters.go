@@ -12,12 +12,13 @@ import (
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/writer"
 )
 
-// logSource makes the log a projector.Log.
+// logSource makes the log a batch.Log.
 type logSource struct {
 	*events.Prefix
 	log   *events.Log
@@ -28,7 +29,7 @@ type logSource struct {
 func newLogSource(l *events.Log) logSource { return logSource{l.Prefix(), l, buckets.NewBases(l)} }
 
 // Events opens a reader of the log from a sequence on, as of an erasure. The projector closes it.
-func (s logSource) Events(ctx context.Context, from, erasure uint64) (projector.Reader, error) {
+func (s logSource) Events(ctx context.Context, from, erasure uint64) (batch.Reader, error) {
 	return s.log.ReadAs(ctx, from, erasure)
 }
 

@@ -11,12 +11,12 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 )
 
 // Base returns the base at which the log begins, nil where it begins with its first event. It may be missing, which Open tells: a node that does not
 // need it goes on without it. Errors of Open are LogDamaged where it is not there, or is not the one that the log names, and Unavailable.
-func (s logSource) Base(context.Context) (*projector.Base, error) {
+func (s logSource) Base(context.Context) (*batch.Base, error) {
 	b := s.Prefix.Base()
 	if b.Seq == 0 {
 		return nil, nil
@@ -25,7 +25,7 @@ func (s logSource) Base(context.Context) (*projector.Base, error) {
 	if c, _ := s.Compaction(); c != nil && c.Seq == b.Seq {
 		h, want = c.Horizon, c.Base
 	}
-	return &projector.Base{Horizon: h, Erasure: b.Erasure, Open: func(ctx context.Context) (io.ReadCloser, error) {
+	return &batch.Base{Horizon: h, Erasure: b.Erasure, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		found, err := s.findBase(ctx, b, want)
 		if err != nil {
 			return nil, err
@@ -44,8 +44,8 @@ func (s logSource) findBase(ctx context.Context, b events.Base, want fanfold.Bas
 }
 
 // baseOf returns a base of a horizon as the projector reads it.
-func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *projector.Base {
-	return &projector.Base{Horizon: h, Open: func(ctx context.Context) (io.ReadCloser, error) {
+func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *batch.Base {
+	return &batch.Base{Horizon: h, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		r, w := io.Pipe()
 		go func() { _ = w.CloseWithError(bases.Get(ctx, found, w)) }() // ends when r is read to its end, or closed
 		return r, nil

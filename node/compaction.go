@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -60,7 +61,7 @@ func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*wire.Compac
 	if done = done || asked <= h.Seq; done {
 		return &wire.CompactPlan{Before: n.issuer().Mark(h.At()), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
 	}
-	seq, latest, err := projector.SafeEnd(ctx, newLogSource(n.Log), h.Seq, asked)
+	seq, latest, err := batch.SafeEnd(ctx, newLogSource(n.Log), h.Seq, asked)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -200,7 +201,7 @@ func (n *Node) compacting(seq uint64, plan *wire.CompactPlan, by string) project
 }
 
 // storeBase puts a base into the object store.
-func (n *Node) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *projector.Base, error) {
+func (n *Node) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
 	base, err := n.compactions.bases.Put(ctx, h.Seq, h.Digest, file)
 	if err != nil {
 		return fanfold.BaseFile{}, nil, err

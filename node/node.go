@@ -162,7 +162,6 @@ var (
 	_ group.KV          = (*buckets.KeyValue)(nil)
 	_ group.Feed        = (*changefeed.Feed)(nil)
 	_ group.ReadModel   = groupModel{}
-	_ projector.Log     = logSource{}
 )
 
 // Open opens everything that a node runs. Call Run, which also closes it, or Close. Errors are Invalid for a

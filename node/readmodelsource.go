@@ -10,12 +10,12 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 )
 
 // EventSource has the events of a log up to one that is known.
 type EventSource struct {
-	Log    projector.Log
+	Log    batch.Log
 	Store  fanfold.StoreID
 	Origin fanfold.Origin
 	Last   uint64 // the last event; 0 for none
@@ -34,17 +34,14 @@ func (s EventSource) Issuer() fanfold.Issuer { return fanfold.Issuer{Store: s.St
 // EventsOfBackup returns the events of a backup. Nobody knows whether its store lets in who has no key, so it counts as closed. The error
 // is Invalid for a backup that does not have everything.
 func EventsOfBackup(b *backup.Backup) (EventSource, error) {
-	if err := b.CheckComplete(); err != nil {
-		return EventSource{}, err
-	}
-	return EventSource{Log: backupLog{b}, Store: b.Store, Origin: b.Predecessors, Last: b.Position, Closed: true}, nil
+	return EventSource{Log: backupLog{b}, Store: b.Store, Origin: b.Predecessors, Last: b.Position, Closed: true}, b.CheckComplete()
 }
 
-// backupLog makes a backup a projector.Log.
+// backupLog makes a backup a batch.Log.
 type backupLog struct{ *backup.Backup }
 
 // Events returns a reader of the backup's events from a sequence on, which ends with io.EOF. The projector closes it.
-func (l backupLog) Events(ctx context.Context, from, _ uint64) (projector.Reader, error) {
+func (l backupLog) Events(ctx context.Context, from, _ uint64) (batch.Reader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &backupReader{events: make(chan *fanfold.Event, 256), ended: make(chan struct{}), cancel: cancel}
 	go r.read(ctx, l.Backup, from)
@@ -59,11 +56,11 @@ func (l backupLog) Erasures() (last, inForce uint64) { return l.Erasure, l.Erasu
 func (l backupLog) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
 
 // Base returns the base at which the backup's log begins, nil where it begins with its first event. It is as of the backup's erasure.
-func (l backupLog) Base(context.Context) (*projector.Base, error) {
+func (l backupLog) Base(context.Context) (*batch.Base, error) {
 	if l.Backup.Base == nil {
 		return nil, nil
 	}
-	return &projector.Base{Horizon: l.Backup.Base.Horizon(), Erasure: l.Erasure, Open: func(context.Context) (io.ReadCloser, error) { return l.OpenBase() }}, nil
+	return &batch.Base{Horizon: l.Backup.Base.Horizon(), Erasure: l.Erasure, Open: func(context.Context) (io.ReadCloser, error) { return l.OpenBase() }}, nil
 }
 
 // backupReader reads a backup in a goroutine of its own.

@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 )
 
 // restorePlan says what of a backup is restored.
@@ -111,7 +111,7 @@ type restoreSurvey struct {
 	newest  time.Time // the latest time of an event so far
 	batch   uint64    // the first event of what was stored together last
 	batchTo uint64    // and its last
-	guards  projector.Guards
+	guards  batch.End
 	decoder *events.Decoder
 
 	baseLater uint64 // the first event after the end that replaces the base at which the log begins; 0 for none

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -22,7 +23,7 @@ type Compacting struct {
 	By      string
 	File    string // the path at which the base is written; the caller removes the file
 	// Store puts the base where every node finds it, durably, and returns what it is, and how it is read back.
-	Store func(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *Base, error)
+	Store func(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error)
 	// Append appends the event from which on the store begins at the horizon, and returns its sequence once it is durable.
 	Append func(ctx context.Context, c *fanfold.Compaction) (uint64, error)
 	// Step is told of each of the Steps when it is over; its error ends the compaction there. nil for nobody.
@@ -139,7 +140,7 @@ func (c *compaction) write(ctx context.Context, db *sqlite.DB, next *rebuilding)
 	if err != nil {
 		return h, err
 	}
-	base := &Base{Horizon: h, Erasure: c.erasure}
+	base := &batch.Base{Horizon: h, Erasure: c.erasure}
 	written, loaded := io.Pipe()
 	sum := sha256.New()
 	both, ctx := errgroup.WithContext(ctx)
@@ -174,7 +175,7 @@ func writeFile(path string, write func(w io.Writer) error) error {
 }
 
 // store puts the file where every node finds it.
-func (c *compaction) store(ctx context.Context, h fanfold.Horizon) (file fanfold.BaseFile, base *Base, err error) {
+func (c *compaction) store(ctx context.Context, h fanfold.Horizon) (file fanfold.BaseFile, base *batch.Base, err error) {
 	f, err := os.Open(c.File)
 	if err != nil {
 		return file, nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot read %s: %v", c.File, err)
@@ -204,10 +205,10 @@ func (r *countedReader) Read(b []byte) (int, error) {
 
 // takeOver reads the base back, replays what follows, compares, appends the event, and makes the result the current read model. The generation is the
 // store's, even on an error, where swapping is true.
-func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, file fanfold.BaseFile) (swapping bool, err error) {
+func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *batch.Base, file fanfold.BaseFile) (swapping bool, err error) {
 	defer func() {
 		if r.feed != nil {
-			r.feed.stop()
+			r.feed.Stop()
 		}
 	}()
 	if err := c.check(ctx, r, base); err != nil {
@@ -221,7 +222,7 @@ func (c *compaction) takeOver(ctx context.Context, r *rebuilding, base *Base, fi
 }
 
 // check reads the base back, replays up to where the read model stood when that began, and returns an error that names what is different there.
-func (c *compaction) check(ctx context.Context, r *rebuilding, base *Base) (err error) {
+func (c *compaction) check(ctx context.Context, r *rebuilding, base *batch.Base) (err error) {
 	frozen, err := c.readBack(ctx, base)
 	if err != nil {
 		return err
@@ -230,7 +231,7 @@ func (c *compaction) check(ctx context.Context, r *rebuilding, base *Base) (err 
 	if err := c.Step(StepReadBack); err != nil {
 		return err
 	}
-	if r.feed, err = follow(ctx, c.p.log, r.at+1, r.erasure); err != nil {
+	if r.feed, err = batch.Follow(ctx, c.p.log, r.at+1, r.erasure); err != nil {
 		return err
 	}
 	d, err := r.compare(ctx, frozen, func(_ string, done, total int64) { c.p.replay.compacts(wire.PhaseComparing, done, total) })
@@ -245,7 +246,7 @@ func (c *compaction) check(ctx context.Context, r *rebuilding, base *Base) (err 
 
 // readBack reads the base back, whose bytes must be those that the next read model was filled with. It copies the current one meanwhile, to be compared with.
 // The caller removes the copy.
-func (c *compaction) readBack(ctx context.Context, base *Base) (frozen *sqlite.Frozen, err error) {
+func (c *compaction) readBack(ctx context.Context, base *batch.Base) (frozen *sqlite.Frozen, err error) {
 	both, ctx := errgroup.WithContext(ctx)
 	both.Go(func() (err error) { frozen, err = c.p.store.Freeze(ctx); return err })
 	both.Go(func() error { return c.compareFile(ctx, base) })
@@ -258,7 +259,7 @@ func (c *compaction) readBack(ctx context.Context, base *Base) (frozen *sqlite.F
 }
 
 // compareFile returns an error where a base that was stored has other bytes than were written.
-func (c *compaction) compareFile(ctx context.Context, base *Base) error {
+func (c *compaction) compareFile(ctx context.Context, base *batch.Base) error {
 	file, err := base.Open(ctx)
 	if err != nil {
 		return err

@@ -241,7 +241,7 @@ func (w *erasedModel) takeOver(ctx context.Context) error {
 	}
 	w.r = nil
 	swapping, err := r.swapIn(ctx)
-	r.feed.stop()
+	r.feed.Stop()
 	if err != nil && !swapping {
 		return errors.Join(err, w.p.store.Discard(r.db))
 	}
@@ -259,7 +259,7 @@ func (w *erasedModel) discard() error {
 	}
 	w.r = nil
 	if r.feed != nil {
-		r.feed.stop()
+		r.feed.Stop()
 	}
 	return w.p.store.Discard(r.db)
 }

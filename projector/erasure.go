@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -37,9 +38,9 @@ func beforeErased(events []*fanfold.Event, erasure uint64) (before []*fanfold.Ev
 	if n < 0 {
 		return events, 0
 	}
-	whole, end := 0, atomicEnd{}
+	whole, end := 0, batch.End{}
 	for i, ev := range events[:n] {
-		if end.add(ev); end.reached() {
+		if end.Add(ev); end.Reached() {
 			whole = i + 1
 		}
 	}
@@ -56,7 +57,7 @@ func (r *rebuilding) setErasure() error {
 
 // amend brings a loaded base from an earlier erasure to the read model's erasure. The generation becomes another one, whose file never had what goes.
 func (r *rebuilding) amend(ctx context.Context, plan *fold.Plan, from uint64) (err error) {
-	defer recovered(&err)
+	defer batch.Recover(&err)
 	erasures := r.p.log.ErasuresAfter(from, r.erasure)
 	amendment := sqlite.Amendment{Erasure: r.erasure, Digest: amendedDigest(r.base.Seq, r.erasure), ForgetEvent: true}
 	f := r.p.newFold(plan, nil)

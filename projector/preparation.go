@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -67,7 +68,7 @@ type preparation struct {
 	mu       sync.Mutex // held while it is worked on
 	db       *sqlite.DB // nil once it was swapped in, or discarded
 	fold     *fold.Fold
-	feed     *follower
+	feed     *batch.Follower
 	begun    uint64                       // last event of the read model that was copied
 	at       uint64                       // last event followed
 	erasure  uint64                       // the copy's erasure
@@ -246,7 +247,7 @@ func (w *preparation) discard() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.feed != nil {
-		w.feed.stop()
+		w.feed.Stop()
 		w.feed = nil
 	}
 	if w.db != nil {

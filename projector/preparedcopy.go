@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -33,7 +34,7 @@ func (w *preparation) progressFunc() func(phase string, done, total int64) {
 // build copies the read model and brings the copy up to the model. It returns Unprocessable if the model cannot be
 // prepared, and the errors of the context, the file and the fold.
 func (w *preparation) build() (err error) {
-	defer recovered(&err)
+	defer batch.Recover(&err)
 	progress := w.progressFunc()
 	if w.db, err = w.p.store.Copy(w.ctx, func(done, total int64) { progress(phaseCopying, done, total) }); err != nil {
 		return err
@@ -112,15 +113,15 @@ func (w *preparation) syncFile() error {
 // followTo folds the log's events up to last into the copy, under the announced model.
 func (w *preparation) followTo(last uint64) (err error) {
 	if w.feed == nil {
-		if w.feed, err = follow(w.ctx, w.p.log, w.at+1, w.erasure); err != nil {
+		if w.feed, err = batch.Follow(w.ctx, w.p.log, w.at+1, w.erasure); err != nil {
 			return err
 		}
 	}
 	for again := 0; w.at < last; {
-		events, err := w.feed.next(w.ctx, w.p.opt, last)
+		events, err := w.feed.Next(w.ctx, last)
 		if fanfold.CodeOf(err) == fanfold.Unavailable && again < maxInterrupted { // as by a planned start of the log's server
-			w.feed.stop()
-			if w.feed, err = follow(w.ctx, w.p.log, w.at+1, w.erasure); err == nil {
+			w.feed.Stop()
+			if w.feed, err = batch.Follow(w.ctx, w.p.log, w.at+1, w.erasure); err == nil {
 				again++
 				continue
 			}
@@ -130,7 +131,7 @@ func (w *preparation) followTo(last uint64) (err error) {
 		}
 		again = 0
 		for len(events) > 0 {
-			n, err := apply(w.db, w.fold, events, nil)
+			n, err := batch.Apply(w.db, w.fold, events, nil)
 			if err != nil {
 				return err
 			}
@@ -144,7 +145,7 @@ func (w *preparation) followTo(last uint64) (err error) {
 // reconcile takes the read model's changes over into the copy, and compares the documents that either of the two has
 // touched, as of one snapshot of the read model.
 func (w *preparation) reconcile() (err error) {
-	defer recovered(&err)
+	defer batch.Recover(&err)
 	sc, err := w.p.store.Scan()
 	if err != nil {
 		return err
@@ -301,7 +302,7 @@ func (w *preparation) objections() (problems []fanfold.Problem, err error) {
 // complete brings the copy to what the read model is to be after the model event ev. It returns the model's plan and
 // how many documents the model changed.
 func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents int64, err error) {
-	defer recovered(&err)
+	defer batch.Recover(&err)
 	if err := w.reconcile(); err != nil {
 		return nil, 0, err
 	}
@@ -318,7 +319,7 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 		if next, err = fold.FinishPreparation(tx, ev, w.change, w.report); err != nil {
 			return err
 		}
-		return addDigests(tx, []*fanfold.Event{ev})
+		return batch.AddDigests(tx, []*fanfold.Event{ev})
 	})
 	return next, documents, err
 }

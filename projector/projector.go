@@ -17,41 +17,14 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// Reader delivers the log's events in order.
-type Reader interface {
-	// Next waits for the next event and returns it with how many the log has after it. The error is the log's, after
-	// which the reader is of no more use, or ctx's.
-	Next(ctx context.Context) (ev *fanfold.Event, pending uint64, err error)
-	// WaitSynced waits until an event that was read is durable, so that what it causes may be shown. The error is the
-	// log's, or ctx's.
-	WaitSynced(ctx context.Context, seq uint64) error
-	// Close gives the reader back. Nothing may be read then.
-	Close()
-}
-
-// Log holds the events: what the projector needs of them.
-type Log interface {
-	// Events returns a reader that begins at event from, and reads as of an erasure: see ErasuresAfter. The caller closes it. The error, and the
-	// reader's, is also PositionGone, where what is erased by a later erasure is gone.
-	Events(ctx context.Context, from, erasure uint64) (Reader, error)
-	// Base returns the base at which the log begins, nil where it begins with its first event. The error is Unavailable.
-	Base(ctx context.Context) (*Base, error)
-	// Erasures returns the last erase event that is known, and the last one that is in force; 0 for none.
-	Erasures() (last, inForce uint64)
-	// ErasuresAfter returns the documents of the erase events after one, up to another, in order. A read model as of an erasure has the substitutes
-	// of what the erase events up to that list.
-	ErasuresAfter(after, upTo uint64) []*fanfold.Erasure
-}
-
 // Options says how a Projector works. The zero value works.
 type Options struct {
-	BatchEvents int          // most events in one transaction; default 4000
-	BatchBytes  int          // most bytes of bodies in one transaction; default 8 MiB
-	Logger      *slog.Logger // default slog.Default()
+	Logger *slog.Logger // default slog.Default()
 	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
 	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
 	SetOrientedFrom int
@@ -62,29 +35,16 @@ type Options struct {
 	OnBatch func(began time.Time, events []*fanfold.Event)
 }
 
-// defaults fills in what is not given.
-func (o *Options) defaults() {
-	if o.BatchEvents == 0 {
-		o.BatchEvents = 4000
-	}
-	if o.BatchBytes == 0 {
-		o.BatchBytes = 8 << 20
-	}
-	if o.Logger == nil {
-		o.Logger = slog.Default()
-	}
-}
-
 // Projector folds the log into the store's current read model. Run does the work; the other methods may be called
 // from many goroutines.
 type Projector struct {
-	log    Log
+	log    batch.Log
 	store  *sqlite.Store
 	opt    Options
 	report report
 
-	reader     Reader  // of the events that are folded into the current read model; of run's goroutine
-	restarting restart // the same
+	reader     batch.Reader // of the events that are folded into the current read model; of run's goroutine
+	restarting restart      // the same
 
 	folding sync.Mutex // held while a batch is folded, or waits for a model to be prepared, and by a replay to take over
 	fold    *fold.Fold // under folding; nil: to be loaded from the read model
@@ -105,8 +65,10 @@ type Projector struct {
 
 // New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
 // It starts nothing: Run does.
-func New(source Log, store *sqlite.Store, opt Options) (*Projector, error) {
-	opt.defaults()
+func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error) {
+	if opt.Logger == nil {
+		opt.Logger = slog.Default()
+	}
 	p := &Projector{log: source, store: store, opt: opt, resume: make(chan struct{}, 1), proposals: newProposals()}
 	pl, err := fold.LoadPlan(store.Read)
 	if err != nil {
@@ -244,22 +206,22 @@ func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
 	}
 	p.begun.Store(true)
 	from := p.store.Applied.Seq() + 1
-	feed, err := follow(ctx, p.log, from, erasure)
+	feed, err := batch.Follow(ctx, p.log, from, erasure)
 	if err != nil {
 		return &readError{err}
 	}
-	defer feed.stop()
-	p.reader, p.restarting = feed.reader, restart{}
+	defer feed.Stop()
+	p.reader, p.restarting = feed.Reader, restart{}
 	if s := p.stopped.Load(); s != nil && s.Reading { // the log is there again, and may have nothing to fold
 		p.stopped.Store(nil)
 		p.store.Applied.Resume()
 	}
 	for {
-		events, err := feed.next(ctx, p.opt, ^uint64(0))
+		events, err := feed.Next(ctx, ^uint64(0))
 		if err != nil {
 			return &readError{err}
 		}
-		p.logEnd.Store(events[len(events)-1].Seq + feed.pending)
+		p.logEnd.Store(events[len(events)-1].Seq + feed.Pending)
 		if err := p.foldLive(ctx, events, erasure); err != nil {
 			return err
 		}
@@ -322,7 +284,7 @@ func (p *Projector) foldPart(ctx context.Context, events []*fanfold.Event) error
 		for pieces := false; len(events) > 0; {
 			part := events
 			if pieces {
-				part = events[:prefix(events)]
+				part = events[:batch.Prefix(events)]
 			}
 			n, err := p.foldBatch(ctx, db, part)
 			var unsynced *unsyncedError
@@ -352,7 +314,7 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 		}
 		return nil
 	}
-	if n, err = apply(db, p.fold, events, synced); err != nil {
+	if n, err = batch.Apply(db, p.fold, events, synced); err != nil {
 		p.fold = nil // its caches and model may be ahead of what was rolled back
 		return 0, err
 	}
@@ -394,49 +356,6 @@ func (p *Projector) announceFolded(read func(func(*sqlite.Snapshot) error) error
 		}
 	}
 	p.store.Applied.Set(events[len(events)-1].Seq, outcomes...)
-}
-
-// recovered turns a panic of the fold, from rows that are not what it wrote, for one, into an error: it stops the
-// projector, not the process. It is deferred.
-func recovered(err *error) {
-	if p := recover(); p != nil {
-		*err = fanfold.Errorf(fanfold.Internal, "the fold failed: %v; run fanfold verify, then fanfold replay", p)
-	}
-}
-
-// largeFanout is how many derived changes of an event end a transaction of SQLite, if it can end there. So waiting changes
-// are shown before the next such event, and one event's room is enough.
-const largeFanout = 1000
-
-// apply folds a batch in one transaction, which it commits unless mayCommit, if given, returns an error. It ends after a
-// large fan-out, and returns how many events are folded. On an error nothing is stored, and the fold is to be thrown away.
-func apply(db *sqlite.DB, f *fold.Fold, events []*fanfold.Event, mayCommit func() error) (n int, err error) {
-	defer recovered(&err)
-	err = db.Update(func(tx *sqlite.Tx) (err error) {
-		var end atomicEnd
-		large := false
-		n, err = f.ApplyUntil(tx, events, func(ev *fanfold.Event, derived int64) bool {
-			end.add(ev)
-			large = large || derived >= largeFanout
-			return large && end.reached()
-		})
-		if err != nil {
-			return err
-		}
-		tx.BeforeCommit(mayCommit)
-		return addDigests(tx, events[:n])
-	})
-	return n, err
-}
-
-// addDigests extends the digest of what was folded by the digests of events that were folded in the same transaction.
-func addDigests(tx *sqlite.Tx, events []*fanfold.Event) error {
-	for _, ev := range events {
-		if err := tx.AddDigest(ev.Seq, ev.Digest); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // newFold returns a fold with the projector's options.

@@ -3,11 +3,14 @@ package projector
 import (
 	"context"
 	"errors"
+	"io"
 	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -134,7 +137,7 @@ type rebuilding struct {
 	p    *Projector
 	db   *sqlite.DB
 	fold *fold.Fold
-	feed *follower
+	feed *batch.Follower
 	at   uint64 // last event replayed
 	// the last erase event that it has; 0 for none
 	erasure uint64
@@ -165,7 +168,7 @@ func (p *Projector) newRebuilding(db *sqlite.DB, erasure uint64, target func() u
 }
 
 // begin reads a log from its base on, or from its first event where it has none. The caller stops r.feed.
-func (r *rebuilding) begin(ctx context.Context, log Log) error {
+func (r *rebuilding) begin(ctx context.Context, log batch.Log) error {
 	base, err := log.Base(ctx)
 	if err == nil {
 		err = r.load(ctx, base)
@@ -173,7 +176,7 @@ func (r *rebuilding) begin(ctx context.Context, log Log) error {
 	if err != nil {
 		return err
 	}
-	r.feed, err = follow(ctx, log, r.at+1, r.erasure)
+	r.feed, err = batch.Follow(ctx, log, r.at+1, r.erasure)
 	return err
 }
 
@@ -182,7 +185,7 @@ func (r *rebuilding) run(ctx context.Context) (swapping bool, err error) {
 	if err := r.begin(ctx, r.p.log); err != nil {
 		return false, err
 	}
-	defer r.feed.stop()
+	defer r.feed.Stop()
 	return r.swapIn(ctx)
 }
 
@@ -208,7 +211,7 @@ func (r *rebuilding) swapIn(ctx context.Context) (swapping bool, err error) {
 // catchUp replays up to the target.
 func (r *rebuilding) catchUp(ctx context.Context) error {
 	for last := r.target(); r.at < last; last = r.target() {
-		events, err := r.feed.next(ctx, r.p.opt, last)
+		events, err := r.feed.Next(ctx, last)
 		if err != nil {
 			err = r.goOn(ctx, err)
 		} else {
@@ -229,9 +232,9 @@ func (r *rebuilding) goOn(ctx context.Context, why error) error {
 	if r.interrupted++; r.interrupted > maxInterrupted || fanfold.CodeOf(why) != fanfold.Unavailable {
 		return why
 	}
-	feed, err := follow(ctx, r.p.log, r.at+1, r.erasure)
+	feed, err := batch.Follow(ctx, r.p.log, r.at+1, r.erasure)
 	if err == nil {
-		r.feed.stop()
+		r.feed.Stop()
 		r.feed = feed
 	}
 	return err
@@ -239,7 +242,7 @@ func (r *rebuilding) goOn(ctx context.Context, why error) error {
 
 // waitSynced blocks until what was replayed is durable. The error is Unavailable, or ctx's.
 func (r *rebuilding) waitSynced(ctx context.Context) (err error) {
-	for err = r.feed.reader.WaitSynced(ctx, r.at); err != nil; err = r.feed.reader.WaitSynced(ctx, r.at) {
+	for err = r.feed.Reader.WaitSynced(ctx, r.at); err != nil; err = r.feed.Reader.WaitSynced(ctx, r.at) {
 		if err := r.goOn(ctx, err); err != nil {
 			return err
 		}
@@ -250,7 +253,7 @@ func (r *rebuilding) waitSynced(ctx context.Context) (err error) {
 // apply folds events; more follow up to event last.
 func (r *rebuilding) apply(events []*fanfold.Event, last uint64) error {
 	for len(events) > 0 {
-		n, err := apply(r.db, r.fold, events, nil)
+		n, err := batch.Apply(r.db, r.fold, events, nil)
 		if err != nil {
 			return err
 		}
@@ -285,4 +288,188 @@ func (r *rebuilding) takeOver() error {
 	default: // Run has been told already
 	}
 	return nil
+}
+
+// compared notes how many rows are compared.
+func (r *replayState) compared(_ string, rows, total int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.current
+	now := time.Now().UTC()
+	if c.Phase != Comparing {
+		c.Phase, r.comparing = Comparing, now
+	}
+	c.Check.Compared, c.Check.Rows = rows, total
+	c.Seconds = now.Sub(c.Started).Seconds()
+	c.Rate = float64(rows) / max(now.Sub(r.comparing).Seconds(), 1e-9)
+	c.Left = float64(total-rows) / max(c.Rate, 1e-9)
+}
+
+// copies notes that the read model is being copied.
+func (r *replayState) copies() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.current.Phase, r.current.Left = Copying, 0
+}
+
+// found notes what came of a comparison.
+func (r *replayState) found(at fanfold.Position, d *sqlite.Differences) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	c := r.current.Check
+	c.Position.Position, c.Compared, c.Rows = at, d.Rows, d.Rows
+	for _, t := range d.Tables {
+		if c.Tables == nil {
+			c.Tables = map[string]int64{}
+		}
+		c.Tables[t.Table] = t.Rows
+		c.Different += t.Rows
+	}
+	if d.First != nil {
+		c.First = new(wire.RowDifference(*d.First))
+	}
+}
+
+// BeginCheck begins a replay whose read model is compared with the one that is served, row by row at one position, and is then
+// removed. Status shows how far it is, and what came of it. The caller must call run, which does the work and blocks. Neither
+// reads nor folding stop. The error is a Conflict where another replay runs.
+func (p *Projector) BeginCheck() (run func(ctx context.Context) error, err error) {
+	if !p.replay.begin(p.store.Applied.Seq(), &wire.Check{}) {
+		return nil, errReplaying
+	}
+	return func(ctx context.Context) error {
+		err := p.check(ctx)
+		p.replay.end(err)
+		return err
+	}, nil
+}
+
+// Check does what BeginCheck and run do, and returns what came of it.
+func (p *Projector) Check(ctx context.Context) (*wire.Check, error) {
+	run, err := p.BeginCheck()
+	if err != nil {
+		return nil, err
+	}
+	err = run(ctx)
+	return p.replay.progress().Check, err
+}
+
+// check replays the log beside the read model and compares the two. It compares a copy, because a snapshot of the read model
+// would keep SQLite from reusing its WAL for as long.
+func (p *Projector) check(ctx context.Context) (err error) {
+	db, err := p.store.Build()
+	if err != nil {
+		return err
+	}
+	r := p.newRebuilding(db, p.erasure.Load(), p.store.Applied.Seq)
+	defer func() { err = errors.Join(err, p.store.Discard(r.db)) }()
+	if err := r.begin(ctx, p.log); err != nil {
+		return err
+	}
+	defer r.feed.Stop()
+	if err := r.catchUp(ctx); err != nil {
+		return err
+	}
+	p.replay.copies()
+	frozen, err := p.store.Freeze(ctx)
+	if err != nil {
+		return err
+	}
+	differences, err := r.compare(ctx, frozen, p.replay.compared)
+	if err == nil {
+		p.replay.found(frozen.Checkpoint.At(), differences)
+	}
+	return errors.Join(err, frozen.Remove())
+}
+
+// compare replays up to where the read model was copied, which must not be passed yet, and compares the two there. It tells progress which rows are
+// compared.
+func (r *rebuilding) compare(ctx context.Context, frozen *sqlite.Frozen, progress fanfold.Progress) (*sqlite.Differences, error) {
+	if frozen.Checkpoint.Erasure != r.erasure {
+		return nil, errErasedMeanwhile
+	}
+	target := r.target
+	defer func() { r.target = target }()
+	seq := frozen.Checkpoint.Seq
+	r.target = func() uint64 { return seq }
+	if err := r.catchUp(ctx); err != nil {
+		return nil, err
+	}
+	if r.at != seq {
+		return nil, fanfold.Errorf(fanfold.Internal, "the replay cannot stop at event %d, where the read model was copied, and is at %d", seq, r.at)
+	}
+	_, built, err := r.p.Horizon()
+	if err != nil {
+		return nil, err
+	}
+	if built == r.base.Seq {
+		return frozen.Compare(ctx, r.db, progress)
+	}
+	return frozen.CompareAfter(ctx, r.db, r.base, progress)
+}
+
+// load fills the read model with a base, and makes the fold that goes on from there. The base is nil for a log that begins with its first
+// event. A base from before the rebuilding's erasure is amended.
+func (r *rebuilding) load(ctx context.Context, base *batch.Base) error {
+	if base == nil {
+		plan, err := fold.NewPlan(model.Empty(), 0, nil)
+		r.fold = r.p.newFold(plan, nil)
+		return errors.Join(err, r.setErasure())
+	}
+	file, err := base.Open(ctx)
+	if err != nil {
+		return err
+	}
+	r.base, err = r.db.LoadBase(ctx, file, base.Horizon)
+	if err == nil {
+		_, err = io.Copy(io.Discard, file) // what is wrong with it is known at its end
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fanfold.Wrap(err, fanfold.CodeOf(err), "the base up to event %d cannot be read: %s", base.Horizon.Seq, reason(err))
+	}
+	plan, err := fold.LoadPlan(r.db.ReadUnshared)
+	if r.erasure = max(r.erasure, base.Erasure); err == nil && base.Erasure < r.erasure {
+		if err = r.amend(ctx, plan, base.Erasure); err == nil {
+			plan, err = fold.LoadPlan(r.db.ReadUnshared)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	r.fold, r.at = r.p.newFold(plan, nil), r.base.Seq
+	return r.setErasure()
+}
+
+// beginWithBase makes the base the current read model, where that lacks events that the log may not have any more. It returns the errors of the
+// log and the base.
+func (p *Projector) beginWithBase(ctx context.Context) error {
+	base, err := p.log.Base(ctx)
+	if err != nil || base == nil || p.store.Applied.Seq() >= base.Horizon.Seq {
+		return err
+	}
+	p.opt.Logger.Info("the read model begins with the base, for the log begins after it", "event", base.Horizon.Seq, "applied", p.store.Applied.Seq())
+	db, err := p.store.Build()
+	if err != nil {
+		return err
+	}
+	r := p.newRebuilding(db, p.asOf(), func() uint64 { return base.Horizon.Seq })
+	if err := r.load(ctx, base); err != nil {
+		return errors.Join(err, p.store.Discard(r.db))
+	}
+	p.folding.Lock()
+	defer p.folding.Unlock()
+	if p.store.Applied.Seq() >= base.Horizon.Seq { // a replay was faster
+		return p.store.Discard(r.db)
+	}
+	return r.takeOver()
+}
+
+// Horizon returns the horizon at which the store begins, as the last folded compact event says. built is the last event of the base on which
+// the read model is built, less than the horizon until a replay has built it anew. The error is the read model's.
+func (p *Projector) Horizon() (h fanfold.Horizon, built uint64, err error) {
+	err = p.store.Read(func(s *sqlite.Snapshot) error {
+		h, built, err = s.Horizon()
+		return err
+	})
+	return h, built, err
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -73,16 +74,16 @@ func (r *rebuilding) beginPast(ctx context.Context, past Past) error {
 		return &fanfold.Error{Code: fanfold.PositionGone, Oldest: &fanfold.Bookmark{Position: h.At()},
 			Message: "the store begins at event " + strconv.FormatUint(h.Seq, 10) + ": what was before is no longer kept"}
 	}
-	r.feed, err = follow(ctx, pastLog{r.p.log, past, r.base}, r.at+1, r.erasure)
+	r.feed, err = batch.Follow(ctx, pastLog{r.p.log, past, r.base}, r.at+1, r.erasure)
 	return err
 }
 
 // toEnd replays what beginPast has begun to read, where model is not nil under that one. target is the last event, as far as that is known.
 func (r *rebuilding) toEnd(ctx context.Context, model []byte, target uint64) error {
-	defer r.feed.stop()
+	defer r.feed.Stop()
 	begun := model == nil
 	for {
-		events, err := r.feed.next(ctx, r.p.opt, math.MaxUint64)
+		events, err := r.feed.Next(ctx, math.MaxUint64)
 		if errors.Is(err, io.EOF) {
 			if !begun && r.base.Seq > 0 {
 				return fanfold.Errorf(fanfold.Conflict, "the log has no event between the base, up to event %d, and the end: a model of a file applies from the first such event on", r.base.Seq)
@@ -115,13 +116,13 @@ func (r *rebuilding) beginWith(model []byte, first *fanfold.Event) error {
 
 // pastLog is a prefix of a log.
 type pastLog struct {
-	Log
+	batch.Log
 	past Past
 	base fanfold.Horizon // where it begins
 }
 
 // Events returns a reader that ends with io.EOF.
-func (l pastLog) Events(ctx context.Context, from, erasure uint64) (Reader, error) {
+func (l pastLog) Events(ctx context.Context, from, erasure uint64) (batch.Reader, error) {
 	if l.past.Last <= l.base.Seq {
 		return emptyReader{}, nil
 	}
@@ -143,7 +144,7 @@ func (emptyReader) Close() {}
 
 // pastReader reads a prefix of a log.
 type pastReader struct {
-	Reader
+	batch.Reader
 	past Past
 	seq  uint64
 	time time.Time // running maximum of the log's times

@@ -3,7 +3,6 @@ package projector
 import (
 	"bytes"
 	"context"
-	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -11,21 +10,28 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // restartingLog is a log without events whose server is started again and again.
 type restartingLog struct {
-	eventList
+	batch.Log
 	runs time.Duration // for how long the server runs between two starts; 0 for a server that never does
 }
 
 // errRestart is the error of what meets a planned restart.
 var errRestart = fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the reader was stopped")
 
+// Base returns none.
+func (restartingLog) Base(context.Context) (*batch.Base, error) { return nil, nil }
+
+// Erasures returns none.
+func (restartingLog) Erasures() (last, inForce uint64) { return 0, 0 }
+
 // Events returns a reader that ends with the server's run.
-func (l restartingLog) Events(context.Context, uint64, uint64) (Reader, error) {
+func (l restartingLog) Events(context.Context, uint64, uint64) (batch.Reader, error) {
 	if l.runs == 0 {
 		return nil, errRestart
 	}
@@ -82,22 +88,4 @@ func TestPlannedRestarts(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestFollowerFailsAgain: whoever asks a follower again after its reader has ended hears of it, too. Two parts of a node ask one.
-func TestFollowerFailsAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		f, err := follow(t.Context(), restartingLog{runs: time.Millisecond}, 1, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.stop()
-		ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(time.Minute))
-		defer cancel()
-		for try := range 3 {
-			if _, err := f.next(ctx, Options{}, 1); !errors.Is(err, fanfold.ErrRestarting) {
-				t.Errorf("try %d: %v", try, err)
-			}
-		}
-	})
 }

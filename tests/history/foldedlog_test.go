@@ -13,16 +13,16 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/skeleton"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 )
 
-// eventList is a projector.Log in memory.
+// eventList is a batch.Log in memory.
 type eventList struct {
 	mu      sync.Mutex
 	first   uint64           // the sequence of the first event that is kept
 	events  []*fanfold.Event // from first on, as they were appended
 	bodies  map[uint64][]byte
-	base    *projector.Base
+	base    *batch.Base
 	inForce uint64
 	more    chan struct{} // closed by append
 }
@@ -61,7 +61,7 @@ func (l *eventList) last() uint64 {
 }
 
 // beginWith lets the log begin with a base, and drops the events up to it.
-func (l *eventList) beginWith(base *projector.Base) {
+func (l *eventList) beginWith(base *batch.Base) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.events = slices.Clone(l.events[base.Horizon.Seq+1-l.first:])
@@ -75,7 +75,7 @@ func (l *eventList) note(seq uint64, body string) {
 	l.bodies[seq] = []byte(body)
 }
 
-func (l *eventList) Base(context.Context) (*projector.Base, error) {
+func (l *eventList) Base(context.Context) (*batch.Base, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.base, nil
@@ -108,7 +108,7 @@ func (l *eventList) erasures(upTo uint64) (out []*fanfold.Event) {
 	return out
 }
 
-func (l *eventList) Events(_ context.Context, from, erasure uint64) (projector.Reader, error) {
+func (l *eventList) Events(_ context.Context, from, erasure uint64) (batch.Reader, error) {
 	return &listReader{l, from, erasure}, nil
 }
 
@@ -192,8 +192,8 @@ func (l *eventList) substitute(ev *fanfold.Event, d fanfold.ErasedDocument, keep
 }
 
 // baseOf returns a base whose file is in memory.
-func baseOf(c fanfold.Horizon, erasure uint64, file []byte) *projector.Base {
-	return &projector.Base{Horizon: c, Erasure: erasure, Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file)), nil }}
+func baseOf(c fanfold.Horizon, erasure uint64, file []byte) *batch.Base {
+	return &batch.Base{Horizon: c, Erasure: erasure, Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file)), nil }}
 }
 
 // pointers returns the JSON Pointers of members.

@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -108,15 +109,15 @@ func (s *foldedStore) compact(before uint64) (oldest fanfold.Position) {
 	if before <= h.Seq {
 		return h.At()
 	}
-	seq, _, err := projector.SafeEnd(ctx, s.log, h.Seq, before)
+	seq, _, err := batch.SafeEnd(ctx, s.log, h.Seq, before)
 	if fanfold.CodeOf(err) == fanfold.Conflict {
 		return h.At()
 	}
-	var base *projector.Base
+	var base *batch.Base
 	var run func(context.Context) error
 	if err == nil {
 		run, err = s.p.BeginCompact(projector.Compacting{Horizon: seq, File: filepath.Join(s.dir, "base"),
-			Store: func(_ context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *projector.Base, error) {
+			Store: func(_ context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
 				content, err := io.ReadAll(file)
 				base = baseOf(h, s.p.Erasure(), content)
 				return fanfold.BaseFile{Name: "base", Bytes: int64(len(content))}, base, err

@@ -1,9 +1,11 @@
-package projector
+package batch
 
 import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -56,13 +58,11 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 		{Kind: fanfold.KindClaim, Key: a},
 	}
 	reader := make(slowReader)
-	p := &Projector{log: reader}
-	p.opt.defaults()
-	f, err := follow(t.Context(), p.log, 1, 0)
+	f, err := Follow(t.Context(), reader, 1, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.stop()
+	defer f.Stop()
 	go func() {
 		for i, ev := range events {
 			ev.Seq = uint64(i + 1)
@@ -72,7 +72,7 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 	}()
 	var ends []uint64
 	for {
-		batch, err := f.next(t.Context(), p.opt, ^uint64(0))
+		batch, err := f.Next(t.Context(), ^uint64(0))
 		if err != nil {
 			break
 		}
@@ -93,3 +93,36 @@ func (r slowReader) Erasures() (last, inForce uint64) { return 0, 0 }
 
 // ErasuresAfter implements Log.
 func (r slowReader) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
+
+// errRestart is the error of a reader whose server was started again.
+var errRestart = fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the reader was stopped")
+
+// endingLog is a log without events, whose server is started again.
+type endingLog struct{ slowReader }
+
+// Events returns a reader that ends.
+func (l endingLog) Events(context.Context, uint64, uint64) (Reader, error) { return l, nil }
+
+// Next fails after a while.
+func (endingLog) Next(context.Context) (*fanfold.Event, uint64, error) {
+	time.Sleep(time.Millisecond)
+	return nil, 0, errRestart
+}
+
+// TestFollowerFailsAgain: whoever asks a follower again after its reader has ended hears of it, too. Two parts of a node ask one.
+func TestFollowerFailsAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, err := Follow(t.Context(), endingLog{}, 1, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Stop()
+		ctx, cancel := context.WithTimeout(t.Context(), suite.Deadline(time.Minute))
+		defer cancel()
+		for try := range 3 {
+			if _, err := f.Next(ctx, 1); !errors.Is(err, errRestart) {
+				t.Errorf("try %d: %v", try, err)
+			}
+		}
+	})
+}

@@ -1,4 +1,4 @@
-package projector
+package batch
 
 import (
 	"context"
@@ -12,15 +12,15 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// follower reads the log in a goroutine of its own, ahead of the fold, and hands out batches. Whoever called follow
+// Follower reads the log in a goroutine of its own, ahead of the fold, and hands out batches. Whoever called Follow
 // stops it.
-type follower struct {
-	reader     Reader
+type Follower struct {
+	Reader     Reader // its WaitSynced may be called; nothing else reads from it
 	deliveries chan delivery
 	cancel     context.CancelFunc
 	done       chan struct{}  // closed once the goroutine has ended
 	heldBack   *fanfold.Event // read, but for a later batch
-	pending    uint64         // events that the log has after the last delivery
+	Pending    uint64         // events that the log has after the last delivery
 	room       *semaphore.Weighted
 	timer      *time.Timer
 }
@@ -45,24 +45,24 @@ func weight(ev *fanfold.Event) int64 {
 	return min(int64(len(ev.Body)), readAheadBytes)
 }
 
-// follow starts to read a log at event from, as of an erasure. The caller calls stop on what it returns.
-func follow(ctx context.Context, log Log, from, erasure uint64) (*follower, error) {
+// Follow starts to read a log at event from, as of an erasure. The caller calls Stop on what it returns.
+func Follow(ctx context.Context, log Log, from, erasure uint64) (*Follower, error) {
 	reader, err := log.Events(ctx, from, erasure)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	f := &follower{reader: reader, deliveries: make(chan delivery, readAheadEvents), cancel: cancel, done: make(chan struct{}),
+	f := &Follower{Reader: reader, deliveries: make(chan delivery, readAheadEvents), cancel: cancel, done: make(chan struct{}),
 		room: semaphore.NewWeighted(readAheadBytes), timer: time.NewTimer(0)}
 	go f.read(ctx)
 	return f, nil
 }
 
 // read delivers events until the reader fails or ctx ends.
-func (f *follower) read(ctx context.Context) {
+func (f *Follower) read(ctx context.Context) {
 	defer close(f.done)
 	for {
-		ev, pending, err := f.reader.Next(ctx)
+		ev, pending, err := f.Reader.Next(ctx)
 		if f.room.Acquire(ctx, weight(ev)) != nil {
 			return
 		}
@@ -77,18 +77,18 @@ func (f *follower) read(ctx context.Context) {
 	}
 }
 
-// stop ends the goroutine, waits for it, and closes the reader.
-func (f *follower) stop() {
+// Stop ends the goroutine, waits for it, and closes the reader.
+func (f *Follower) Stop() {
 	f.cancel()
 	<-f.done
-	f.reader.Close()
+	f.Reader.Close()
 }
 
-// next waits for an event and returns it with what else is waiting, up to event last, as one batch. The batch goes
-// past last, and past the sizes of opt, where it would otherwise cut what the log stored at once: see atomicEnd.
+// Next waits for an event and returns it with what else is waiting, up to event last, as one batch. The batch goes
+// past last, and past its bounds, where it would otherwise cut what the log stored at once: see End.
 // The error is ctx's, or the reader's, which every later call returns again.
-func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfold.Event, error) {
-	b := &batch{opt: opt, last: last}
+func (f *Follower) Next(ctx context.Context, last uint64) ([]*fanfold.Event, error) {
+	b := &batch{last: last}
 	if ev := f.heldBack; ev != nil {
 		f.heldBack = nil
 		if !f.addTo(b, ev) {
@@ -112,7 +112,7 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 			f.deliveries <- d
 			return nil, d.err
 		}
-		f.pending = d.pending
+		f.Pending = d.pending
 		if !f.addTo(b, d.ev) {
 			return b.events, nil
 		}
@@ -121,8 +121,8 @@ func (f *follower) next(ctx context.Context, opt Options, last uint64) ([]*fanfo
 
 // receive returns the batch's next delivery. It waits where the batch cannot end yet; where it can, ok is false if
 // nothing is on its way. The error is ctx's.
-func (f *follower) receive(ctx context.Context, b *batch) (d delivery, ok bool, err error) {
-	if len(b.events) > 0 && b.end.reached() {
+func (f *Follower) receive(ctx context.Context, b *batch) (d delivery, ok bool, err error) {
+	if len(b.events) > 0 && b.end.Reached() {
 		d, ok = f.nextSoon(len(b.events))
 		return d, ok, nil
 	}
@@ -135,8 +135,8 @@ func (f *follower) receive(ctx context.Context, b *batch) (d delivery, ok bool, 
 }
 
 // addTo adds an event to the batch, or holds it back for the next one. It returns whether the batch takes more.
-func (f *follower) addTo(b *batch, ev *fanfold.Event) (more bool) {
-	if ev.Seq > b.last && b.end.reached() {
+func (f *Follower) addTo(b *batch, ev *fanfold.Event) (more bool) {
+	if ev.Seq > b.last && b.end.Reached() {
 		f.heldBack = ev
 		return false
 	}
@@ -152,7 +152,7 @@ const (
 )
 
 // nextSoon returns a delivery that is waiting or, where the log has more, comes soon. A batch has size events already.
-func (f *follower) nextSoon(size int) (d delivery, ok bool) {
+func (f *Follower) nextSoon(size int) (d delivery, ok bool) {
 	if d, ok = f.poll(); ok {
 		return d, true
 	}
@@ -160,7 +160,7 @@ func (f *follower) nextSoon(size int) (d delivery, ok bool) {
 	if d, ok = f.poll(); ok {
 		return d, true
 	}
-	if f.pending == 0 || size >= fullBatch {
+	if f.Pending == 0 || size >= fullBatch {
 		return d, false
 	}
 	f.timer.Reset(pollFor)
@@ -174,7 +174,7 @@ func (f *follower) nextSoon(size int) (d delivery, ok bool) {
 }
 
 // poll returns a delivery that is waiting; ok is false where there is none.
-func (f *follower) poll() (d delivery, ok bool) {
+func (f *Follower) poll() (d delivery, ok bool) {
 	select {
 	case d = <-f.deliveries:
 		return d, true

@@ -1,4 +1,4 @@
-package projector
+package batch
 
 import (
 	"context"
@@ -61,15 +61,15 @@ func TestSafeEnd(t *testing.T) {
 			t.Errorf("up to event %d: %d, %v, want %d", seq, safe, err, want)
 			continue
 		}
-		var guards Guards
+		var end End
 		now := time.Time{}
 		for _, ev := range log[:safe] {
-			if guards.Add(ev); ev.Time.After(now) {
+			if end.Add(ev); ev.Time.After(now) {
 				now = ev.Time
 			}
 		}
-		if guards.Open() || !latest.Equal(now) {
-			t.Errorf("up to event %d: a guard is open: %v; the time is %v, want %v", seq, guards.Open(), latest, now)
+		if end.Open() || !latest.Equal(now) {
+			t.Errorf("up to event %d: a guard is open: %v; the time is %v, want %v", seq, end.Open(), latest, now)
 		}
 	}
 	for _, seq := range []uint64{5, 8} {
@@ -98,10 +98,10 @@ func TestSafeEndOfLongLogs(t *testing.T) {
 		}
 	}
 	log := numbered(events...)
-	var end atomicEnd
+	var end End
 	want := uint64(0)
 	for _, ev := range log {
-		if end.add(ev); end.reached() {
+		if end.Add(ev); end.Reached() {
 			want = ev.Seq
 		}
 		if ev.Seq < 2*maxGuardedRound || ev.Seq%97 > 0 {

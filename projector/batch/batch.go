@@ -1,14 +1,19 @@
-package projector
+package batch
 
 import "github.com/fanfold/fanfold"
 
+// Bounds of a batch.
+const (
+	maxEvents = 4000
+	maxBytes  = 8 << 20 // of bodies
+)
+
 // batch collects the events that are folded in one transaction of SQLite.
 type batch struct {
-	opt    Options
 	last   uint64 // the event with which it ends, if that does not cut anything
 	events []*fanfold.Event
 	bytes  int // of their bodies
-	end    atomicEnd
+	end    End
 	whole  int // how many of the events come before the last place where the batch can end
 }
 
@@ -16,17 +21,17 @@ type batch struct {
 func (b *batch) add(ev *fanfold.Event) (more bool) {
 	b.events = append(b.events, ev)
 	b.bytes += len(ev.Body)
-	if b.end.add(ev); !b.end.reached() {
+	if b.end.Add(ev); !b.end.Reached() {
 		return true
 	}
 	b.whole = len(b.events)
-	return len(b.events) < b.opt.BatchEvents && b.bytes < b.opt.BatchBytes && ev.Seq < b.last
+	return len(b.events) < maxEvents && b.bytes < maxBytes && ev.Seq < b.last
 }
 
-// atomicEnd finds the places in the log where a batch can end, because everything that was stored at once is
+// End finds the places in the log where a batch can end, because everything that was stored at once is
 // complete. A transaction is not divided, nor a document's write from the links and claims that guard it. Whoever saw
 // a claim without its document would take the value for free.
-type atomicEnd struct {
+type End struct {
 	inTransaction bool
 	awaited       map[fanfold.Key]struct{} // documents whose guards came, and whose writes are to come
 	guarded       int                      // events since the first of those guards
@@ -35,8 +40,8 @@ type atomicEnd struct {
 // maxGuardedRound is how many events with guards are stored at once at most, by an import. A document that has not come by then never will.
 const maxGuardedRound = 4000
 
-// add goes one event further.
-func (e *atomicEnd) add(ev *fanfold.Event) {
+// Add goes one event further.
+func (e *End) Add(ev *fanfold.Event) {
 	e.inTransaction = ev.Tx.Open()
 	switch ev.Kind {
 	case fanfold.KindLink:
@@ -55,21 +60,24 @@ func (e *atomicEnd) add(ev *fanfold.Event) {
 }
 
 // await notes that a write of the document is to come.
-func (e *atomicEnd) await(key fanfold.Key) {
+func (e *End) await(key fanfold.Key) {
 	if e.awaited == nil {
 		e.awaited = map[fanfold.Key]struct{}{}
 	}
 	e.awaited[key] = struct{}{}
 }
 
-// reached returns whether a batch can end after the events that were added.
-func (e *atomicEnd) reached() bool { return !e.inTransaction && len(e.awaited) == 0 }
+// Reached returns whether a batch can end after the events that were added.
+func (e *End) Reached() bool { return !e.inTransaction && len(e.awaited) == 0 }
 
-// prefix returns how many of the events make the shortest batch, at least one. They are a batch themselves.
-func prefix(events []*fanfold.Event) int {
-	var end atomicEnd
+// Open returns whether the write of a guarded document is yet to come. A log that ended there would have documents awaited that never come.
+func (e *End) Open() bool { return len(e.awaited) > 0 }
+
+// Prefix returns how many of the events make the shortest batch, at least one. They are a batch themselves.
+func Prefix(events []*fanfold.Event) int {
+	var end End
 	for i, ev := range events {
-		if end.add(ev); end.reached() {
+		if end.Add(ev); end.Reached() {
 			return i + 1
 		}
 	}
