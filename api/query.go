@@ -231,7 +231,7 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 	run := &queryRun{d: d, c: c, asked: asked, before: before}
 	m, seq, _ := d.models.Model()
 	request := &run.asked.request
-	request.Heavy, request.Suggest, request.ModelSeq = run.heavy, run.suggest, seq
+	request.Heavy, request.Turns, request.Suggest, request.ModelSeq = run.heavy, d.budget.Turns, run.suggest, seq
 	if run.query, err = query.Compile(*request, m); err != nil {
 		return d.queries.refused(*request, err)
 	}

@@ -22,7 +22,6 @@ type Request struct {
 	Sort       []string // paths and expressions, with "-" before those that descend
 	Group      []string // paths and expressions
 	Compute    []string // such as count and sum(price)
-	Fields     []string // not looked at here
 	Limit      int      // documents or groups on a page, 1 to MaxLimit
 	Cursor     string   // "" for the beginning
 	Count      bool     // Result.Count is wanted
@@ -39,6 +38,10 @@ type Request struct {
 	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false.
 	// nil stands for one that returns true.
 	Heavy func() bool
+
+	// Turns has an element for each run that looks at many documents and has its turn. Runs that share it go on by turns; nil for one that
+	// goes on beside all others.
+	Turns chan struct{}
 
 	// Suggest is called where an answered request looked at more documents than it gave. Plan.Suggest is found out if it returns true.
 	// nil stands for one that returns false. It is found out without asking for refused requests and with Explain.

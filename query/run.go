@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -39,7 +38,7 @@ type run struct {
 	steps  int
 	known  int64         // entries that the count has come by, including a page's
 	heavy  bool          // it may look at many documents
-	turn   bool          // it has one of turns
+	turn   bool          // it has one of Request.Turns
 	turned time.Time     // when its turn began
 	waited time.Duration // for turns
 
@@ -160,14 +159,14 @@ func (r *run) checkWork() error {
 	return r.checkTime()
 }
 
-// turns has an element for each run that looks at many documents and has its turn. A processor is left for everything else.
-var turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))
-
 // yield lets others have their turn, if the run has one, and waits for the next one.
 func (r *run) yield() {
+	if r.q.request.Turns == nil {
+		return
+	}
 	r.pass()
 	begin := time.Now()
-	turns <- struct{}{}
+	r.q.request.Turns <- struct{}{}
 	r.turn, r.turned = true, time.Now()
 	r.waited += r.turned.Sub(begin)
 }
@@ -175,7 +174,7 @@ func (r *run) yield() {
 // pass ends the run's turn.
 func (r *run) pass() {
 	if r.turn {
-		<-turns
+		<-r.q.request.Turns
 		r.turn = false
 	}
 }

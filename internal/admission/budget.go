@@ -24,6 +24,7 @@ type Options struct {
 // Budget is what a process has for requests. Its methods may be called from many goroutines.
 type Budget struct {
 	Sending *sending.Budget // for what is being sent; feeds take of it, too
+	Turns   chan struct{}   // has an element for each large query that has its turn; a processor is left for everything else
 
 	opt    Options
 	rooms  [2]*room
@@ -35,7 +36,8 @@ const readingRoom = 16 << 20
 
 // NewBudget returns a budget that nobody has taken anything of.
 func NewBudget(opt Options) *Budget {
-	b := &Budget{opt: opt, Sending: sending.NewBudget(opt.Sending), rooms: [2]*room{Writes: newRoom(opt.Bodies), Reads: newRoom(readingRoom)}}
+	b := &Budget{opt: opt, Sending: sending.NewBudget(opt.Sending), Turns: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+		rooms: [2]*room{Writes: newRoom(opt.Bodies), Reads: newRoom(readingRoom)}}
 	for of := range b.places {
 		b.places[of] = newSlots(placesOf[of], opt.Patience)
 	}
