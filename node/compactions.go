@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -308,18 +309,18 @@ func (n *Node) history(s *sqlite.Snapshot) (*wire.History, error) {
 }
 
 // historyMetrics registers what is about the history that is kept.
-func (n *Node) historyMetrics(m *instruments) {
-	m.gauge("fanfold_history_oldest_sequence", "The last event that is not kept, after which the history begins; 0 while all events are kept.",
+func (n *Node) historyMetrics(m *metrics.Metrics) {
+	m.Gauge("fanfold_history_oldest_sequence", "The last event that is not kept, after which the history begins; 0 while all events are kept.",
 		func() float64 { return float64(n.compactions.horizon().Seq) })
-	m.gauge("fanfold_history_oldest_timestamp_seconds", "Time of the last event that is not kept; 0 while all events are kept.", func() float64 {
+	m.Gauge("fanfold_history_oldest_timestamp_seconds", "Time of the last event that is not kept; 0 while all events are kept.", func() float64 {
 		if h := n.compactions.horizon(); h.Seq > 0 {
 			return float64(h.Time.UnixNano()) / 1e9
 		}
 		return 0
 	})
-	m.gauge("fanfold_compaction_progress_ratio", "How far the phase is at which the running compaction is, from 0 to 1; 1 where none runs.",
+	m.Gauge("fanfold_compaction_progress_ratio", "How far the phase is at which the running compaction is, from 0 to 1; 1 where none runs.",
 		func() float64 { return compactionRatio(n.Projector.Compaction()) })
-	m.gauge("fanfold_erasure_progress_ratio", "How far the erasures are that are not over, from 0 to 1; 1 where none is.", n.erasureRatio)
+	m.Gauge("fanfold_erasure_progress_ratio", "How far the erasures are that are not over, from 0 to 1; 1 where none is.", n.erasureRatio)
 }
 
 // compactionRatio returns how far a compaction's phase is, 1 for none that runs.

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node/logcheck"
+	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -34,7 +35,7 @@ type Remains struct {
 // Unavailable, where not even that can be done.
 func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 	cfg.Listen, cfg.Durability = "127.0.0.1:0", string(embedded.Interval)
-	n := &Node{cfg: cfg, instruments: newInstruments()}
+	n := &Node{cfg: cfg, metrics: metrics.New()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())

@@ -211,25 +211,3 @@ func (n *Node) showWaiting(s *projector.Status) {
 	}
 	s.Preparing.WaitingFor = waiting
 }
-
-// memberMetrics registers what the node knows of the others.
-func (n *Node) memberMetrics(m *instruments) {
-	m.gauge("fanfold_nodes", "Nodes of the log that are live, this one included.", func() float64 {
-		_, all := n.nodes()
-		live := 0
-		for _, node := range all {
-			if node.Live || node.Self {
-				live++
-			}
-		}
-		return float64(live)
-	})
-	m.gauge("fanfold_node_lapsed", "1 while this node takes no writes because its lease among the nodes has lapsed or it has not caught up since.",
-		func() float64 { return oneIf(n.mayPublish() != nil) })
-	m.counter("fanfold_node_late_writes_total", "Writes that were acknowledged after this node's lease had lapsed.", func() uint64 {
-		if n.members == nil {
-			return 0
-		}
-		return n.members.Late()
-	})
-}

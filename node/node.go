@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -30,9 +31,11 @@ import (
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/tracing"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node/logcheck"
+	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -107,9 +110,8 @@ type Node struct {
 	judge       *access.Judge
 	inspector   *inspect.Inspector
 	feed        *changefeed.Feed
-	instruments *instruments
+	metrics     *metrics.Metrics
 	groups      *group.Groups // for the node itself
-	groupStates *groupStates
 	backups     backupsMade
 	withheld    atomic.Pointer[fanfold.Error] // why a restored store answers nothing yet; nil for nothing
 	finding     sync.Mutex                    // held while a text is searched for, which reads the whole log
@@ -171,7 +173,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		cfg.Logger = slog.Default()
 	}
 	fitMemory(&cfg)
-	n = &Node{cfg: cfg, instruments: newInstruments(), erasures: erasures{requesting: make(chan struct{}, 1)}}
+	n = &Node{cfg: cfg, metrics: metrics.New(), erasures: erasures{requesting: make(chan struct{}, 1)}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -259,7 +261,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 	}
 	var err error
 	n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
-		OnFolded: n.instruments.onFolded, OnBatch: n.onBatch()})
+		OnFolded: n.metrics.OnFolded, OnBatch: n.onBatch()})
 	if err != nil {
 		return err
 	}
@@ -278,7 +280,6 @@ func (n *Node) openAPI() {
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget.Sending, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
 	n.groups = groups.By(n.judge.Of(access.OfRole(model.RoleAdmin)))
-	n.groupStates = newGroupStates(n.groups)
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt = n.cfg.Logger, n.Log.Reachable, n.startModel
@@ -293,9 +294,9 @@ func (n *Node) openAPI() {
 	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
 	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
 	apiOptions.Version = Version()
-	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), metrics(n), n.cfg.Logger
-	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.instruments.answered, n.instruments.deniedOn, n.tracer
-	apiOptions.Queried = n.instruments.queries.queried
+	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), n.watch(), n.cfg.Logger
+	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.metrics.Answered, n.metrics.Denied, n.tracer
+	apiOptions.Queried = n.metrics.Queried
 	if n.withheld.Load() != nil {
 		apiOptions.Withheld = n.erasesFirst
 	}
@@ -303,7 +304,16 @@ func (n *Node) openAPI() {
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
 		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n, Compactor: n, Eraser: n, Finder: n}, apiOptions)
-	n.instruments.countDenied(n.api.Routes())
+	n.metrics.CountDenied(n.api.Routes())
+}
+
+// watch returns a handler that answers with the metrics of the node and its parts.
+func (n *Node) watch() http.Handler {
+	n.historyMetrics(n.metrics)
+	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: func() bool { return len(n.reasons()) == 0 }, Running: func() int64 { return n.api.Running() },
+		Certificate: n.certificate.expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: n.groups, Keys: n.keys,
+		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.shownLag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
+		Members: n.members, Backed: n.backups.last})
 }
 
 // version is set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.

@@ -47,7 +47,7 @@ func (n *Node) openLog(ctx context.Context) (err error) {
 		return fanfold.Errorf(fanfold.Invalid, "the NATS server takes messages of at most %d bytes; set its max_payload to %d or more (8MB gives the full body limit)", limit, minPayload)
 	}
 	n.Log, err = events.Open(ctx, n.nc, events.Options{Replicas: cfg.Replicas, Logger: cfg.Logger, FailAppend: cfg.FailAppend,
-		KnownSeq: known, PurgeWait: cfg.PurgeWait, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer, MayPublish: n.mayPublish, Acknowledged: n.acknowledged})
+		KnownSeq: known, PurgeWait: cfg.PurgeWait, OnSync: n.metrics.OnSync, OnRound: n.metrics.OnRound, Tracer: n.tracer, MayPublish: n.mayPublish, Acknowledged: n.acknowledged})
 	if err == nil && n.Log.Window() < events.DefaultWindow {
 		return fanfold.Errorf(fanfold.Invalid, "the stream on %s drops duplicates for %v only, and a write could be stored twice; set its duplicate window to %v or more",
 			servers.ShownURL(n.nc.ConnectedUrl()), n.Log.Window(), events.DefaultWindow)
@@ -70,7 +70,7 @@ func (n *Node) openEmbedded(ctx context.Context, known, durable uint64) error {
 		return err
 	}
 	embedded.LogTails(cfg.Logger, tails)
-	logOptions := events.Options{Replicas: 1, KnownSeq: known, PurgeWait: cfg.PurgeWait, Exists: exists, OnSync: n.instruments.onSync, OnRound: n.instruments.onRound, Tracer: n.tracer,
+	logOptions := events.Options{Replicas: 1, KnownSeq: known, PurgeWait: cfg.PurgeWait, Exists: exists, OnSync: n.metrics.OnSync, OnRound: n.metrics.OnRound, Tracer: n.tracer,
 		MayPublish: n.mayPublishAlone}
 	err = n.startEmbedded(ctx, opt, logOptions)
 	if !errors.Is(err, events.ErrLayout) {

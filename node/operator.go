@@ -43,7 +43,7 @@ func (o operator) VerifyLog(ctx context.Context, progress fanfold.Progress) (*wi
 }
 
 // GroupNeeds returns what of the consumer groups needs attention.
-func (o operator) GroupNeeds() []wire.Need { return o.node.groupStates.needs() }
+func (o operator) GroupNeeds() []wire.Need { return o.node.metrics.GroupNeeds() }
 
 // Status is the answer of GET /v1/_status.
 type Status = wire.Status
@@ -101,4 +101,14 @@ func (n *Node) showReadModel(s *wire.Status, snap *sqlite.Snapshot, issuer fanfo
 		s.Omitted = append(s.Omitted, wire.Omission(o))
 	}
 	return errors.Join(err, n.showIndexes(s, snap))
+}
+
+// showIndexes adds the declared indexes, and what queries did, to a node's status.
+func (n *Node) showIndexes(s *wire.Status, snap *sqlite.Snapshot) error {
+	s.Queries = n.api.Queries()
+	all, err := snap.AllIndexes()
+	for _, x := range all {
+		s.Indexes = append(s.Indexes, wire.Index{Collection: x.Collection, Name: x.Name, Entries: x.Entries, Queries: n.api.IndexQueries(x.Collection, x.Name)})
+	}
+	return err
 }

@@ -7,10 +7,8 @@ import (
 	"io/fs"
 	"log/slog"
 	"net"
-	"net/http"
 	"path/filepath"
 
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
@@ -19,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
+	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -50,7 +49,7 @@ func OpenReadOnly(ctx context.Context, cfg Config) (r *ReadOnly, err error) {
 		cfg.Logger = slog.Default()
 	}
 	fitMemory(&cfg)
-	r = &ReadOnly{node: &Node{cfg: cfg, instruments: newInstruments()}}
+	r = &ReadOnly{node: &Node{cfg: cfg, metrics: metrics.New()}}
 	if r.Info, err = readWholeInfo(cfg.Data); err != nil {
 		return nil, err
 	}
@@ -132,29 +131,18 @@ func (r *ReadOnly) openAPI() {
 	n.inspector = inspect.New(n.Store, n.Projector, r.issuer)
 	opt := n.cfg.API
 	opt.ReadOnly, opt.Budget, opt.Version, opt.Logger = r.ended, budget, Version(), n.cfg.Logger
-	opt.Issuer, opt.Metrics, opt.Tracer = r.issuer, r.metrics(), n.tracer
+	opt.Issuer, opt.Metrics, opt.Tracer = r.issuer, n.metrics.Watch(metrics.Parts{Version: Version(), Ready: r.CaughtUp, Running: func() int64 { return n.api.Running() },
+		Certificate: n.certificate.expiring(), Store: n.Store, Feed: n.feed}), n.tracer
 	opt.Origins, opt.Hosts = n.cfg.Origins, n.cfg.Hosts
 	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked
 	opt.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
-	opt.Answered, opt.Denied, opt.Queried = n.instruments.answered, n.instruments.deniedOn, n.instruments.queries.queried
+	opt.Answered, opt.Denied, opt.Queried = n.metrics.Answered, n.metrics.Denied, n.metrics.Queried
 	inspector := inspector{n.inspector, n.Store, r.issuer}
 	n.writer = writer.New(writer.Dependencies{ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector}, n.cfg.Writer) // no request reaches its log
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: r, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: r},
 		Inspector:        inspector, Operator: readOnlyOperator{r}, Feed: n.feed, Lag: r, Judge: n.judge}, opt)
-	n.instruments.countDenied(n.api.Routes())
-}
-
-// metrics returns a handler that answers with the metrics of what needs no log.
-func (r *ReadOnly) metrics() http.Handler {
-	n := r.node
-	m := n.instruments
-	n.processMetrics(m, func() bool { return true })
-	n.tlsMetrics(m)
-	m.gauge("fanfold_applied_sequence", appliedHelp, func() float64 { return float64(n.Store.Applied.Seq()) })
-	n.subscriberMetrics(m)
-	m.registry.MustRegister(newIndexStates(n.Store), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	return m.handler(nil)
+	n.metrics.CountDenied(n.api.Routes())
 }
 
 // Run serves until ctx ends or a part fails, then closes everything: see api.Server.Run. It returns nil after ctx has ended, else the

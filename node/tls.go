@@ -112,5 +112,10 @@ func (c *certificate) config(protocols ...string) *tls.Config {
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil }}
 }
 
-// expiresIn returns how long the certificate still holds; it is below zero once it has ended.
-func (c *certificate) expiresIn() time.Duration { return time.Until(c.current.Load().Leaf.NotAfter) }
+// expiring returns a function that says how long the certificate still holds, nil for none. It is below zero once it has ended.
+func (c *certificate) expiring() func() time.Duration {
+	if c == nil {
+		return nil
+	}
+	return func() time.Duration { return time.Until(c.current.Load().Leaf.NotAfter) }
+}

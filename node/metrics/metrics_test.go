@@ -1,4 +1,4 @@
-package node
+package metrics
 
 import (
 	"net/http"
@@ -14,14 +14,14 @@ import (
 // TestScrapesAreBounded: of the requests for the metrics maxScrapes are answered at a time, and others are 503 at once.
 func TestScrapesAreBounded(t *testing.T) {
 	suite.Concurrent(t)
-	m := newInstruments()
+	m := New()
 	reading, goOn := make(chan struct{}, maxScrapes), make(chan struct{})
-	m.gauge("fanfold_slow", "It takes long.", func() float64 {
+	m.Gauge("fanfold_slow", "It takes long.", func() float64 {
 		reading <- struct{}{}
 		<-goOn
 		return 0
 	})
-	h := m.handler(nil)
+	h := m.handler()
 	scrape := func() int {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
@@ -47,12 +47,12 @@ func TestScrapesAreBounded(t *testing.T) {
 
 // BenchmarkAnswered measures what counting one request costs.
 func BenchmarkAnswered(b *testing.B) {
-	m := newInstruments()
+	m := New()
 	a := api.Answer{Route: "/v1/:collection/:id", Method: http.MethodGet, Status: http.StatusOK, Took: time.Millisecond}
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		for pb.Next() {
-			m.answered(a)
+			m.Answered(a)
 		}
 	})
 }

@@ -1,11 +1,10 @@
-package node
+package metrics
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
-	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -48,8 +47,9 @@ func kindOf(group bool) string {
 	return "list"
 }
 
-// queried counts a query.
-func (q *queryInstruments) queried(a api.Queried) {
+// Queried counts a query.
+func (m *Metrics) Queried(a api.Queried) {
+	q := m.queries
 	for _, reason := range queryRefusals {
 		if a.Refused == string(reason) {
 			q.refused.WithLabelValues(a.Refused).Inc()
@@ -88,14 +88,4 @@ func (x *indexStates) Collect(out chan<- prometheus.Metric) {
 	for _, index := range all[:min(len(all), maxIndexSeries)] {
 		out <- prometheus.MustNewConstMetric(x.entries, prometheus.GaugeValue, float64(index.Entries), index.Collection, index.Name)
 	}
-}
-
-// showIndexes adds the declared indexes, and what queries did, to a node's status.
-func (n *Node) showIndexes(s *wire.Status, snap *sqlite.Snapshot) error {
-	s.Queries = n.api.Queries()
-	all, err := snap.AllIndexes()
-	for _, x := range all {
-		s.Indexes = append(s.Indexes, wire.Index{Collection: x.Collection, Name: x.Name, Entries: x.Entries, Queries: n.api.IndexQueries(x.Collection, x.Name)})
-	}
-	return err
 }
