@@ -81,34 +81,41 @@ func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) RuleEntr
 	return RuleEntry{Included: true}
 }
 
-// updateEntries brings what a document enters into one rule of its targets to its new referenced view, and marks the
+// entries brings what documents enter into the rules of others up to their views.
+type entries struct {
+	*folding
+
+	marks *marks
+}
+
+// update brings what a document enters into one rule of its targets to its new referenced view, and marks the
 // targets whose value that may change.
-func (f *Fold) updateEntries(rule *Rule, refs referenceChange) error {
+func (es *entries) update(rule *Rule, refs referenceChange) error {
 	var old, now RuleEntry
 	if len(refs.was) > 0 {
 		old = rule.EntryOf(refs.before, Entrant{refs.key, refs.number, refs.revisionBefore}, nil)
 	}
 	if len(refs.is) > 0 {
-		now = rule.EntryOf(refs.after, Entrant{refs.key, refs.number, refs.revision}, f.opt.Reporter)
+		now = rule.EntryOf(refs.after, Entrant{refs.key, refs.number, refs.revision}, es.opt.Reporter)
 	}
-	return f.moveEntry(rule, refs, entryChange{old: old, now: now})
+	return es.move(rule, refs, entryChange{old: old, now: now})
 }
 
-// moveEntry brings a document's entry up to date in one rule of those that it referred to, and refers to now.
-func (f *Fold) moveEntry(rule *Rule, refs referenceChange, e entryChange) error {
+// move brings a document's entry up to date in one rule of those that it referred to, and refers to now.
+func (es *entries) move(rule *Rule, refs referenceChange, e entryChange) error {
 	was, is := newIDSet(refs.was), newIDSet(refs.is)
 	for _, id := range refs.was {
 		change := e
 		if !is.has(id) {
 			change = entryChange{old: e.old}
 		}
-		if err := f.updateEntry(rule, refs.documentChange, id, change); err != nil {
+		if err := es.updateOn(rule, refs.documentChange, id, change); err != nil {
 			return err
 		}
 	}
 	for _, id := range refs.is {
 		if !was.has(id) {
-			if err := f.updateEntry(rule, refs.documentChange, id, entryChange{now: e.now}); err != nil {
+			if err := es.updateOn(rule, refs.documentChange, id, entryChange{now: e.now}); err != nil {
 				return err
 			}
 		}
@@ -122,57 +129,57 @@ type entryChange struct {
 	shows    bool // the rule shows other members of the document, whatever the entry is
 }
 
-// updateEntry brings what a document enters into a rule of one target up to date. A Recent shows members that are no
+// updateOn brings what a document enters into a rule of one target up to date. A Recent shows members that are no
 // part of the entry, so that it may be marked even where the entry is the same.
-func (f *Fold) updateEntry(rule *Rule, d documentChange, target string, e entryChange) error {
+func (es *entries) updateOn(rule *Rule, d documentChange, target string, e entryChange) error {
 	same := e.old.same(e.now)
 	if same && e.now.Included && rule.Kind == model.Recent && !rule.EntersDerived { // the members are yet to come
-		f.unmoved = append(f.unmoved, unmovedEntry{rule, target})
+		es.marks.unmoved = append(es.marks.unmoved, unmovedEntry{rule, target})
 	}
 	if !same {
-		if err := f.changeEntry(rule, d, target, e); err != nil {
+		if err := es.change(rule, d, target, e); err != nil {
 			return err
 		}
 	}
 	shown := e.shows && e.now.Included
-	if !shown && same || f.levels[rule.Level].recompute[rule] {
+	if !shown && same || es.levels[rule.Level].recompute[rule] {
 		return nil
 	}
 	came := !e.old.Included && e.now.Included
-	if came && rule.Kind == model.Recent && rule.KeepsOrder() && f.tx.Aggregates.IsAfterLast(rule.FullName, target, e.now.SortKey, rule.Limit) {
+	if came && rule.Kind == model.Recent && rule.KeepsOrder() && es.tx.Aggregates.IsAfterLast(rule.FullName, target, e.now.SortKey, rule.Limit) {
 		return nil // the list has no room for it
 	}
-	m := membership{recount: true, newest: f.isNewest(rule, d.number, d.key, target)}
+	m := membership{recount: true, newest: es.isNewest(rule, d.number, d.key, target)}
 	if came && !rule.EntersDerived { // several of these may come by one event
 		m.entered = e.now.SortKey
 	}
-	f.markCounted(rule, target, m)
+	es.marks.counted(rule, target, m)
 	return nil
 }
 
-// changeEntry writes what a document enters into a rule of one target.
-func (f *Fold) changeEntry(rule *Rule, d documentChange, target string, e entryChange) error {
+// change writes what a document enters into a rule of one target.
+func (es *entries) change(rule *Rule, d documentChange, target string, e entryChange) error {
 	if rule.KeepsTotals() {
-		return f.updateTotal(rule, target, e)
+		return es.updateTotal(rule, target, e)
 	}
 	if !rule.KeepsOrder() {
 		return nil
 	}
 	if e.old.Included {
-		if err := f.tx.Aggregates.RemoveEntry(rule.FullName, target, e.old.SortKey, d.number); err != nil {
+		if err := es.tx.Aggregates.RemoveEntry(rule.FullName, target, e.old.SortKey, d.number); err != nil {
 			return err
 		}
 	}
 	if e.now.Included {
-		return f.tx.Aggregates.AddEntry(rule.FullName, target, e.now.SortKey, d.number)
+		return es.tx.Aggregates.AddEntry(rule.FullName, target, e.now.SortKey, d.number)
 	}
 	return nil
 }
 
 // updateTotal moves the stored total of a Sum or Avg by the difference. The sum is exact, so that the order of the
 // events does not matter.
-func (f *Fold) updateTotal(rule *Rule, target string, e entryChange) error {
-	count, text, err := f.tx.Aggregates.Total(rule.FullName, target)
+func (es *entries) updateTotal(rule *Rule, target string, e entryChange) error {
+	count, text, err := es.tx.Aggregates.Total(rule.FullName, target)
 	if err != nil {
 		return err
 	}
@@ -186,7 +193,7 @@ func (f *Fold) updateTotal(rule *Rule, target string, e entryChange) error {
 	if e.now.Included {
 		count, sum = count+1, decimal.Add(sum, e.now.Number)
 	}
-	return f.tx.Aggregates.SetTotal(rule.FullName, target, count, sum.String())
+	return es.tx.Aggregates.SetTotal(rule.FullName, target, count, sum.String())
 }
 
 // totalOf returns the sum that a stored total holds.

@@ -59,14 +59,14 @@ func (c *Collection) addFollowing(changed map[string]bool) {
 	}
 }
 
-// markOwn marks the rules of a document that follow one of the top-level members of its own that changed; nil means any. They
+// own marks the rules of a document that follow one of the top-level members of its own that changed; nil means any. They
 // changed on a level before the rule's.
-func (f *Fold) markOwn(c *Collection, number int64, changed map[string]bool) {
+func (ms *marks) own(c *Collection, number int64, changed map[string]bool) {
 	for _, r := range c.own {
-		if !r.followsOwn(changed) || f.levelDone(r) {
+		if !r.followsOwn(changed) || ms.levelDone(r) {
 			continue
 		}
-		l := f.levels[r.Level]
+		l := ms.levels[r.Level]
 		if l.own == nil {
 			l.own = map[int64]bool{}
 		}

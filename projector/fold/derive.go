@@ -53,14 +53,14 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		f.noteDirect(view.Body)
 	}
 	for _, r := range c.Readers {
-		if err := f.mark(r, row.Key, row.Body, d.members); err != nil {
+		if err := f.marks.copies(r, row.Key, row.Body, d.members); err != nil {
 			return err
 		}
 	}
-	f.markShown(c, row, view.Body, d.members)
-	f.markOwn(c, row.Number, d.members)
-	f.noteLinks(c, row.Key, row.Number, row, d.members)
-	f.noteEntries(c, row, d.members)
+	f.marks.shown(c, row, view.Body, d.members)
+	f.marks.own(c, row.Number, d.members)
+	f.marks.links(c, row.Key, row.Number, row, d.members)
+	f.entries.noteDerived(c, row, d.members)
 	return nil
 }
 
@@ -202,7 +202,7 @@ func (c *Collection) gathers(rules []string) bool {
 }
 
 // countDerived counts n derived changes of a collection.
-func (f *Fold) countDerived(collection string, rules []string, n int64) {
+func (f *folding) countDerived(collection string, rules []string, n int64) {
 	f.derived += n
 	out := f.opt.Fanout
 	if out == nil {

@@ -26,7 +26,7 @@ type entryBefore struct {
 
 // noteWritten notes what a document that is written, or deleted, entered before; d.before is its referenced view then, and
 // old its row, nil where it was not there.
-func (f *Fold) noteWritten(c *Collection, d documentChange, old *sqlite.Row) {
+func (es *entries) noteWritten(c *Collection, d documentChange, old *sqlite.Row) {
 	var t *jsondoc.Tree
 	for _, rule := range c.derivedCounters {
 		former := entryBefore{key: d.key, written: true}
@@ -36,17 +36,17 @@ func (f *Fold) noteWritten(c *Collection, d documentChange, old *sqlite.Row) {
 			}
 			former.was, former.entry, former.shown = rule.Relation.Targets(t), rule.EntryOf(t, EntrantOf(old), nil), rule.shownDigest(t)
 		}
-		f.noteEntry(rule, d.number, former)
+		es.note(rule, d.number, former)
 	}
 }
 
-// noteEntries notes what a document entered before a derived change of it, by its row from before; changed names the
+// noteDerived notes what a document entered before a derived change of it, by its row from before; changed names the
 // members that differ, nil any.
-func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bool) {
+func (es *entries) noteDerived(c *Collection, row *sqlite.Row, changed map[string]bool) {
 	var t *jsondoc.Tree
 	for _, rule := range c.derivedCounters {
-		l := f.levels[rule.Level]
-		if _, noted := l.entering[rule][row.Number]; noted || f.levelDone(rule) || l.recompute[rule] || !rule.ReadsAny(changed) {
+		l := es.levels[rule.Level]
+		if _, noted := l.entering[rule][row.Number]; noted || es.levelDone(rule) || l.recompute[rule] || !rule.ReadsAny(changed) {
 			continue
 		}
 		if t == nil {
@@ -56,7 +56,7 @@ func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bo
 		if former.written = rule.Relation.Derived(); former.written {
 			former.was = rule.Relation.Targets(t)
 		}
-		f.noteEntry(rule, row.Number, former)
+		es.note(rule, row.Number, former)
 	}
 }
 
@@ -64,9 +64,9 @@ func (f *Fold) noteEntries(c *Collection, row *sqlite.Row, changed map[string]bo
 // though in the same top-level member.
 func (f *folding) levelDone(rule *Rule) bool { return rule.Level < f.levelsDone }
 
-// noteEntry notes what the document with a number entered into a rule, unless it is entered anew.
-func (f *Fold) noteEntry(rule *Rule, number int64, former entryBefore) {
-	l := f.levels[rule.Level]
+// note notes what the document with a number entered into a rule, unless it is entered anew.
+func (es *entries) note(rule *Rule, number int64, former entryBefore) {
+	l := es.levels[rule.Level]
 	if l.recompute[rule] {
 		return
 	}
@@ -80,26 +80,26 @@ func (f *Fold) noteEntry(rule *Rule, number int64, former entryBefore) {
 	l.entering[rule][number] = former
 }
 
-// settleEntries makes the entries of a level's rules that look at derived members, now that these are final, and marks the
+// settle makes the entries of a level's rules that look at derived members, now that these are final, and marks the
 // documents whose values that may change.
-func (f *Fold) settleEntries(l *level) error {
+func (es *entries) settle(l *level) error {
 	for _, rule := range inOrder(l.recompute) {
 		if !rule.EntersDerived {
 			continue
 		}
-		if err := f.eachDocument(rule.Relation.Collection, func(row *sqlite.Row) error {
-			return f.settleEntry(rule, row.Number, entryBefore{key: row.Key, written: true}, row)
+		if err := es.eachDocument(rule.Relation.Collection, func(row *sqlite.Row) error {
+			return es.settleOf(rule, row.Number, entryBefore{key: row.Key, written: true}, row)
 		}); err != nil {
 			return err
 		}
 	}
 	for _, rule := range inOrder(l.entering) {
 		for _, number := range slices.Sorted(maps.Keys(l.entering[rule])) {
-			row, err := f.tx.Documents.ByNumber(number)
+			row, err := es.tx.Documents.ByNumber(number)
 			if err != nil {
 				return err
 			}
-			if err := f.settleEntry(rule, number, l.entering[rule][number], row); err != nil {
+			if err := es.settleOf(rule, number, l.entering[rule][number], row); err != nil {
 				return err
 			}
 		}
@@ -107,9 +107,9 @@ func (f *Fold) settleEntries(l *level) error {
 	return nil
 }
 
-// settleEntry brings the entry of one document up to its row, which is nil where it is gone.
-func (f *Fold) settleEntry(rule *Rule, number int64, former entryBefore, row *sqlite.Row) error {
-	if err := f.ended(); err != nil {
+// settleOf brings the entry of one document up to its row, which is nil where it is gone.
+func (es *entries) settleOf(rule *Rule, number int64, former entryBefore, row *sqlite.Row) error {
+	if err := es.ended(); err != nil {
 		return err
 	}
 	refs := referenceChange{documentChange: documentChange{key: former.key, number: number}, was: former.was}
@@ -117,13 +117,13 @@ func (f *Fold) settleEntry(rule *Rule, number int64, former entryBefore, row *sq
 	if row != nil {
 		t := jsondoc.MustParse(row.Body)
 		if refs.is = rule.Relation.Targets(t); len(refs.is) > 0 {
-			e.now, e.shows = rule.EntryOf(t, EntrantOf(row), f.opt.Reporter), former.shown != rule.shownDigest(t)
+			e.now, e.shows = rule.EntryOf(t, EntrantOf(row), es.opt.Reporter), former.shown != rule.shownDigest(t)
 		}
 	}
 	if !former.written { // a derived change alters no reference
 		refs.was = refs.is
 	}
-	return f.moveEntry(rule, refs, e)
+	return es.move(rule, refs, e)
 }
 
 // inOrder returns the rules that a map has something for, in the model's order.

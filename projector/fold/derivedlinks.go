@@ -20,13 +20,13 @@ type formerLinks struct {
 	ids []string
 }
 
-// noteLinks notes what a document referred to by derived ids before a change of it, by its row from before, which is nil
+// links notes what a document referred to by derived ids before a change of it, by its row from before, which is nil
 // where it was not there. changed names the top-level members that differ, nil any.
-func (f *Fold) noteLinks(c *Collection, key fanfold.Key, number int64, row *sqlite.Row, changed map[string]bool) {
+func (ms *marks) links(c *Collection, key fanfold.Key, number int64, row *sqlite.Row, changed map[string]bool) {
 	var t *jsondoc.Tree
 	for _, r := range c.derived {
-		l := f.levels[r.Level]
-		if _, noted := l.relinking[r][number]; noted || r.Level < f.levelsDone || changed != nil && !changed[r.Path[0].Name] {
+		l := ms.levels[r.Level]
+		if _, noted := l.relinking[r][number]; noted || r.Level < ms.levelsDone || changed != nil && !changed[r.Path[0].Name] {
 			continue
 		}
 		former := formerLinks{key: key}

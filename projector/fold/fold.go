@@ -22,6 +22,8 @@ type Fold struct {
 	values  values
 	keeper  keeper
 	indexer indexer
+	marks   marks
+	entries entries
 
 	// Memory that is used again from document to document.
 	view    jsondoc.Tree
@@ -33,9 +35,7 @@ type Fold struct {
 
 	// The event being folded.
 	changes     int                   // so far
-	derived     int64                 // changes of them that are derived ones
 	differences map[int64]*Difference // of documents that one level alone changed; nil of those that several did
-	unmoved     []unmovedEntry        // of the document that the event writes to
 	lastPart    fanfold.TxPart        // of the transaction, as the last event has it
 	modelChange *ModelChange          // of a model event
 
@@ -51,6 +51,7 @@ type folding struct {
 	now        time.Time
 	creates    bool  // the event creates the document that it writes to
 	direct     int64 // number of the document that the event writes to; 0 for none
+	derived    int64 // derived changes so far
 	levels     []*level
 	levelsDone int          // levels that are worked off, of this event
 	amending   *amendment   // of a base; nil for none
@@ -91,6 +92,8 @@ func New(p *Plan, opt Options) *Fold {
 	f.values = values{folding: &f.folding, holders: &f.holders, frozenByEvent: map[keptValueKey][]byte{}}
 	f.keeper = keeper{&f.folding, &f.values}
 	f.indexer = indexer{folding: &f.folding, values: &f.values}
+	f.marks = marks{folding: &f.folding, holders: &f.holders, values: &f.values, keeper: &f.keeper}
+	f.entries = entries{&f.folding, &f.marks}
 	f.setPlan(p)
 	return f
 }
@@ -193,7 +196,7 @@ func (f *Fold) setPlan(p *Plan) {
 
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
-	f.tx, f.event, f.changes, f.direct, f.derived, f.creates, f.levelsDone, f.unmoved = tx, ev, 0, 0, 0, false, 0, f.unmoved[:0]
+	f.tx, f.event, f.changes, f.direct, f.derived, f.creates, f.levelsDone, f.marks.unmoved = tx, ev, 0, 0, 0, false, 0, f.marks.unmoved[:0]
 	clear(f.differences)
 	f.holders.forget()
 	f.values.begin()

@@ -63,7 +63,7 @@ func (f *Fold) relink(c *Collection, d documentChange) error {
 		if err := f.relinkRelation(c, r, refs); err != nil {
 			return err
 		}
-		if err := f.markCounters(c, r, refs); err != nil {
+		if err := f.entries.moveCounters(c, r, refs); err != nil {
 			return err
 		}
 	}

@@ -19,7 +19,7 @@ func (f *Fold) model(ev *fanfold.Event) error {
 		return err
 	}
 	f.setPlan(m.Next)
-	return f.applyModelChange(m)
+	return modelWork{f, m}.apply()
 }
 
 // adoptModel stores the model of a model event and returns what it changes.
@@ -45,58 +45,65 @@ func (f *Fold) adoptModel(ev *fanfold.Event) (*ModelChange, error) {
 	return m, f.tx.AddModel(ev.Seq, f.now, next.Model, next.Reserved, next.Retired)
 }
 
-// applyModelChange brings the documents that are there up to a new model. It makes links of changed relations first,
+// modelWork brings the documents that are there up to a new model.
+type modelWork struct {
+	*Fold
+
+	m *ModelChange
+}
+
+// apply brings the documents that are there up to a new model. It makes links of changed relations first,
 // then removes what old rules leave over, then computes the new rules level by level. At the end it builds new indexes.
-func (f *Fold) applyModelChange(m *ModelChange) error {
-	f.modelChange = m
-	defer func() { f.modelChange = nil }()
-	if err := errors.Join(f.indexer.drop(m), f.dropStale(m)); err != nil {
+func (w modelWork) apply() error {
+	w.modelChange = w.m
+	defer func() { w.modelChange = nil }()
+	if err := errors.Join(w.indexer.drop(w.m), w.dropStale()); err != nil {
 		return err
 	}
-	for _, r := range f.plan.Rules {
-		if m.NewRules[r.FullName] || m.refolded[r.FullName] {
-			f.levels[r.Level].markRecompute(r)
+	for _, r := range w.plan.Rules {
+		if w.m.NewRules[r.FullName] || w.m.refolded[r.FullName] {
+			w.levels[r.Level].markRecompute(r)
 		}
 	}
-	for _, r := range f.plan.derived {
-		if m.relinked[r.FullName()] {
-			f.levels[r.Level].markRelinkAll(r)
+	for _, r := range w.plan.derived {
+		if w.m.relinked[r.FullName()] {
+			w.levels[r.Level].markRelinkAll(r)
 		}
 	}
-	if err := f.relinkAll(m); err != nil {
+	if err := w.relinkAll(); err != nil {
 		return err
 	}
-	if err := f.restructure(m); err != nil {
+	if err := w.restructure(); err != nil {
 		return err
 	}
-	if err := f.propagate(); err != nil {
+	if err := w.propagate(); err != nil {
 		return err
 	}
-	return f.indexer.build(m)
+	return w.indexer.build(w.m)
 }
 
 // dropStale drops the rows that rules and relations of the old model left: links, kept values, claims, entries and
 // totals. While a model is prepared the claims are still needed.
-func (f *Fold) dropStale(m *ModelChange) error {
-	remove := f.tx.Links.EndAll
-	if f.preparing != nil { // the read model's links end at the model's event
-		remove = f.tx.Links.DropAll
+func (w modelWork) dropStale() error {
+	remove := w.tx.Links.EndAll
+	if w.preparing != nil { // the read model's links end at the model's event
+		remove = w.tx.Links.DropAll
 	}
-	for name := range m.relinked {
+	for name := range w.m.relinked {
 		if err := remove(name); err != nil {
 			return err
 		}
 	}
-	if err := f.forgetRules(m); err != nil {
+	if err := w.forgetRules(); err != nil {
 		return err
 	}
-	if f.preparing == nil {
-		if err := f.freeClaims(m); err != nil {
+	if w.preparing == nil {
+		if err := w.freeClaims(); err != nil {
 			return err
 		}
 	}
-	for name := range m.staleEntries {
-		if err := f.tx.Aggregates.Forget(name); err != nil {
+	for name := range w.m.staleEntries {
+		if err := w.tx.Aggregates.Forget(name); err != nil {
 			return err
 		}
 	}
@@ -104,17 +111,17 @@ func (f *Fold) dropStale(m *ModelChange) error {
 }
 
 // freeClaims frees the values of new unique members, and of those that are unique no longer.
-func (f *Fold) freeClaims(m *ModelChange) error {
-	for name, all := range m.freed {
+func (w modelWork) freeClaims() error {
+	for name, all := range w.m.freed {
 		for _, u := range all {
-			if err := f.tx.Uniques.Forget(name, u.Name()); err != nil {
+			if err := w.tx.Uniques.Forget(name, u.Name()); err != nil {
 				return err
 			}
 		}
 	}
-	for name, all := range m.Unique {
+	for name, all := range w.m.Unique {
 		for _, u := range all {
-			if err := f.tx.Uniques.FreeAll(name, u.Name()); err != nil {
+			if err := w.tx.Uniques.FreeAll(name, u.Name()); err != nil {
 				return err
 			}
 		}
@@ -124,13 +131,13 @@ func (f *Fold) freeClaims(m *ModelChange) error {
 
 // forgetRules drops kept values that do not stay under the new model. While a model is prepared, kept values of rules
 // that it removes are dropped too. The read model goes on taking such values, and has all of them in the end.
-func (f *Fold) forgetRules(m *ModelChange) error {
-	names := m.lost
-	if f.preparing != nil {
-		names = slices.Concat(m.lost, m.retiring)
+func (w modelWork) forgetRules() error {
+	names := w.m.lost
+	if w.preparing != nil {
+		names = slices.Concat(w.m.lost, w.m.retiring)
 	}
 	for _, name := range names {
-		if err := f.tx.KeptValues.Remove(name, "", 0); err != nil {
+		if err := w.tx.KeptValues.Remove(name, "", 0); err != nil {
 			return err
 		}
 	}
@@ -139,10 +146,10 @@ func (f *Fold) forgetRules(m *ModelChange) error {
 
 // relinkAll links changed relations, and enters documents into the new rules of those they refer to. All links by written
 // ids are there before any value is looked at.
-func (f *Fold) relinkAll(m *ModelChange) error {
-	for _, name := range collectionsOf(m, m.relinks) {
-		c := f.plan.Collection(name)
-		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.relinkOne(m, c, row) }); err != nil {
+func (w modelWork) relinkAll() error {
+	for _, name := range collectionsOf(w.m, w.m.relinks) {
+		c := w.plan.Collection(name)
+		if err := w.eachDocument(name, func(row *sqlite.Row) error { return w.relinkOne(c, row) }); err != nil {
 			return err
 		}
 	}
@@ -151,10 +158,10 @@ func (f *Fold) relinkAll(m *ModelChange) error {
 
 // restructure takes the values of rules that went or changed out of the documents, and decides anew how their referenced
 // views are stored.
-func (f *Fold) restructure(m *ModelChange) error {
-	for _, name := range collectionsOf(m, func(name string) bool { return m.rulesChanged[name] }) {
-		c := f.plan.Collection(name)
-		if err := f.eachDocument(name, func(row *sqlite.Row) error { return f.restructureOne(m, c, row) }); err != nil {
+func (w modelWork) restructure() error {
+	for _, name := range collectionsOf(w.m, func(name string) bool { return w.m.rulesChanged[name] }) {
+		c := w.plan.Collection(name)
+		if err := w.eachDocument(name, func(row *sqlite.Row) error { return w.restructureOne(c, row) }); err != nil {
 			return err
 		}
 	}
@@ -202,37 +209,37 @@ func collectionsOf(m *ModelChange, which func(name string) bool) []string {
 }
 
 // relinkOne links one document by changed relations, and enters it into the new rules of those it refers to.
-func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
+func (w modelWork) relinkOne(c *Collection, row *sqlite.Row) error {
 	t := jsondoc.MustParse(row.ReferencedText())
 	for _, r := range c.Relations {
-		if !m.relinked[r.FullName()] || r.Derived() { // which are linked at their level
+		if !w.m.relinked[r.FullName()] || r.Derived() { // which are linked at their level
 			continue
 		}
 		for _, id := range r.Targets(t) {
-			if err := f.tx.Links.Add(r.FullName(), id, row.Number, f.plan.pages(r)); err != nil {
+			if err := w.tx.Links.Add(r.FullName(), id, row.Number, w.plan.pages(r)); err != nil {
 				return err
 			}
 		}
 	}
-	for _, u := range m.Unique[row.Key.Collection] {
+	for _, u := range w.m.Unique[row.Key.Collection] {
 		value, err := u.Value(t)
 		if err != nil || value == "" { // what cannot be compared has no claim; a preview names it
 			continue
 		}
-		if f.preparing != nil {
-			if err := f.tx.Uniques.AddCandidate(row.Key.Collection, u.Name(), value, row.Number); err != nil {
+		if w.preparing != nil {
+			if err := w.tx.Uniques.AddCandidate(row.Key.Collection, u.Name(), value, row.Number); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := f.tx.Uniques.Add(row.Key.Collection, u.Name(), value, row.Key.ID); err != nil {
+		if err := w.tx.Uniques.Add(row.Key.Collection, u.Name(), value, row.Key.ID); err != nil {
 			return err
 		}
 	}
 	for _, r := range c.Counters {
-		if m.refills(r) && !r.EntersDerived { // those are entered at their level
+		if w.m.refills(r) && !r.EntersDerived { // those are entered at their level
 			d := documentChange{key: row.Key, number: row.Number, before: emptyTree, after: t, revision: row.Revision}
-			if err := f.updateEntries(r, referenceChange{documentChange: d, is: r.Relation.Targets(t)}); err != nil {
+			if err := w.entries.update(r, referenceChange{documentChange: d, is: r.Relation.Targets(t)}); err != nil {
 				return err
 			}
 		}
@@ -241,20 +248,20 @@ func (f *Fold) relinkOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
 }
 
 // restructureOne writes one document without the values that went, and marks who copies from it.
-func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) error {
+func (w modelWork) restructureOne(c *Collection, row *sqlite.Row) error {
 	source := row.ReferencedText()
 	t := jsondoc.MustParse(source)
-	body, err := f.plan.embed(c, previousValues{m}, t, jsondoc.MustParse(row.Body), 0)
+	body, err := w.plan.embed(c, previousValues{w.m}, t, jsondoc.MustParse(row.Body), 0)
 	if err != nil {
 		return err
 	}
 	omitted := row.Omitted
-	if omitted != nil || len(body) > f.plan.Model.EmbeddedLimit {
-		f.markRefit(c, row.Number, 0)
+	if omitted != nil || len(body) > w.plan.Model.EmbeddedLimit {
+		w.marks.refit(c, row.Number, 0)
 	}
 	if len(c.Rules) == 0 && omitted != nil {
 		omitted = nil
-		if err := f.countOmissions(row.Omitted, nil); err != nil {
+		if err := w.countOmissions(row.Omitted, nil); err != nil {
 			return err
 		}
 	}
@@ -263,23 +270,23 @@ func (f *Fold) restructureOne(m *ModelChange, c *Collection, row *sqlite.Row) er
 		if view.Referenced.Equal(row.Referenced) {
 			return nil
 		}
-		return f.tx.Documents.SetView(row.Number, view)
+		return w.tx.Documents.SetView(row.Number, view)
 	}
-	if err := f.tx.Before.Save(row); err != nil {
+	if err := w.tx.Before.Save(row); err != nil {
 		return err
 	}
-	if err := f.tx.Documents.SetView(row.Number, view); err != nil {
+	if err := w.tx.Documents.SetView(row.Number, view); err != nil {
 		return err
 	}
 	for _, r := range c.Readers {
-		if err := f.mark(r, row.Key, row.Body, nil); err != nil {
+		if err := w.marks.copies(r, row.Key, row.Body, nil); err != nil {
 			return err
 		}
 	}
-	f.markShown(c, row, source, nil)
-	f.markOwn(c, row.Number, nil)
-	f.noteLinks(c, row.Key, row.Number, row, nil)
-	f.noteEntries(c, row, nil)
+	w.marks.shown(c, row, source, nil)
+	w.marks.own(c, row.Number, nil)
+	w.marks.links(c, row.Key, row.Number, row, nil)
+	w.entries.noteDerived(c, row, nil)
 	return nil
 }
 

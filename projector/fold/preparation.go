@@ -29,7 +29,7 @@ func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 	f.preparing = change
 	f.begin(tx, &fanfold.Event{Kind: fanfold.KindModel, Seq: tx.Checkpoint().Seq})
 	f.setPlan(plan)
-	return f.applyModelChange(change)
+	return modelWork{f, change}.apply()
 }
 
 // FinishPreparation makes what could not be prepared (frozen values, places in pages, unique values) as of the model
@@ -53,7 +53,7 @@ func FinishPreparation(tx *sqlite.Tx, ev *fanfold.Event, change *ModelChange, re
 			}
 		}
 	}
-	if err := f.freeClaims(change); err != nil {
+	if err := (modelWork{f, change}).freeClaims(); err != nil {
 		return nil, err
 	}
 	for name, all := range change.Unique {

@@ -62,6 +62,16 @@ type membership struct {
 	entered []byte // of a Min or Max: all that happened is that this sort key came into it
 }
 
+// marks notes what an event leaves to do on the levels that follow.
+type marks struct {
+	*folding
+
+	holders *knownHolders
+	values  *values
+	keeper  *keeper
+	unmoved []unmovedEntry // of the document that the event writes to
+}
+
 // empty returns whether nothing is left to do.
 func (l *level) empty() bool { return !l.marked }
 
@@ -108,28 +118,28 @@ func resetMap[V any](all map[*Rule]map[string]V, r *Rule, inner map[string]V) {
 	clear(inner)
 }
 
-// markCounters marks what the document's change alters on the documents that it referred to by a relation, and refers
+// moveCounters marks what the document's change alters on the documents that it referred to by a relation, and refers
 // to now.
-func (f *Fold) markCounters(c *Collection, r *model.Relation, refs referenceChange) error {
+func (es *entries) moveCounters(c *Collection, r *model.Relation, refs referenceChange) error {
 	for _, rule := range c.Counters {
 		if rule.Relation != r || rule.EntersDerived { // whose entries are made later
 			continue
 		}
 		if rule.Kind != model.Count && rule.Kind != model.IDs {
-			if err := f.updateEntries(rule, refs); err != nil {
+			if err := es.update(rule, refs); err != nil {
 				return err
 			}
 			continue
 		}
 		was, is := newIDSet(refs.was), newIDSet(refs.is)
 		counted := len(refs.was) > 0 && rule.Includes(refs.before, refs.key, nil)
-		counts := len(refs.is) > 0 && rule.Includes(refs.after, refs.key, f.opt.Reporter)
+		counts := len(refs.is) > 0 && rule.Includes(refs.after, refs.key, es.opt.Reporter)
 		for _, id := range refs.was {
-			f.markCounter(rule, refs.key, id, membershipChange(counted, counts && is.has(id)))
+			es.moveCounter(rule, refs.key, id, membershipChange(counted, counts && is.has(id)))
 		}
 		for _, id := range refs.is {
 			if !was.has(id) {
-				f.markCounter(rule, refs.key, id, membershipChange(false, counts))
+				es.moveCounter(rule, refs.key, id, membershipChange(false, counts))
 			}
 		}
 	}
@@ -147,22 +157,22 @@ func membershipChange(before, after bool) (m membership) {
 	return m
 }
 
-// markCounter marks a count or id list on target where the document's place in it changed. A document that refers to
+// moveCounter marks a count or id list on target where the document's place in it changed. A document that refers to
 // itself is counted again: its own row is being written.
-func (f *Fold) markCounter(rule *Rule, key fanfold.Key, target string, m membership) {
+func (es *entries) moveCounter(rule *Rule, key fanfold.Key, target string, m membership) {
 	m.recount = rule.Relation.To == key.Collection && target == key.ID
 	if m.delta != 0 || m.recount {
-		f.markCounted(rule, target, m)
+		es.marks.counted(rule, target, m)
 	}
 }
 
-// markCounted marks a value of target that is made of the documents that refer to it.
-func (f *Fold) markCounted(rule *Rule, target string, m membership) {
-	if f.opt.Estimate && !rule.leadsOn {
-		f.countDerived(rule.Collection, []string{rule.FullName}, 1)
+// counted marks a value of target that is made of the documents that refer to it.
+func (ms *marks) counted(rule *Rule, target string, m membership) {
+	if ms.opt.Estimate && !rule.leadsOn {
+		ms.countDerived(rule.Collection, []string{rule.FullName}, 1)
 		return
 	}
-	l := f.levels[rule.Level]
+	l := ms.levels[rule.Level]
 	l.marked = true
 	if l.counted == nil {
 		l.counted = map[*Rule]map[string]membership{}
@@ -176,10 +186,10 @@ func (f *Fold) markCounted(rule *Rule, target string, m membership) {
 	l.counted[rule][target] = m
 }
 
-// markReaders marks every copy of a document that was written, or deleted: after is nil then.
-func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, after []byte) error {
+// readers marks every copy of a document that was written, or deleted: after is nil then.
+func (ms *marks) readers(c *Collection, key fanfold.Key, old *sqlite.Row, after []byte) error {
 	if old == nil {
-		if err := f.keeper.forgetReturned(c, key.ID); err != nil {
+		if err := ms.keeper.forgetReturned(c, key.ID); err != nil {
 			return err
 		}
 	}
@@ -189,7 +199,7 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 			before = old.Body
 		}
 		if r.Relation.OnDelete == model.Keep {
-			done, err := f.keeper.deleted(r, key, before, after)
+			done, err := ms.keeper.deleted(r, key, before, after)
 			if err != nil {
 				return err
 			}
@@ -197,37 +207,37 @@ func (f *Fold) markReaders(c *Collection, key fanfold.Key, old *sqlite.Row, afte
 				continue
 			}
 		}
-		if err := f.mark(r, key, before, nil); err != nil {
+		if err := ms.copies(r, key, before, nil); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// mark marks the copies by a rule of a target that may give another value than before the event. changed names the
+// copies marks the copies by a rule of a target that may give another value than before the event. changed names the
 // members that differ, nil any. The rule's old value is evaluated once here, and not at all if nobody refers to the
 // target.
-func (f *Fold) mark(r *Rule, target fanfold.Key, before []byte, changed map[string]bool) error {
+func (ms *marks) copies(r *Rule, target fanfold.Key, before []byte, changed map[string]bool) error {
 	if !r.ReadsAny(changed) {
 		return nil
 	}
-	f.values.cache.drop(r, target.ID)
-	l := f.levels[r.Level]
+	ms.values.cache.drop(r, target.ID)
+	l := ms.levels[r.Level]
 	if l.recompute[r] {
 		return nil
 	}
 	if _, marked := l.targets[r][target.ID]; marked {
 		return nil
 	}
-	if !f.levels[r.Relation.Level].relinkAll[r.RelationName] { // else the links are yet to come
-		hasHolders, err := f.holders.has(r.RelationName, target.ID)
+	if !ms.levels[r.Relation.Level].relinkAll[r.RelationName] { // else the links are yet to come
+		hasHolders, err := ms.holders.has(r.RelationName, target.ID)
 		if err != nil || !hasHolders {
 			return err
 		}
 	}
 	var old oldValue
 	if before != nil {
-		old = newOldValue(f.values.evaluate(r, before, target.ID, nil))
+		old = newOldValue(ms.values.evaluate(r, before, target.ID, nil))
 	}
 	l.marked = true
 	if l.targets == nil {
@@ -251,7 +261,7 @@ func (f *Fold) propagate() error {
 		if err := f.settleLinks(l); err != nil {
 			return err
 		}
-		if err := f.settleEntries(l); err != nil {
+		if err := f.entries.settle(l); err != nil {
 			return err
 		}
 		if err := errors.Join(f.dropUnchangedTargets(l), f.countFinalTargets(l)); err != nil {
@@ -387,18 +397,18 @@ func (f *Fold) rewrite(c *Collection, v *changedValues, old *jsondoc.Tree) (view
 	}
 	view.Referenced = c.StoreSource(view.Body, src)
 	if row.Omitted != nil || view.Omitted != nil || v.refit {
-		f.markRefit(c, row.Number, v.level.number+1)
+		f.marks.refit(c, row.Number, v.level.number+1)
 	}
 	return view, nil
 }
 
-// markRefit has a document's view written again on the levels from first on that have rules of its collection.
-func (f *Fold) markRefit(c *Collection, number int64, first int) {
+// refit has a document's view written again on the levels from first on that have rules of its collection.
+func (ms *marks) refit(c *Collection, number int64, first int) {
 	for _, r := range c.Rules {
 		if r.Level < first {
 			continue
 		}
-		l := f.levels[r.Level]
+		l := ms.levels[r.Level]
 		if l.refit == nil {
 			l.refit = map[int64]bool{}
 		}

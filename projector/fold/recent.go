@@ -119,35 +119,35 @@ type unmovedEntry struct {
 	target string
 }
 
-// markUnmoved marks those Recents at which the document that is written stays of whose members they show another value. old is
+// unmovedShown marks those Recents at which the document that is written stays of whose members they show another value. old is
 // its row before.
-func (f *Fold) markUnmoved(old *sqlite.Row, body []byte) {
-	if len(f.unmoved) == 0 || bytes.Equal(old.Body, body) {
+func (ms *marks) unmovedShown(old *sqlite.Row, body []byte) {
+	if len(ms.unmoved) == 0 || bytes.Equal(old.Body, body) {
 		return
 	}
 	before, after := jsondoc.MustParse(old.Body), jsondoc.MustParse(body)
-	f.markUnmovedWhere(func(r *Rule) bool { return r.showsOther(before, after) })
+	ms.unmovedWhere(func(r *Rule) bool { return r.showsOther(before, after) })
 }
 
-// markUnread does what markUnmoved does where the view is not made, given the referenced views before and after: whatever rules
+// unmovedUnread does what unmovedShown does where the view is not made, given the referenced views before and after: whatever rules
 // give the members that are shown may be another.
-func (f *Fold) markUnread(c *Collection, before, after *jsondoc.Tree) {
-	f.markUnmovedWhere(func(r *Rule) bool {
+func (ms *marks) unmovedUnread(c *Collection, before, after *jsondoc.Tree) {
+	ms.unmovedWhere(func(r *Rule) bool {
 		return r.showsOther(before, after) || slices.ContainsFunc(c.Shape.Members, func(m *model.Shape) bool { return slices.Contains(r.Fields, m.Name) })
 	})
 }
 
-// markUnmovedWhere marks the Recents at which the document stays for which other holds.
-func (f *Fold) markUnmovedWhere(other func(r *Rule) bool) {
+// unmovedWhere marks the Recents at which the document stays for which other holds.
+func (ms *marks) unmovedWhere(other func(r *Rule) bool) {
 	known := map[*Rule]bool{}
-	for _, e := range f.unmoved {
+	for _, e := range ms.unmoved {
 		shows, ok := known[e.rule]
 		if !ok {
-			shows = !f.levels[e.rule.Level].recompute[e.rule] && other(e.rule)
+			shows = !ms.levels[e.rule.Level].recompute[e.rule] && other(e.rule)
 			known[e.rule] = shows
 		}
 		if shows {
-			f.markCounted(e.rule, e.target, membership{recount: true})
+			ms.counted(e.rule, e.target, membership{recount: true})
 		}
 	}
 }
@@ -168,19 +168,19 @@ func (r *Rule) shownDigest(t *jsondoc.Tree) (digest [sha256.Size]byte) {
 	return digest
 }
 
-// markShown marks the Recents that show what a derived change altered on the document of a row. body is one of its views,
+// shown marks the Recents that show what a derived change altered on the document of a row. body is one of its views,
 // changed names the members that differ, nil any. Those that look at derived members for the document's entry are marked with it.
-func (f *Fold) markShown(c *Collection, row *sqlite.Row, body []byte, changed map[string]bool) {
+func (ms *marks) shown(c *Collection, row *sqlite.Row, body []byte, changed map[string]bool) {
 	var t *jsondoc.Tree
 	for _, rule := range c.Counters {
-		if rule.Kind != model.Recent || rule.EntersDerived || f.levelDone(rule) || !rule.ReadsHolderMembers(changed) || f.levels[rule.Level].recompute[rule] {
+		if rule.Kind != model.Recent || rule.EntersDerived || ms.levelDone(rule) || !rule.ReadsHolderMembers(changed) || ms.levels[rule.Level].recompute[rule] {
 			continue
 		}
 		if t == nil {
 			t = jsondoc.MustParse(body)
 		}
 		for _, id := range rule.Relation.Targets(t) {
-			f.markCounted(rule, id, membership{recount: true, newest: f.isNewest(rule, row.Number, row.Key, id)})
+			ms.counted(rule, id, membership{recount: true, newest: ms.isNewest(rule, row.Number, row.Key, id)})
 		}
 	}
 }

@@ -39,7 +39,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if f.opt.Estimate {
 		if read, err := f.isRead(c, row.Key.ID); err != nil || !read {
 			if err == nil {
-				f.markUnread(c, before, t)
+				f.marks.unmovedUnread(c, before, t)
 			}
 			return errors.Join(err, f.propagate())
 		}
@@ -54,13 +54,13 @@ func (f *Fold) write(ev *fanfold.Event) error {
 		return err
 	}
 	f.indexer.note(c, row, old)
-	f.markUnmoved(old, row.Body)
-	f.markOwn(c, row.Number, nil)
-	if err := f.markReaders(c, row.Key, old, row.Body); err != nil {
+	f.marks.unmovedShown(old, row.Body)
+	f.marks.own(c, row.Number, nil)
+	if err := f.marks.readers(c, row.Key, old, row.Body); err != nil {
 		return err
 	}
-	f.noteLinks(c, row.Key, row.Number, old, nil)
-	f.noteWritten(c, documentChange{key: row.Key, number: row.Number, before: before}, old)
+	f.marks.links(c, row.Key, row.Number, old, nil)
+	f.entries.noteWritten(c, documentChange{key: row.Key, number: row.Number, before: before}, old)
 	if err := f.keeper.markFrozen(c, row, t, ev); err != nil {
 		return err
 	}
@@ -188,10 +188,10 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.ReferencedText()}); err != nil {
 		return err
 	}
-	if err := errors.Join(f.indexer.remove(c, old), f.markReaders(c, ev.Key, old, nil)); err != nil {
+	if err := errors.Join(f.indexer.remove(c, old), f.marks.readers(c, ev.Key, old, nil)); err != nil {
 		return err
 	}
-	f.noteLinks(c, old.Key, old.Number, old, nil)
-	f.noteWritten(c, gone, old)
+	f.marks.links(c, old.Key, old.Number, old, nil)
+	f.entries.noteWritten(c, gone, old)
 	return f.propagate()
 }
