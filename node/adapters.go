@@ -6,44 +6,43 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
-	"github.com/fanfold/fanfold/events"
-	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/changefeed/group"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector"
-	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/writer"
 )
 
-// logSource makes the log a batch.Log.
-type logSource struct {
-	*events.Prefix
-	log   *events.Log
-	bases *buckets.Bases
+// forgottenBy makes groups and feeds forget.Groups.
+type forgottenBy struct {
+	*group.Groups
+	feed *changefeed.Feed
 }
 
-// newLogSource returns a log's events and its base.
-func newLogSource(l *events.Log) logSource { return logSource{l.Prefix(), l, buckets.NewBases(l)} }
-
-// Events opens a reader of the log from a sequence on, as of an erasure. The projector closes it.
-func (s logSource) Events(ctx context.Context, from, erasure uint64) (batch.Reader, error) {
-	return s.log.ReadAs(ctx, from, erasure)
-}
-
-// ErasuresAfter returns the erase events after one, up to another.
-func (s logSource) ErasuresAfter(after, upTo uint64) (list []*fanfold.Erasure) {
-	for _, e := range s.Prefix.ErasuresAfter(after, upTo) {
-		list = append(list, e.Erasure)
-	}
-	return list
-}
+// FeedsBehind returns how many open feeds have not sent all changes up to a position.
+func (b forgottenBy) FeedsBehind(at fanfold.Position) int64 { return b.feed.Behind(at) }
 
 // newCheck returns the check of a node's log that is yet to be opened.
 func newCheck(n *Node) *logcheck.Check {
-	return logcheck.New(logcheck.Options{Dir: n.cfg.Data, Store: n.Store, Embedded: n.cfg.NATS == "", Logger: n.cfg.Logger, Base: n.verifyBase})
+	return logcheck.New(logcheck.Options{Dir: n.cfg.Data, Store: n.Store, Embedded: n.cfg.NATS == "", Logger: n.cfg.Logger,
+		Base: func(ctx context.Context) (*wire.BaseReport, error) { return forget.NewSource(n.Log).VerifyBase(ctx) }})
+}
+
+// mayPublishAlone returns why a node with a log of its own may publish nothing, nil where it may. Without the base it knows no rule that guards the writes.
+// Among several nodes one that has not caught up publishes nothing anyway. The error is Unavailable.
+func (n *Node) mayPublishAlone() error {
+	if n.Store.Applied.Seq() >= n.Log.Prefix().Base().Seq {
+		return nil
+	}
+	if s := n.Projector.Status().Stopped; s != nil {
+		return fanfold.Errorf(fanfold.Unavailable, "this node cannot begin with the base: %s", s.Reason)
+	}
+	return nil
 }
 
 // writerRows makes the read model a writer.ReadModel.

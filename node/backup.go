@@ -74,8 +74,9 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 		m.Base = &backup.Base{Point: backup.Point{Seq: h.Seq, Digest: h.Digest}}
 	}
 	var file buckets.Base
+	bases := buckets.NewBases(n.Log)
 	if h.Seq > 0 && h.Seq != base {
-		if file, err = n.compactions.bases.Find(ctx, h.Seq, h.Digest, name); err != nil {
+		if file, err = bases.Find(ctx, h.Seq, h.Digest, name); err != nil {
 			return err
 		}
 		m.Base = backup.NewBase(h, file.BaseFile)
@@ -94,7 +95,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	}
 	s, err := backup.NewStream(w, from, time.Now())
 	if err == nil && file.Name != "" {
-		err = s.WriteBase(m.Base, func(w io.Writer) error { return n.compactions.bases.Get(ctx, file, w) })
+		err = s.WriteBase(m.Base, func(w io.Writer) error { return bases.Get(ctx, file, w) })
 	}
 	if err == nil {
 		err = n.writeEvents(ctx, s, from, cp)
@@ -143,7 +144,7 @@ func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon,
 	if err == nil && after > cp.Seq {
 		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
 	}
-	if _, inForce := n.Log.Prefix().Erasures(); err == nil && (inForce != cp.Erasure || n.baseLacks(inForce)) {
+	if _, inForce := n.Log.Prefix().Erasures(); err == nil && (inForce != cp.Erasure || n.Forget.BaseLacks(inForce)) {
 		err = fanfold.Wrap(errChangesOver, fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
 	}
 	base := n.Log.Prefix().Base()

@@ -13,9 +13,9 @@ import (
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node/logcheck"
-	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -35,7 +35,7 @@ type Remains struct {
 // Unavailable, where not even that can be done.
 func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 	cfg.Listen, cfg.Durability = "127.0.0.1:0", string(embedded.Interval)
-	n := &Node{cfg: cfg, metrics: metrics.New()}
+	n := newNode(cfg)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -81,7 +81,7 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.
 		return err
 	}
 	if n.Projector == nil {
-		if n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
+		if n.Projector, err = projector.New(forget.NewSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
 			return err
 		}
 	}
@@ -102,7 +102,7 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.
 // bringUp brings the read model as far as the log allows. The error is LogDamaged where it cannot be built without what is erased.
 func (r *Remains) bringUp(ctx context.Context) (err error) {
 	n := r.node
-	if r.forgot, err = n.forgetErased(); err != nil || r.Log.Differs != nil && !r.forgot {
+	if r.forgot, err = forget.EmptyErased(n.Log, n.Store, n.cfg.Logger); err != nil || r.Log.Differs != nil && !r.forgot {
 		return err
 	}
 	if err := r.fold(ctx); err != nil || !r.forgot {
@@ -124,7 +124,7 @@ const standstill = 30 * time.Second
 // fold folds the log's events that the read model lacks, up to the first event that is missing or that cannot be folded.
 func (r *Remains) fold(ctx context.Context) (err error) {
 	n := r.node
-	if n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
+	if n.Projector, err = projector.New(forget.NewSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger}); err != nil {
 		return err
 	}
 	target := r.Log.Last

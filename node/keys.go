@@ -15,7 +15,6 @@ import (
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/model"
-	"github.com/fanfold/fanfold/node/metrics"
 )
 
 // The bounds of Config.MaxAuthAge.
@@ -31,7 +30,7 @@ func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *key
 	if datadir.Exists(filepath.Join(data, "readmodel")) && !datadir.Exists(filepath.Join(data, "nats")) {
 		return nil, nil, fanfold.Errorf(fanfold.Invalid, "the log of %s is on other servers, and so are the keys: ask a node that runs", data)
 	}
-	n := &Node{cfg: Config{Data: data, Durability: string(embedded.Always), Logger: logger}, metrics: metrics.New()}
+	n := newNode(Config{Data: data, Durability: string(embedded.Always), Logger: logger})
 	if n.lock, err = datadir.Lock(data); err != nil {
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			err = fanfold.Wrap(err, fanfold.Unavailable, "a server runs on %s: ask it with --server, and without --data", data)

@@ -177,7 +177,7 @@ func (m member) State() wire.NodeState {
 	s := n.Projector.Status()
 	return wire.NodeState{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.OldestVersion, fold.LatestVersion},
 		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: len(n.reasons()) == 0, Guards: guards,
-		Base: n.compactions.built.Load(), Erasure: n.Projector.ErasurePrepared()}
+		Base: n.Forget.Built(), Erasure: n.Projector.ErasurePrepared()}
 }
 
 // Hold keeps writes from beginning, and waits until none is under way.
@@ -188,6 +188,23 @@ func (m member) CatchUp(ctx context.Context) error { return m.writer.CatchUp(ctx
 
 // Release lets writes begin again.
 func (m member) Release() { m.writer.Release() }
+
+// members makes the nodes forget.Nodes.
+type members struct{ *Node }
+
+// All returns the live nodes, and those that are away.
+func (m members) All() []wire.Node {
+	_, all := m.nodes()
+	return all
+}
+
+// Live asks for the live nodes; nil for a log that has one node. The error is Unavailable.
+func (m members) Live(ctx context.Context) ([]wire.Node, error) {
+	if m.members == nil {
+		return nil, nil
+	}
+	return m.members.Live(ctx)
+}
 
 // nodes returns the node's own id, "" where it is the only one, and all nodes.
 func (n *Node) nodes() (id string, all []wire.Node) {

@@ -29,6 +29,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/internal/wire"
@@ -37,6 +38,7 @@ import (
 	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -98,6 +100,7 @@ type Node struct {
 	Log       *events.Log
 	Store     *sqlite.Store
 	Projector *projector.Projector
+	Forget    *forget.Forgetter // compactions and erasures
 
 	cfg         Config
 	lock        *os.File
@@ -113,14 +116,10 @@ type Node struct {
 	metrics     *metrics.Metrics
 	groups      *group.Groups // for the node itself
 	backups     backupsMade
-	withheld    atomic.Pointer[fanfold.Error] // why a restored store answers nothing yet; nil for nothing
-	finding     sync.Mutex                    // held while a text is searched for, which reads the whole log
 	writer      *writer.Writer
 	api         *api.Server
 	check       *logcheck.Check
 	snapshots   snapshots
-	compactions compactions
-	erasures    erasures
 	listener    net.Listener
 	debug       net.Listener    // of the profiles; nil for none
 	tracer      *tracing.Tracer // nil where nothing is traced
@@ -164,6 +163,9 @@ var (
 	_ group.KV          = (*buckets.KeyValue)(nil)
 	_ group.Feed        = (*changefeed.Feed)(nil)
 	_ group.ReadModel   = groupModel{}
+	_ batch.Log         = forget.Source{}
+	_ forget.Nodes      = members{}
+	_ forget.Groups     = forgottenBy{}
 )
 
 // Open opens everything that a node runs. Call Run, which also closes it, or Close. Errors are Invalid for a
@@ -173,7 +175,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 		cfg.Logger = slog.Default()
 	}
 	fitMemory(&cfg)
-	n = &Node{cfg: cfg, metrics: metrics.New(), erasures: erasures{requesting: make(chan struct{}, 1)}}
+	n = newNode(cfg)
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, n.Close())
@@ -189,7 +191,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := sqlite.RemoveSaved(filepath.Join(cfg.Data, savedFile)); err != nil { // a process that was killed left it
 		return n, err
 	}
-	if err := n.withhold(); err != nil {
+	if err := n.Forget.Restored.Withhold(cfg.NATSListen != ""); err != nil {
 		return n, err
 	}
 	if n.listener, err = listen("--listen", cfg.Listen); err != nil {
@@ -202,7 +204,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.openFiles(ctx); err != nil {
 		return n, err
 	}
-	if err := cmp.Or(n.checkClosed(), n.openCompactions()); err != nil {
+	if err := cmp.Or(n.checkClosed(), n.Forget.Open(n.Log, n.Store)); err != nil {
 		return n, err
 	}
 	if err := n.openProjector(ctx); err != nil {
@@ -214,6 +216,33 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	}
 	n.openAPI()
 	return n, nil
+}
+
+// newNode returns a node with a configuration alone.
+func newNode(cfg Config) *Node {
+	return &Node{cfg: cfg, metrics: metrics.New(), Forget: forget.New(forget.Options{Data: cfg.Data, Outside: cfg.NATS != "", Retain: cfg.Retain,
+		ReplicaWait: cfg.ReplicaWait, CompactStep: cfg.CompactStep, EraseStep: cfg.EraseStep, Logger: cfg.Logger})}
+}
+
+// inBackground runs what a request has begun until it is over, or the node stops. The context ends then.
+func (n *Node) inBackground(run func(ctx context.Context)) {
+	n.background.Go(func() { run(n.running) })
+}
+
+// forgetFiles removes what the node's files have of what is erased: the witness, and copies of the read model.
+func (n *Node) forgetFiles() error {
+	cp, err := n.Store.Checkpoint()
+	if err == nil {
+		err = n.check.Keep(cp)
+	}
+	if err != nil {
+		return err
+	}
+	if !n.snapshots.taking.TryLock() {
+		return fanfold.Errorf(fanfold.Unavailable, "a snapshot is being taken, which may have what is erased: this waits for its end")
+	}
+	defer n.snapshots.taking.Unlock()
+	return sqlite.RemoveSaved(filepath.Join(n.cfg.Data, savedFile))
 }
 
 // openFiles opens the read model, the log, and the keys beside it. It returns the errors of opening them.
@@ -249,9 +278,10 @@ func (n *Node) openProjector(ctx context.Context) error {
 		return err
 	}
 	n.startLast = last
-	n.readDone()
-	if _, err := n.forgetErased(); err != nil {
-		return err
+	if !n.cfg.AsIs {
+		if _, err := forget.EmptyErased(n.Log, n.Store, n.cfg.Logger); err != nil {
+			return err
+		}
 	}
 	if err := n.startFromSnapshot(ctx, last); err != nil {
 		return err
@@ -260,7 +290,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 		return err
 	}
 	var err error
-	n.Projector, err = projector.New(newLogSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
+	n.Projector, err = projector.New(forget.NewSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
 		OnFolded: n.metrics.OnFolded, OnBatch: n.onBatch()})
 	if err != nil {
 		return err
@@ -288,6 +318,8 @@ func (n *Node) openAPI() {
 		parts.Members = n.members
 	}
 	n.writer = writer.New(parts, writerOptions)
+	n.Forget.Serve(forget.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Writer: n.writer, Nodes: members{n}, Groups: forgottenBy{n.groups, n.feed}, Issuer: n.issuer(), Judge: n.judge,
+		Background: n.inBackground, ForgetFiles: n.forgetFiles})
 	apiOptions := n.cfg.API
 	apiOptions.Budget, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, append(advertisedHosts(n.cfg.Advertise), n.cfg.Hosts...)
@@ -297,19 +329,21 @@ func (n *Node) openAPI() {
 	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), n.watch(), n.cfg.Logger
 	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.metrics.Answered, n.metrics.Denied, n.tracer
 	apiOptions.Queried = n.metrics.Queried
-	if n.withheld.Load() != nil {
-		apiOptions.Withheld = n.erasesFirst
+	if n.Forget.Restored.Withheld() != nil {
+		apiOptions.Withheld = n.Forget.Restored.Withheld
 	}
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n, Compactor: n, Eraser: n, Finder: n}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
 	n.metrics.CountDenied(n.api.Routes())
 }
 
 // watch returns a handler that answers with the metrics of the node and its parts.
 func (n *Node) watch() http.Handler {
-	n.historyMetrics(n.metrics)
+	for _, g := range n.Forget.Gauges() {
+		n.metrics.Gauge(g.Name, g.Help, g.Value)
+	}
 	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: func() bool { return len(n.reasons()) == 0 }, Running: func() int64 { return n.api.Running() },
 		Certificate: n.certificate.expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: n.groups, Keys: n.keys,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.shownLag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
@@ -395,7 +429,7 @@ func (n *Node) serveAPI(ctx, parts context.Context) error {
 	defer stop()
 	failed := make(chan error, 1)
 	go func() {
-		err := n.eraseFirst(serving)
+		err := n.Forget.Restored.EraseFirst(serving)
 		if err != nil {
 			stop()
 		}
@@ -421,8 +455,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return settleDoubt(ctx, n) })
 	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
-	g.Go(func() error { return n.runCompactions(ctx) })
-	g.Go(func() error { return n.runErasures(ctx) })
+	g.Go(func() error { return n.Forget.Run(ctx) })
 	g.Go(func() error { return n.Log.Recover(ctx, n.foldedSeq) })
 	if n.embedded != nil && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
 		g.Go(func() error { return n.upgrade(ctx) })

@@ -77,7 +77,8 @@ func (o operator) Status() (wire.Status, error) {
 		r.Check.Position = n.issuer().Mark(r.Check.Position.Position)
 	}
 	_ = n.Store.Read(func(snap *sqlite.Snapshot) error { // what cannot be read is absent
-		if history, err := n.history(snap); err == nil {
+		if history, err := n.Forget.History(snap); err == nil {
+			history.Backup = n.beforeErasure()
 			s.History = history
 		}
 		return n.showReadModel(&s, snap, n.issuer())

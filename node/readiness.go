@@ -43,7 +43,7 @@ func (n *Node) reasons() (list []reason) {
 	} else if damage == nil {
 		add("log", n.Log.Failing())
 	}
-	add("erasure", n.erasesFirst())
+	add("erasure", n.Forget.Restored.Withheld())
 	add("catching-up", n.catchingUp())
 	add("catching-up", n.check.Progress())
 	add("lag", n.tooFar())

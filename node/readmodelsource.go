@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/projector/batch"
 )
 
@@ -25,7 +26,7 @@ type EventSource struct {
 // EventSource returns the node's log as it is now. Nothing is read after the node is closed. The error is Unavailable.
 func (n *Node) EventSource(ctx context.Context) (EventSource, error) {
 	last, err := n.Log.LastSeq(ctx)
-	return EventSource{Log: newLogSource(n.Log), Store: n.Log.Store(), Origin: n.Log.Origin(), Last: last, Closed: n.keys.Closed()}, err
+	return EventSource{Log: forget.NewSource(n.Log), Store: n.Log.Store(), Origin: n.Log.Origin(), Last: last, Closed: n.keys.Closed()}, err
 }
 
 // Issuer returns what takes and gives out positions of the log.

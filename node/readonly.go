@@ -49,7 +49,7 @@ func OpenReadOnly(ctx context.Context, cfg Config) (r *ReadOnly, err error) {
 		cfg.Logger = slog.Default()
 	}
 	fitMemory(&cfg)
-	r = &ReadOnly{node: &Node{cfg: cfg, metrics: metrics.New()}}
+	r = &ReadOnly{node: newNode(cfg)}
 	if r.Info, err = readWholeInfo(cfg.Data); err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/wire"
 )
@@ -130,7 +131,7 @@ func (r *restorer) intoDirectory(ctx context.Context) (out *Restored, err error)
 	if out, err = r.fillDirectory(ctx); err != nil {
 		return nil, err
 	}
-	if err := writeEraseFirst(r.cfg.Data, r.cfg.Erasures); err != nil {
+	if err := forget.WriteEraseFirst(r.cfg.Data, r.cfg.Erasures); err != nil {
 		return nil, err
 	}
 	return out, r.finishDirectory(out)

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
+	"github.com/fanfold/fanfold/forget"
 )
 
 // How a house without a key gets one.
@@ -22,7 +23,7 @@ const closeIt = "make a key with fanfold keys create --data DIR, or give one by 
 // where outside servers do not say whether there are keys.
 func (n *Node) checkStart(ctx context.Context) (err error) {
 	cfg := n.cfg
-	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkRetain, checkAdminKey, checkReaders} {
+	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkAdminKey, checkReaders} {
 		if err := check(cfg); err != nil {
 			return err
 		}
@@ -70,7 +71,7 @@ func checkTimes(cfg Config) error {
 	if age := cfg.MaxAuthAge; age != 0 && (age < leastAuthAge || age > mostAuthAge) {
 		return fanfold.Errorf(fanfold.Invalid, "--max-auth-age %v is not a time from %v to %v", age, leastAuthAge, mostAuthAge)
 	}
-	return checkShutdown(cfg.API)
+	return cmp.Or(forget.CheckRetain(cfg.Retain), checkShutdown(cfg.API))
 }
 
 // checkAdminKey returns Invalid for a file of the admin key that has none.

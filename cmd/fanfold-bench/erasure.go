@@ -26,11 +26,11 @@ func eraseBooks(ctx context.Context, n *node.Node, from, count int) (took time.D
 		asked.Documents = append(asked.Documents, fanfold.Key{Collection: "books", ID: strconv.Itoa(i)})
 	}
 	began := time.Now()
-	state, err := n.Erase(ctx, asked, "")
+	state, err := n.Forget.Eraser.Erase(ctx, asked, "")
 	if err == nil {
 		err = await(ctx, func() (over bool, err error) {
 			if state.Phase != "done" {
-				state, err = n.Erasure(ctx, state.Number)
+				state, err = n.Forget.Eraser.Erasure(ctx, state.Number)
 			}
 			return err == nil && state.Phase == "done", err
 		})

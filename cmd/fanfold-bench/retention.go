@@ -25,12 +25,12 @@ func purgeSoon(cfg *node.Config) { cfg.PurgeWait = time.Nanosecond }
 // compactTo compacts the store to an event, and returns how long that took until the store begins there. It waits for the purge besides.
 func compactTo(ctx context.Context, n *node.Node, seq uint64) (time.Duration, error) {
 	began := time.Now()
-	if _, err := n.Compact(ctx, fanfold.Moment{Position: fanfold.At(seq, 0)}, false, ""); err != nil {
+	if _, err := n.Forget.Compactor.Compact(ctx, fanfold.Moment{Position: fanfold.At(seq, 0)}, false, ""); err != nil {
 		return 0, err
 	}
 	took := time.Duration(0)
 	err := await(ctx, func() (bool, error) {
-		state := n.Compaction()
+		state := n.Forget.Compactor.Compaction()
 		switch {
 		case state == nil:
 			return false, errors.New("no compaction runs")

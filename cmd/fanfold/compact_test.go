@@ -40,7 +40,7 @@ func TestCompactCommand(t *testing.T) {
 	compact("--before", "2", "--dry-run", "--json").want(t, exitDone, `"Events": 2`, `"late"`)
 	compact("--before", "2", "--yes").want(t, exitFailed, "409", "late")
 	compact("--before", "2", "--yes", "--force").want(t, exitDone, "the store begins at 2-0-", "2 events and 2 versions are gone")
-	if c := s.Node.Compaction(); c.Phase != "done" {
+	if c := s.Node.Forget.Compactor.Compaction(); c.Phase != "done" {
 		t.Errorf("the command has ended, and the compaction is %+v", c)
 	}
 	compact("--before", "2").want(t, exitDone, "already")
@@ -83,7 +83,7 @@ func TestCompactCommandInterrupted(t *testing.T) {
 	s.Put("books", "b1", `{"n":1}`)
 	s.Put("books", "b1", `{"n":2}`)
 	ended, interrupt, errs := startCommand(t, "compact", "--before", "1", "--yes", "--server", s.URL)
-	for s.Node.Compaction() == nil || s.Node.Compaction().Phase != "purging" {
+	for s.Node.Forget.Compactor.Compaction() == nil || s.Node.Forget.Compactor.Compaction().Phase != "purging" {
 		select {
 		case code := <-ended:
 			t.Fatalf("exit code %d before the log is purged: %s", code, errs.String())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -115,7 +116,7 @@ func TestEraseCommandInterrupted(t *testing.T) {
 	var once, end sync.Once
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
 		cfg.EraseStep = func(step string) error {
-			if step == node.StepCompared {
+			if step == forget.StepCompared {
 				once.Do(func() { close(held) })
 				<-release
 			}

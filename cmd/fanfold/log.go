@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/node/logcheck"
@@ -139,7 +140,7 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 	if _, err := os.Stat(filepath.Join(data, "nats")); err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "%s is not the data directory of a server with an embedded log: %v", data, err)
 	}
-	if err := node.CheckErasedFirst(data); err != nil {
+	if err := forget.CheckErasedFirst(data); err != nil {
 		return err
 	}
 	lock, err := datadir.Lock(data)

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
@@ -127,7 +128,7 @@ func openToLook(ctx context.Context, data string, asIs bool) (*node.Node, error)
 		return nil, fanfold.Wrap(err, fanfold.Invalid,
 			"%s is not the data directory of a server with an embedded log: %v", data, err)
 	}
-	if err := node.CheckErasedFirst(data); err != nil {
+	if err := forget.CheckErasedFirst(data); err != nil {
 		return nil, err
 	}
 	return openRestored(ctx, data, asIs)

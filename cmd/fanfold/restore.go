@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -111,7 +112,7 @@ func (f *restoreFlags) readErasures() error {
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "--erasures: %v", err)
 	}
-	f.Erasures, err = node.ReadErasures(file)
+	f.Erasures, err = forget.ReadErasures(file)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "--erasures %s: %s", f.erasures, fanfold.MessageOf(err))
 	}

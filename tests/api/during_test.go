@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -129,7 +130,7 @@ const letterOfAnn = `{"address":{"customer":"ann"},"order":"of-ann"}`
 // comes back with them.
 func TestModelsDuringErasure(t *testing.T) {
 	suite.Parallel(t)
-	for _, step := range []string{node.StepErasurePrepared, node.StepCompared, node.StepErased, node.StepEraseSwitched} {
+	for _, step := range []string{forget.StepErasurePrepared, forget.StepCompared, forget.StepErased, forget.StepEraseSwitched} {
 		t.Run(step, func(t *testing.T) {
 			held, models := holdAt(step), harness.NewActivationHold()
 			s := openHeld(t, held, models)
@@ -164,7 +165,7 @@ func TestModelsDuringErasure(t *testing.T) {
 // of whom it does not any more.
 func TestModelAppliesDuringErasure(t *testing.T) {
 	suite.Parallel(t)
-	held := holdAt(node.StepCompared)
+	held := holdAt(forget.StepCompared)
 	s := openHeld(t, held, nil)
 	s.Model(ordersModel)
 	writeOrders(s)
@@ -232,7 +233,7 @@ func TestErasureWhileModelIsPrepared(t *testing.T) {
 // both go after it.
 func TestReplayDuringErasure(t *testing.T) {
 	suite.Parallel(t)
-	for _, step := range []string{node.StepErasurePrepared, node.StepErased, node.StepDeleted} {
+	for _, step := range []string{forget.StepErasurePrepared, forget.StepErased, forget.StepDeleted} {
 		t.Run(step, func(t *testing.T) {
 			held := holdAt(step)
 			s := openHeld(t, held, nil)
@@ -242,7 +243,7 @@ func TestReplayDuringErasure(t *testing.T) {
 			held.await(t)
 			for _, asked := range []struct{ path, body string }{{"/v1/_replay", "{}"}, {"/v1/_replay", `{"check":true}`}, {"/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, s.Node.Store.Applied.Seq()-2)}} {
 				r, err := s.Do(http.MethodPost, asked.path, []byte(asked.body))
-				if err != nil || r.Status != http.StatusConflict && (r.Status != http.StatusAccepted || step == node.StepErasurePrepared || asked.path == "/v1/_compact") {
+				if err != nil || r.Status != http.StatusConflict && (r.Status != http.StatusAccepted || step == forget.StepErasurePrepared || asked.path == "/v1/_compact") {
 					t.Errorf("%s %s: %v, %+v", asked.path, asked.body, err, r)
 				} else if r.Status == http.StatusConflict && !strings.Contains(string(r.Body), "erasure") {
 					t.Errorf("%s %s is refused with %s", asked.path, asked.body, r.Body)
@@ -274,7 +275,7 @@ func keptLine(id string) string {
 func TestImportDuringErasure(t *testing.T) {
 	suite.Concurrent(t)
 	suite.Parallel(t)
-	for _, step := range []string{node.StepCollected, node.StepEraseAppended, node.StepErasurePrepared, node.StepCompared, node.StepErased, node.StepEraseSwitched} {
+	for _, step := range []string{forget.StepCollected, forget.StepEraseAppended, forget.StepErasurePrepared, forget.StepCompared, forget.StepErased, forget.StepEraseSwitched} {
 		t.Run(step, func(t *testing.T) {
 			held := holdAt(step)
 			s := openHeld(t, held, nil)
@@ -294,7 +295,7 @@ func TestImportDuringErasure(t *testing.T) {
 			s.Erased(<-asked)
 			s.WantDoc("orders", "before", `{"id":"before","customer":"ann"}`)
 			s.WantDoc("orders", "plain", `{"id":"plain","customer":"bob","billedTo":"kept city","customerName":"kept name 2"}`)
-			if step != node.StepCollected {
+			if step != forget.StepCollected {
 				s.Erased(erase(s, "/v1/customers/ann/_erase", "{}"))
 			}
 			s.Want(http.StatusOK, http.MethodPost, "/v1/customers/ann/_erase", "{}")

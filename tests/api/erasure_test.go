@@ -178,7 +178,7 @@ func TestWritesGoOn(t *testing.T) {
 func awaitPurged(t *testing.T, s *harness.Store) {
 	t.Helper()
 	harness.Await(t, "the end of the compaction", time.Minute, func() bool {
-		c := s.Node.Compaction()
+		c := s.Node.Forget.Compactor.Compaction()
 		return c == nil || !c.Running && c.Phase != "purging"
 	})
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -117,11 +118,11 @@ func TestErasedViewsOfLateWrites(t *testing.T) {
 					return
 				}
 				cfg.EraseStep = func(at string) error {
-					if at == node.StepCompared && !written.Swap(true) {
+					if at == forget.StepCompared && !written.Swap(true) {
 						s.Put("totals", "of-ann", `{"order":"of-ann","late":true}`)
 						s.Put("shown", "late", `{"total":"of-ann"}`)
 					}
-					if at == node.StepErased && ends {
+					if at == forget.StepErased && ends {
 						if !ended.Swap(true) {
 							close(erased)
 						}

@@ -34,7 +34,7 @@ func TestFindText(t *testing.T) {
 	find := func(text string, limit int) ([]wire.Found, bool) {
 		t.Helper()
 		s.CatchUp()
-		found, more, err := s.Node.FindText(t.Context(), text, limit)
+		found, more, err := s.Node.Forget.Finder.FindText(t.Context(), text, limit)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestFindText(t *testing.T) {
 		t.Errorf("of many there are %d, %v", len(found), more)
 	}
 	for _, text := range []string{"", "\xff", strings.Repeat("x", 1001)} {
-		if _, _, err := s.Node.FindText(t.Context(), text, 10); fanfold.CodeOf(err) != fanfold.Invalid {
+		if _, _, err := s.Node.Forget.Finder.FindText(t.Context(), text, 10); fanfold.CodeOf(err) != fanfold.Invalid {
 			t.Errorf("%q: %v", fanfold.Clip(text), err)
 		}
 	}

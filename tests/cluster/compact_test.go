@@ -96,7 +96,7 @@ func TestPurgeWaitsForLiveNodes(t *testing.T) {
 	hold.Renew()
 	a.Compact(horizon)
 	harness.Await(t, "a node to be waited for", time.Minute, func() bool {
-		c := a.Node.Compaction()
+		c := a.Node.Forget.Compactor.Compaction()
 		return c != nil && c.Phase == "purging" && len(c.WaitingFor) == 1
 	})
 	if state, err := a.Node.Log.State(t.Context()); err != nil || state.First != 1 {

@@ -170,7 +170,7 @@ func TestErasureSaysResidue(t *testing.T) {
 	for range 2 { // purges that end in the same file
 		writeBooks(a, "z", 30)
 		compact()
-		harness.Await(t, "the erasure to be looked at again", time.Minute, func() bool { return a.Node.Compaction().Phase == "done" })
+		harness.Await(t, "the erasure to be looked at again", time.Minute, func() bool { return a.Node.Forget.Compactor.Compaction().Phase == "done" })
 		if found := holdsSecret(t, cluster.Dirs()...); len(found) > 0 && residue() == "" {
 			t.Fatalf("the erasure has no residue, and the secret is in %v", found)
 		}

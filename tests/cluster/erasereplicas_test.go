@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -77,7 +78,7 @@ func awaitErased(t *testing.T, s *harness.Store, location string, limit time.Dur
 // back, and then no server has what is erased.
 func TestErasureWithLeaderKilled(t *testing.T) {
 	suite.Parallel(t)
-	for _, step := range []string{node.StepErasurePrepared, node.StepErased, node.StepEraseSwitched, node.StepDeleted, node.StepRemade} {
+	for _, step := range []string{forget.StepErasurePrepared, forget.StepErased, forget.StepEraseSwitched, forget.StepDeleted, forget.StepRemade} {
 		t.Run(step, func(t *testing.T) {
 			cluster := natsserver.StartCluster(t, 3, false)
 			var stopped atomic.Bool

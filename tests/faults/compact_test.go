@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -21,7 +22,7 @@ import (
 
 // steps are the steps of a compaction, in order.
 var steps = []string{projector.StepBuilt, projector.StepStored, projector.StepReadBack, projector.StepCompared, projector.StepAppended, projector.StepSwitched,
-	node.StepPurged, node.StepRemoved}
+	forget.StepPurged, forget.StepRemoved}
 
 // quickPurge has a node purge its log without waiting for writes that may come again.
 func quickPurge(cfg *node.Config) { cfg.PurgeWait = time.Millisecond }
@@ -80,7 +81,7 @@ func churn(t *testing.T, s *harness.Store, writes int) uint64 {
 func awaitPurged(t *testing.T, s *harness.Store) {
 	t.Helper()
 	harness.Await(t, "the end of the compaction", time.Minute, func() bool {
-		c := s.Node.Compaction()
+		c := s.Node.Forget.Compactor.Compaction()
 		return c == nil || !c.Running && c.Phase != "purging"
 	})
 }
@@ -200,7 +201,7 @@ func TestStoredBaseIsAnother(t *testing.T) {
 	before := everything(t, s)
 	s.Want(http.StatusAccepted, http.MethodPost, "/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, horizon), "Content-Type", "application/json")
 	harness.Await(t, "the compaction to fail", time.Minute, func() bool {
-		c := s.Node.Compaction()
+		c := s.Node.Forget.Compactor.Compaction()
 		return c != nil && !c.Running && strings.Contains(c.Error, "and is stored with")
 	})
 	damage.Store(false)

@@ -74,8 +74,8 @@ func compactOnFullDisk(t *testing.T) {
 		t.Fatalf("%v %s", err, out)
 	}
 	s.Want(http.StatusAccepted, http.MethodPost, "/v1/_compact", fmt.Sprintf(`{"before":"%d"}`, horizon), "Content-Type", "application/json")
-	harness.Await(t, "the compaction to fail", time.Minute, func() bool { c := s.Node.Compaction(); return !c.Running })
-	if c := s.Node.Compaction(); c.Error == "" {
+	harness.Await(t, "the compaction to fail", time.Minute, func() bool { c := s.Node.Forget.Compactor.Compaction(); return !c.Running })
+	if c := s.Node.Forget.Compactor.Compaction(); c.Error == "" {
 		t.Fatalf("the compaction on a full disk: %+v", c)
 	}
 	if h, _, err := s.Node.Projector.Horizon(); err != nil || h.Seq != 0 {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -55,7 +56,7 @@ func stopErasureAt(t *testing.T, step, before string) {
 	s = s.Reopen()
 	s.CatchUp()
 	list := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_erasures", "").Body)
-	if number, _ := s.Node.Log.Prefix().Erasures(); step != node.StepCollected && !strings.Contains(list, fmt.Sprint(number)) {
+	if number, _ := s.Node.Log.Prefix().Erasures(); step != forget.StepCollected && !strings.Contains(list, fmt.Sprint(number)) {
 		t.Errorf("the erasures are %s", list)
 	}
 	if location == "" { // it was not taken, and is asked for again

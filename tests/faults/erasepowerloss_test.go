@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -36,7 +36,7 @@ func eraseStepsOf(data string) func(step string) error {
 func lifeOfErasure() *life {
 	e := &powerlessErasures{asked: map[string]bool{}}
 	of := writing("erasing", 2, 45, nil)
-	of.stepFile, of.steps = killEraseStep, node.EraseSteps
+	of.stepFile, of.steps = killEraseStep, forget.EraseSteps
 	of.deaths = map[string]int{"kill": 5, "stop": 3, "power": 6}
 	of.begin = func(_ *lives, p *harness.Process) { p.Model(forgetModel) }
 	of.work = func(l *lives, p *harness.Process) {

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -18,7 +19,7 @@ import (
 // to its end.
 func fillWhileErasing(t *testing.T) {
 	for _, disk := range []string{"nats", "."} { // the log's alone, and that of the read model, too
-		for _, step := range []string{node.StepEraseAppended, node.StepErasurePrepared, node.StepEraseSwitched, node.StepDeleted} {
+		for _, step := range []string{forget.StepEraseAppended, forget.StepErasurePrepared, forget.StepEraseSwitched, forget.StepDeleted} {
 			t.Run(fmt.Sprint(disk, " ", step), func(t *testing.T) { fullDiskWhileErasing(t, disk, step) })
 		}
 	}

@@ -3,7 +3,7 @@ package faults_test
 import (
 	"testing"
 
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -64,9 +64,9 @@ var features = []feature{
 		writes: []crash{crashOfCompaction}},
 	{name: "erasure", dies: lifeOfErasure, disks: []once{{"erasure", fillWhileErasing}}, writes: []crash{crashOfErasure},
 		stops: []stop{
-			{"whole", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "") }},
-			{"compacted", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "compacted") }},
-			{"erased in part", node.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "erased") }},
+			{"whole", forget.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "") }},
+			{"compacted", forget.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "compacted") }},
+			{"erased in part", forget.EraseSteps, func(t *testing.T, step string) { stopErasureAt(t, step, "erased") }},
 		}},
 	{name: "restore", kills: []once{{"restore", killRestore}}, disks: []once{{"restore", restoreOnFullDisk}},
 		writes: []crash{crashOfRestore, crashOfRestoreWithBase, crashOfRestoreOnServers, crashOfRestoreWithBaseOnServers}, empty: map[string]string{

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -57,9 +58,9 @@ func TestRequestsOutlastRestarts(t *testing.T) {
 		quickPurge(cfg)
 		cfg.EraseStep = func(step string) error {
 			switch step {
-			case node.StepEraseSwitched:
+			case forget.StepEraseSwitched:
 				r.begin(t)
-			case node.StepDeleted:
+			case forget.StepDeleted:
 				r.over.Store(true)
 			}
 			return nil

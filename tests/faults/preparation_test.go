@@ -78,7 +78,7 @@ var crashOfCompaction = crash{name: "compaction", most: 12, begin: func(*testing
 		f.arm()
 		s.Want(http.StatusAccepted, http.MethodPost, "/v1/_compact", `{"before":"`+fmt.Sprint(horizon)+`"}`, "Content-Type", "application/json")
 		harness.Await(t, "the end of the compaction, or a crash", time.Minute, func() bool {
-			c := s.Node.Compaction()
+			c := s.Node.Forget.Compactor.Compaction()
 			return f.struck() || c != nil && !c.Running && c.Phase != "purging"
 		})
 		s = s.Abandon()

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -37,10 +38,10 @@ func erasedBefore(t *testing.T, killed, gone string) (export string) {
 	s := harness.Open(t, harness.Options{Dir: dir, Sync: true, Configure: func(cfg *node.Config) {
 		cfg.EraseStep = func(step string) error {
 			switch step {
-			case node.StepCompared:
+			case forget.StepCompared:
 				copyTree(t, dir, killed)
 				copyTree(t, dir, gone)
-			case node.StepErased:
+			case forget.StepErased:
 				replaceTree(t, filepath.Join(dir, "nats"), filepath.Join(killed, "nats"))
 			}
 			return nil

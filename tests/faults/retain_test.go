@@ -22,12 +22,12 @@ func TestRetain(t *testing.T) {
 	old := time.Now()
 	s.Put("others", "o", `{}`)
 	horizon := churn(t, s, 50) - 51
-	if err := s.Node.CompactIfDue(t.Context(), fanfold.Moment{Time: old}); err != nil || s.Node.Compaction() != nil {
-		t.Fatalf("of 56 events 5 are old: %v, %+v", err, s.Node.Compaction())
+	if err := s.Node.Forget.Compactor.CompactIfDue(t.Context(), fanfold.Moment{Time: old}); err != nil || s.Node.Forget.Compactor.Compaction() != nil {
+		t.Fatalf("of 56 events 5 are old: %v, %+v", err, s.Node.Forget.Compactor.Compaction())
 	}
 	churn(t, s, 1)
 	before := everything(t, s)
-	if err := s.Node.CompactIfDue(t.Context(), fanfold.Moment{Time: time.Now()}); err != nil {
+	if err := s.Node.Forget.Compactor.CompactIfDue(t.Context(), fanfold.Moment{Time: time.Now()}); err != nil {
 		t.Fatal(err)
 	}
 	s.Compacted()
@@ -37,7 +37,7 @@ func TestRetain(t *testing.T) {
 	if after := everything(t, s); after != before {
 		t.Fatal("the documents are others")
 	}
-	if c := s.Node.Compaction(); c.By != "retain" {
+	if c := s.Node.Forget.Compactor.Compaction(); c.By != "retain" {
 		t.Fatalf("%+v", c)
 	}
 }

@@ -33,9 +33,9 @@ func TestGroupBeforeTheHorizon(t *testing.T) {
 	}
 	s.Want(http.StatusAccepted, "POST", "/v1/_compact", before+`,"force":true}`)
 	oldest := s.Compacted()
-	for end := time.Now().Add(suite.Deadline(time.Minute)); s.Node.Compaction().Phase != "done"; time.Sleep(10 * time.Millisecond) {
+	for end := time.Now().Add(suite.Deadline(time.Minute)); s.Node.Forget.Compactor.Compaction().Phase != "done"; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("the log is not purged: %+v", s.Node.Compaction())
+			t.Fatalf("the log is not purged: %+v", s.Node.Forget.Compactor.Compaction())
 		}
 	}
 	s.Put("books", "after", `{}`)

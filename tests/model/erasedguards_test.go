@@ -50,7 +50,7 @@ func TestGuardsOfErased(t *testing.T) {
 			if compacted {
 				s.CatchUp()
 				s.Compact(s.Node.Store.Applied.Seq())
-				harness.Await(t, "the purge to end", time.Minute, func() bool { return s.Node.Compaction().Phase == "done" })
+				harness.Await(t, "the purge to end", time.Minute, func() bool { return s.Node.Forget.Compactor.Compaction().Phase == "done" })
 			}
 			eraseDocument(s, "/v1/books/erased", "{}")
 			eraseDocument(s, "/v1/publishers/erased", "{}")

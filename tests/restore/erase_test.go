@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -242,7 +243,7 @@ func TestRestoreWithErasures(t *testing.T) {
 			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
 				t.Fatal(err)
 			}
-			if err := node.CheckErasedFirst(data); fanfold.CodeOf(err) != fanfold.Conflict {
+			if err := forget.CheckErasedFirst(data); fanfold.CodeOf(err) != fanfold.Conflict {
 				t.Errorf("before its start: %v", err)
 			}
 			restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})
@@ -250,7 +251,7 @@ func TestRestoreWithErasures(t *testing.T) {
 			awaitReady(t, restored)
 			restored.Want(http.StatusNotFound, "GET", "/v1/customers/ann", "")
 			restored.Want(http.StatusOK, "GET", "/v1/customers/bob", "")
-			if err := node.CheckErasedFirst(data); err != nil {
+			if err := forget.CheckErasedFirst(data); err != nil {
 				t.Error(err)
 			}
 			requireForgotten(t, data)
@@ -328,7 +329,7 @@ func TestWithheld(t *testing.T) {
 	hold := func(cfg *node.Config) {
 		quickPurge(cfg)
 		cfg.EraseStep = func(step string) error {
-			if step != node.StepCollected {
+			if step != forget.StepCollected {
 				return nil
 			}
 			reached <- struct{}{}
@@ -388,17 +389,17 @@ func TestStatusOfOldBackup(t *testing.T) {
 
 // TestReadErasures: a file of erasures has a line for each document, and everything else is refused.
 func TestReadErasures(t *testing.T) {
-	list, err := node.ReadErasures(strings.NewReader("\ufeff" + `{"erasure":7,"collection":"a","id":"1"}` + "\n\n" + `{"erasure":9,"collection":"a","id":"2","members":["/email"]}` + "\n"))
+	list, err := forget.ReadErasures(strings.NewReader("\ufeff" + `{"erasure":7,"collection":"a","id":"1"}` + "\n\n" + `{"erasure":9,"collection":"a","id":"2","members":["/email"]}` + "\n"))
 	if err != nil || len(list) != 2 || list[0].ID != "1" || list[1].Members[0] != "/email" {
 		t.Errorf("%+v, %v", list, err)
 	}
 	for _, bad := range []string{"x", `{"collection":"a"}`, `{"collection":"a","id":"1","members":["email"]}`, `{"collection":"a","id":"1","other":1}`,
 		`[]`, `{"collection":"","id":"1"}`, `{"collection":"a","id":"` + strings.Repeat("x", 2<<20) + `"}`} {
-		if _, err := node.ReadErasures(strings.NewReader(bad)); fanfold.CodeOf(err) != fanfold.Invalid {
+		if _, err := forget.ReadErasures(strings.NewReader(bad)); fanfold.CodeOf(err) != fanfold.Invalid {
 			t.Errorf("%s: %v", fanfold.Clip(bad), err)
 		}
 	}
-	if _, err := node.ReadErasures(strings.NewReader(strings.Repeat("{\"collection\":\"a\",\"id\":\"1\"}\n", node.MaxErasuresRead+1))); fanfold.CodeOf(err) != fanfold.Invalid {
+	if _, err := forget.ReadErasures(strings.NewReader(strings.Repeat("{\"collection\":\"a\",\"id\":\"1\"}\n", forget.MaxErasuresRead+1))); fanfold.CodeOf(err) != fanfold.Invalid {
 		t.Errorf("too many lines: %v", err)
 	}
 }

@@ -16,7 +16,7 @@ import (
 // exported returns the list of all erasures of a store.
 func exported(t *testing.T, s *harness.Store) (list []wire.ErasedDocument) {
 	t.Helper()
-	err := s.Node.EachErased(t.Context(), func(d wire.ErasedDocument) error {
+	err := s.Node.Forget.Eraser.EachErased(t.Context(), func(d wire.ErasedDocument) error {
 		list = append(list, d)
 		return nil
 	})

@@ -31,11 +31,11 @@ type follower struct {
 	first chan arrival     // receives each, where there is room
 	got   []arrival        // to be read after end
 	rows  int              // how many came
-	until func(n int) bool // is called behind each row; nil for never
+	until func(n int) bool // is called after each row; nil for never
 	done  chan struct{}
 }
 
-// follow opens an event stream of every change behind a position.
+// follow opens an event stream of every change after a position.
 func follow(ctx context.Context, addr, since string) (*follower, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(ctx, "tcp", addr)

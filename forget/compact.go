@@ -1,10 +1,9 @@
-package node
+package forget
 
 import (
 	"cmp"
 	"context"
 	"errors"
-	"io"
 	"path/filepath"
 	"strings"
 	"time"
@@ -21,26 +20,26 @@ const baseFile = "base.new"
 
 // PlanCompaction tells what a compaction up to a moment would take away. The moment's position is one of this store. Errors are Conflict
 // for a position that is not folded yet, or where the store cannot begin, and Unavailable.
-func (n *Node) PlanCompaction(ctx context.Context, before fanfold.Moment) (*wire.CompactPlan, error) {
-	plan, _, err := n.planCompaction(ctx, before)
+func (g *Compactor) PlanCompaction(ctx context.Context, before fanfold.Moment) (*wire.CompactPlan, error) {
+	plan, _, err := g.planCompaction(ctx, before)
 	return plan, err
 }
 
 // planCompaction does what PlanCompaction does, and returns the horizon's event, too. It outlasts a planned start of the log's server.
-func (n *Node) planCompaction(ctx context.Context, before fanfold.Moment) (plan *wire.CompactPlan, seq uint64, err error) {
-	err = n.Log.Outlast(ctx, func(ctx context.Context) (err error) {
-		plan, seq, err = planOnce(ctx, n, before)
+func (g *Compactor) planCompaction(ctx context.Context, before fanfold.Moment) (plan *wire.CompactPlan, seq uint64, err error) {
+	err = g.log.Outlast(ctx, func(ctx context.Context) (err error) {
+		plan, seq, err = g.planOnce(ctx, before)
 		return err
 	})
 	return plan, seq, err
 }
 
 // planOnce does planCompaction's work.
-func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*wire.CompactPlan, uint64, error) {
+func (g *Compactor) planOnce(ctx context.Context, before fanfold.Moment) (*wire.CompactPlan, uint64, error) {
 	var h fanfold.Horizon
 	var asked uint64
 	done := false
-	err := n.Store.Read(func(s *sqlite.Snapshot) (err error) {
+	err := g.store.Read(func(s *sqlite.Snapshot) (err error) {
 		if h, _, err = s.Horizon(); err != nil {
 			return err
 		}
@@ -59,13 +58,13 @@ func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*wire.Compac
 		return nil, 0, err
 	}
 	if done = done || asked <= h.Seq; done {
-		return &wire.CompactPlan{Before: n.issuer().Mark(h.At()), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
+		return &wire.CompactPlan{Before: g.Issuer.Mark(h.At()), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
 	}
-	seq, latest, err := batch.SafeEnd(ctx, newLogSource(n.Log), h.Seq, asked)
+	seq, latest, err := batch.SafeEnd(ctx, NewSource(g.log), h.Seq, asked)
 	if err != nil {
 		return nil, 0, err
 	}
-	plan, err := n.whatGoes(ctx, h, seq)
+	plan, err := g.whatGoes(ctx, h, seq)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -74,10 +73,10 @@ func planOnce(ctx context.Context, n *Node, before fanfold.Moment) (*wire.Compac
 }
 
 // whatGoes counts what a compaction up to event seq takes away of a store that begins at h.
-func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*wire.CompactPlan, error) {
+func (g *Compactor) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*wire.CompactPlan, error) {
 	plan := &wire.CompactPlan{Events: int64(seq - h.Seq), Groups: []string{}}
 	var at fanfold.Position
-	err := n.Store.Read(func(s *sqlite.Snapshot) (err error) {
+	err := g.store.Read(func(s *sqlite.Snapshot) (err error) {
 		if at, err = s.Resolve(fanfold.Moment{Position: fanfold.At(seq, 0)}); err != nil {
 			return err
 		}
@@ -88,17 +87,17 @@ func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*wi
 	if err != nil {
 		return nil, err
 	}
-	plan.Before = n.issuer().Mark(at)
-	state, err := n.Log.State(ctx)
+	plan.Before = g.Issuer.Mark(at)
+	state, err := g.log.State(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if state.Count > 0 {
 		plan.Bytes = int64(float64(state.Bytes) / float64(state.Count) * float64(plan.Events))
 	}
-	behind, err := n.groups.Behind(ctx, at)
+	behind, err := g.Groups.Behind(ctx, at)
 	plan.Groups = append(plan.Groups, behind...)
-	plan.Feeds = n.feed.Behind(at)
+	plan.Feeds = g.Groups.FeedsBehind(at)
 	return plan, err
 }
 
@@ -106,36 +105,36 @@ func (n *Node) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*wi
 // that is Done already begins nothing. by names who asked, "" where nobody knows. It returns the errors of PlanCompaction, and Conflict. It is a
 // Conflict if the log's server cannot do it, or another compaction, a replay or a model's preparation runs. So it is if groups have not acknowledged
 // all of it, unless force says so.
-func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*wire.CompactPlan, error) {
-	plan, seq, err := n.planCompaction(ctx, before)
+func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*wire.CompactPlan, error) {
+	plan, seq, err := g.planCompaction(ctx, before)
 	if err != nil || plan.Done {
 		return plan, err
 	}
-	if err := n.Log.Outlast(ctx, func(ctx context.Context) error { return n.mayCompact(ctx) }); err != nil {
+	if err := g.log.Outlast(ctx, func(ctx context.Context) error { return g.mayCompact(ctx) }); err != nil {
 		return nil, err
 	}
 	if len(plan.Groups) > 0 && !force {
 		return nil, groupsBehind(plan.Groups)
 	}
-	run, err := n.Projector.BeginCompact(n.compacting(seq, plan, by))
+	run, err := g.projector.BeginCompact(g.compacting(seq, plan, by))
 	if err != nil {
 		return nil, err
 	}
-	asked := acceptedCompaction{Store: n.Log.Store(), Before: plan.Before.Position, By: by, Force: force}
-	if err := keepAccepted(n, asked); err != nil {
+	asked := acceptedCompaction{Store: g.log.Store(), Before: plan.Before.Position, By: by, Force: force}
+	if err := g.keepAccepted(asked); err != nil {
 		ended, end := context.WithCancelCause(ctx)
 		end(err)
 		return nil, cmp.Or(err, run(ended))
 	}
-	n.cfg.Logger.Info("a compaction begins", "before", plan.Before, "event", seq, "by", by, "force", force, "events", plan.Events, "groups", plan.Groups)
-	n.background.Go(func() {
+	g.opt.Logger.Info("a compaction begins", "before", plan.Before, "event", seq, "by", by, "force", force, "events", plan.Events, "groups", plan.Groups)
+	g.Background(func(ctx context.Context) {
 		began := time.Now()
-		err := run(n.running)
-		endAccepted(n, asked, err)
-		n.compactions.ended()
-		level := n.cfg.Logger.Info
+		err := run(ctx)
+		g.endAccepted(ctx, asked, err)
+		g.compactions.ended()
+		level := g.opt.Logger.Info
 		if err != nil {
-			level = n.cfg.Logger.Error
+			level = g.opt.Logger.Error
 		}
 		level("a compaction has ended", "before", plan.Before, "event", seq, "by", by, "seconds", time.Since(began).Seconds(), "err", err)
 	})
@@ -143,25 +142,25 @@ func (n *Node) Compact(ctx context.Context, before fanfold.Moment, force bool, b
 }
 
 // mayCompact returns why no compaction may begin now, as Conflict, Unavailable or LogDamaged.
-func (n *Node) mayCompact(ctx context.Context) error {
-	if last, inForce := n.Log.Prefix().Erasures(); last > inForce || inForce > n.erasures.done.Load() {
+func (g *Compactor) mayCompact(ctx context.Context) error {
+	if last, inForce := g.log.Prefix().Erasures(); last > inForce || inForce > g.erasures.done.Load() {
 		return fanfold.Errorf(fanfold.Conflict, "an erasure is under way: wait until it is over")
 	}
-	return n.mayRemove(ctx)
+	return g.mayRemove(ctx)
 }
 
 // mayRemove returns why nothing may be removed from the log now, as Conflict, Unavailable or LogDamaged.
-func (n *Node) mayRemove(ctx context.Context) error {
-	if err := n.Log.Damage(); err != nil {
+func (g *Compactor) mayRemove(ctx context.Context) error {
+	if err := g.log.Damage(); err != nil {
 		return err
 	}
-	if err := n.Log.Prefix().MayCompact(ctx); err != nil {
+	if err := g.log.Prefix().MayCompact(ctx); err != nil {
 		return err
 	}
-	if p, _ := n.Projector.Proposal(); p != nil {
+	if p, _ := g.projector.Proposal(); p != nil {
 		return fanfold.Errorf(fanfold.Conflict, "a model is being prepared: wait for its end")
 	}
-	if s := n.Projector.Status().Stopped; s != nil {
+	if s := g.projector.Status().Stopped; s != nil {
 		return fanfold.Errorf(fanfold.Unavailable, "the projector has stopped at event %d: %s", s.Seq, s.Reason)
 	}
 	return nil
@@ -183,53 +182,44 @@ func groupsBehind(groups []string) error {
 }
 
 // compacting returns what the projector needs of the node for a compaction up to event seq.
-func (n *Node) compacting(seq uint64, plan *wire.CompactPlan, by string) projector.Compacting {
-	return projector.Compacting{Horizon: seq, Before: plan.Before, By: by, File: filepath.Join(n.cfg.Data, baseFile), Store: n.storeBase, Step: n.cfg.CompactStep,
+func (g *Compactor) compacting(seq uint64, plan *wire.CompactPlan, by string) projector.Compacting {
+	return projector.Compacting{Horizon: seq, Before: plan.Before, By: by, File: filepath.Join(g.opt.Data, baseFile), Store: g.storeBase, Step: g.opt.CompactStep,
 		Append: func(ctx context.Context, c *fanfold.Compaction) (uint64, error) {
-			if err := n.groups.PassOver(ctx, c.At()); err != nil {
-				n.cfg.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)
+			if err := g.Groups.PassOver(ctx, c.At()); err != nil {
+				g.opt.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)
 			}
-			_, last := n.Log.Prefix().Compaction()
-			if _, inForce := n.Log.Prefix().Erasures(); c.Erasure < inForce {
+			_, last := g.log.Prefix().Compaction()
+			if _, inForce := g.log.Prefix().Erasures(); c.Erasure < inForce {
 				return 0, fanfold.Errorf(fanfold.Conflict, "an erasure came into force meanwhile: compact again")
 			}
-			if at := n.Log.Prefix().Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
+			if at := g.log.Prefix().Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
 				return 0, fanfold.Errorf(fanfold.Conflict, "the store begins after event %d by now, and was to begin after event %d: another compaction was faster", at, c.Seq)
 			}
-			return n.Log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
+			return g.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
 		}}
-}
-
-// storeBase puts a base into the object store.
-func (n *Node) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
-	base, err := n.compactions.bases.Put(ctx, h.Seq, h.Digest, file)
-	if err != nil {
-		return fanfold.BaseFile{}, nil, err
-	}
-	return base.BaseFile, baseOf(n.compactions.bases, h, base), nil
 }
 
 // Compaction tells how far the compaction is that runs on this node, or ran last; nil for none. It says so if the log
 // is to be purged yet, which any node may do.
-func (n *Node) Compaction() *wire.Compaction {
-	out := n.Projector.Compaction()
-	if cut := n.compactions.cut.Load(); cut != nil && (out == nil || !out.Running) {
-		return cut.report(n.issuer())
+func (g *Compactor) Compaction() *wire.Compaction {
+	out := g.projector.Compaction()
+	if cut := g.compactions.cut.Load(); cut != nil && (out == nil || !out.Running) {
+		return cut.report(g.Issuer)
 	}
-	c, seq := n.Log.Prefix().Compaction()
-	if out != nil && (out.Running || out.Error != "") || c == nil || n.compactions.purged.Load() >= seq {
+	c, seq := g.log.Prefix().Compaction()
+	if out != nil && (out.Running || out.Error != "") || c == nil || g.compactions.purged.Load() >= seq {
 		return out
 	}
 	if out == nil {
-		out = &wire.Compaction{Before: n.issuer().Mark(c.At())}
+		out = &wire.Compaction{Before: g.Issuer.Mark(c.At())}
 	}
-	out.Phase, out.Done, out.Total, out.WaitingFor = wire.PhasePurging, 0, 0, n.waitingFor(c.Seq)
+	out.Phase, out.Done, out.Total, out.WaitingFor = wire.PhasePurging, 0, 0, g.waitingFor(c.Seq)
 	return out
 }
 
 // waitingFor returns the live nodes whose read models still have what was before event seq, as people name them.
-func (n *Node) waitingFor(seq uint64) (names []string) {
-	_, all := n.nodes()
+func (g *Compactor) waitingFor(seq uint64) (names []string) {
+	all := g.Nodes.All()
 	for _, node := range all {
 		if node.Live && node.Base < seq {
 			names = append(names, strings.TrimSpace(node.ID+" "+node.Address))

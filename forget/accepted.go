@@ -1,4 +1,4 @@
-package node
+package forget
 
 import (
 	"context"
@@ -36,35 +36,35 @@ func (c *cutCompaction) report(issuer fanfold.Issuer) *wire.Compaction {
 }
 
 // keepAccepted writes that file durably, before anybody is told that the compaction was accepted. The error is Unavailable.
-func keepAccepted(n *Node, c acceptedCompaction) error {
-	n.compactions.accepted.Lock()
-	defer n.compactions.accepted.Unlock()
+func (g *Compactor) keepAccepted(c acceptedCompaction) error {
+	g.compactions.accepted.Lock()
+	defer g.compactions.accepted.Unlock()
 	text, err := json.Marshal(c)
 	if err == nil {
-		err = datadir.WriteFile(filepath.Join(n.cfg.Data, acceptedFile), text, 0o600, nil)
+		err = datadir.WriteFile(filepath.Join(g.opt.Data, acceptedFile), text, 0o600, nil)
 	}
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the compaction cannot be written down, and does not begin: %v", err)
 	}
-	n.compactions.cut.Store(nil)
+	g.compactions.cut.Store(nil)
 	return nil
 }
 
 // endAccepted takes the file away once its compaction has ended with an error or nil, unless the node's own end has ended it.
-func endAccepted(n *Node, c acceptedCompaction, err error) {
-	n.compactions.accepted.Lock()
-	defer n.compactions.accepted.Unlock()
-	if now := accepted(n); err != nil && n.running.Err() != nil || now != nil && *now != c {
+func (g *Compactor) endAccepted(ctx context.Context, c acceptedCompaction, err error) {
+	g.compactions.accepted.Lock()
+	defer g.compactions.accepted.Unlock()
+	if now := g.accepted(); err != nil && ctx.Err() != nil || now != nil && *now != c {
 		return
 	}
-	if err := forgetAccepted(n); err != nil {
-		n.cfg.Logger.Warn("the next start asks again for a compaction that has ended", "err", err)
+	if err := g.forgetAccepted(); err != nil {
+		g.opt.Logger.Warn("the next start asks again for a compaction that has ended", "err", err)
 	}
 }
 
 // forgetAccepted takes the file away.
-func forgetAccepted(n *Node) error {
-	if err := os.Remove(filepath.Join(n.cfg.Data, acceptedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (g *Compactor) forgetAccepted() error {
+	if err := os.Remove(filepath.Join(g.opt.Data, acceptedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the node's files cannot be changed: %v", err)
 	}
 	return nil
@@ -72,21 +72,21 @@ func forgetAccepted(n *Node) error {
 
 // readAccepted takes note of a compaction that a former process was cut off in. A file that cannot be read, or is of another store, says nothing. The
 // error is Unavailable.
-func readAccepted(n *Node) error {
-	c := accepted(n)
+func (g *Compactor) readAccepted() error {
+	c := g.accepted()
 	if c == nil {
-		return forgetAccepted(n)
+		return g.forgetAccepted()
 	}
-	n.compactions.cut.Store(&cutCompaction{acceptedCompaction: *c})
-	n.cfg.Logger.Info("a compaction was cut off as the process ended, and goes on", "before", c.Before, "by", c.By)
+	g.compactions.cut.Store(&cutCompaction{acceptedCompaction: *c})
+	g.opt.Logger.Info("a compaction was cut off as the process ended, and goes on", "before", c.Before, "by", c.By)
 	return nil
 }
 
 // accepted reads the file, nil for nothing.
-func accepted(n *Node) *acceptedCompaction {
-	text, err := os.ReadFile(filepath.Join(n.cfg.Data, acceptedFile))
+func (g *Compactor) accepted() *acceptedCompaction {
+	text, err := os.ReadFile(filepath.Join(g.opt.Data, acceptedFile))
 	var c acceptedCompaction
-	if err != nil || json.Unmarshal(text, &c) != nil || c.Store != n.Log.Store() {
+	if err != nil || json.Unmarshal(text, &c) != nil || c.Store != g.log.Store() {
 		return nil
 	}
 	return &c
@@ -94,30 +94,30 @@ func accepted(n *Node) *acceptedCompaction {
 
 // goOnCompacting asks again for the compaction that was cut off, if there is one. While other work is under way, it is asked for again later. If it cannot go on,
 // Compaction says why.
-func goOnCompacting(ctx context.Context, n *Node) {
-	cut := n.compactions.cut.Load()
+func (g *Compactor) goOnCompacting(ctx context.Context) {
+	cut := g.compactions.cut.Load()
 	if cut == nil || cut.failed != "" {
 		return
 	}
-	c := accepted(n)
+	c := g.accepted()
 	if c == nil { // another compaction has taken its place, and has ended
-		n.compactions.cut.CompareAndSwap(cut, nil)
+		g.compactions.cut.CompareAndSwap(cut, nil)
 		return
 	}
-	plan, err := n.Compact(ctx, fanfold.Moment{Position: c.Before}, c.Force, c.By)
+	plan, err := g.Compact(ctx, fanfold.Moment{Position: c.Before}, c.Force, c.By)
 	switch code := fanfold.CodeOf(err); {
 	case ctx.Err() != nil:
 	case err == nil && plan.Done:
-		n.compactions.cut.CompareAndSwap(cut, nil)
-		endAccepted(n, *c, nil)
+		g.compactions.cut.CompareAndSwap(cut, nil)
+		g.endAccepted(ctx, *c, nil)
 	case err == nil: // it runs, and cut is nil
 	case code == fanfold.Conflict && !errors.Is(err, errGroupsBehind), code == fanfold.Unavailable, code == fanfold.CatchingUp, code == fanfold.Lagging, code == fanfold.Busy, code == fanfold.Timeout:
 	default:
 		ended := *cut
 		ended.failed = "the process ended meanwhile, and it cannot go on: " + fanfold.MessageOf(err)
-		if n.compactions.cut.CompareAndSwap(cut, &ended) {
-			endAccepted(n, *c, nil)
+		if g.compactions.cut.CompareAndSwap(cut, &ended) {
+			g.endAccepted(ctx, *c, nil)
 		}
-		n.cfg.Logger.Error("a compaction that was cut off cannot go on", "before", c.Before, "err", err)
+		g.opt.Logger.Error("a compaction that was cut off cannot go on", "before", c.Before, "err", err)
 	}
 }

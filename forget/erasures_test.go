@@ -1,4 +1,4 @@
-package node
+package forget
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // TestErasedEvents: events that bring an erasure into force name each document once, and are below 4 MiB, also with ids that JSON escapes.
@@ -56,11 +57,12 @@ func TestNotice(t *testing.T) {
 
 // TestEraseEndsWithItsContext: a request that waits for another one ends with its client.
 func TestEraseEndsWithItsContext(t *testing.T) {
-	n := &Node{erasures: erasures{requesting: make(chan struct{}, 1)}}
-	n.erasures.requesting <- struct{}{}
+	suite.Concurrent(t)
+	g := New(Options{}).Eraser
+	g.erasures.requesting <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := n.Erase(ctx, fanfold.EraseRequest{}, ""); fanfold.CodeOf(err) != fanfold.Unavailable {
+	if _, err := g.Erase(ctx, fanfold.EraseRequest{}, ""); fanfold.CodeOf(err) != fanfold.Unavailable {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package node
+package forget
 
 import (
 	"cmp"
@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold"
@@ -19,25 +20,31 @@ import (
 	"github.com/fanfold/fanfold/sqlite/basefile"
 )
 
+// Finder finds documents by what was ever written of them.
+type Finder struct {
+	*shared
+	finding sync.Mutex // held while a text is searched for, which reads the whole log
+}
+
 // FindText returns the documents with a written version that has a text, in order of their keys. The text may be in a string, a member's name or a number. Versions in erase events count,
 // too. It returns at most limit of them, and wire.MaxFound, and whether there are more. Copies that the store makes do not count. It reads the base and the log through, and blocks for as
 // long as that takes. It returns Invalid for a text that cannot be, Busy while another search runs, and the errors of ctx and the log.
-func (n *Node) FindText(ctx context.Context, text string, limit int) (found []wire.Found, more bool, err error) {
+func (g *Finder) FindText(ctx context.Context, text string, limit int) (found []wire.Found, more bool, err error) {
 	if text == "" || len(text) > wire.MaxFindText || !utf8.ValidString(text) {
 		return nil, false, fanfold.Errorf(fanfold.Invalid, "the text to find has 1 to %d bytes of UTF-8, not %d", wire.MaxFindText, len(text))
 	}
-	if !n.finding.TryLock() {
+	if !g.finding.TryLock() {
 		return nil, false, fanfold.Errorf(fanfold.Busy, "another text is being searched for: try again later")
 	}
-	defer n.finding.Unlock()
+	defer g.finding.Unlock()
 	var f *textFinder
-	if err := n.Log.Outlast(ctx, func(context.Context) error { // what it reads outlasts it by itself
+	if err := g.log.Outlast(ctx, func(context.Context) error { // what it reads outlasts it by itself
 		f = &textFinder{text: text, limit: min(max(limit, 1), wire.MaxFound), writes: map[fanfold.Key]map[uint64]bool{}, decoder: events.NewDecoder("")}
-		return f.readLog(ctx, n.Log)
+		return f.readLog(ctx, g.log)
 	}); err != nil {
 		return nil, false, err
 	}
-	err = n.Store.Read(func(s *sqlite.Snapshot) (err error) {
+	err = g.store.Read(func(s *sqlite.Snapshot) (err error) {
 		found, err = f.found(s)
 		return err
 	})
@@ -48,7 +55,7 @@ func (n *Node) FindText(ctx context.Context, text string, limit int) (found []wi
 func (f *textFinder) readLog(ctx context.Context, log *events.Log) error {
 	last, err := log.LastSeq(ctx)
 	if err == nil {
-		err = f.readBase(ctx, newLogSource(log))
+		err = f.readBase(ctx, NewSource(log))
 	}
 	if err == nil {
 		err = log.Messages(ctx, 1, last, f.message)
@@ -86,7 +93,7 @@ func (f *textFinder) note(key fanfold.Key, seq uint64) error {
 }
 
 // readBase looks at the documents of the base at which the log begins, if there is one.
-func (f *textFinder) readBase(ctx context.Context, source logSource) error {
+func (f *textFinder) readBase(ctx context.Context, source Source) error {
 	base, err := source.Base(ctx)
 	if err != nil || base == nil {
 		return err
@@ -140,7 +147,7 @@ func (f *textFinder) rows(ctx context.Context, r *basefile.Reader) error {
 
 // message looks at a message of the log.
 func (f *textFinder) message(m *events.Message) error {
-	if f.read++; f.read%yieldEvery == 0 {
+	if f.read++; f.read%32 == 0 {
 		runtime.Gosched() // requests come first
 	}
 	if !strings.Contains(m.Subject, ".doc.") && !strings.HasSuffix(m.Subject, ".erase") {

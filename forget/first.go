@@ -1,4 +1,4 @@
-package node
+package forget
 
 import (
 	"bufio"
@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -18,6 +19,13 @@ import (
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
 )
+
+// Restored erases what a restored store must not show before it first serves.
+type Restored struct {
+	*shared
+	eraser   *Eraser
+	withheld atomic.Pointer[fanfold.Error] // why the store answers nothing yet; nil for nothing
+}
 
 // eraseFirstFile is in the data directory of a restored store, with a line for each document that is to be erased before the store first serves.
 const eraseFirstFile = "erase-first.ndjson"
@@ -70,8 +78,8 @@ func requestFor(d wire.ErasedDocument) fanfold.EraseRequest {
 	return fanfold.EraseRequest{Documents: []fanfold.Key{{Collection: d.Collection, ID: d.ID}}, Members: d.Members}
 }
 
-// writeEraseFirst writes durably what a store is to erase before it first serves. The error is Unavailable.
-func writeEraseFirst(dir string, list []wire.ErasedDocument) error {
+// WriteEraseFirst writes durably what a store is to erase before it first serves. The error is Unavailable.
+func WriteEraseFirst(dir string, list []wire.ErasedDocument) error {
 	if len(list) == 0 {
 		return nil
 	}
@@ -102,39 +110,39 @@ func CheckErasedFirst(dir string) error {
 	return fanfold.Errorf(fanfold.Conflict, "the store in %s was restored with --erasures, and has not erased yet what these list: start it with fanfold serve --data %s", dir, dir)
 }
 
-// withhold has the API tell nothing of a restored store that has to erase something first. The error is Conflict where others could read its log
+// Withhold has the API tell nothing of a restored store that has to erase something first. The error is Conflict where others could read its log
 // meanwhile, and for a log on outside servers, which is another store's; and Unavailable.
-func (n *Node) withhold() error {
-	err := CheckErasedFirst(n.cfg.Data)
+func (g *Restored) Withhold(listens bool) error {
+	err := CheckErasedFirst(g.opt.Data)
 	switch {
 	case err == nil:
 		return nil
-	case fanfold.CodeOf(err) != fanfold.Conflict || n.cfg.NATS != "":
+	case fanfold.CodeOf(err) != fanfold.Conflict || g.opt.Outside:
 		return err
-	case n.cfg.NATSListen != "":
+	case listens:
 		return fanfold.Wrap(err, fanfold.Conflict, "%s; and without --nats-listen, by which others could read it before", fanfold.MessageOf(err))
 	}
-	n.withholdFor("it begins with that")
+	g.withholdFor("it begins with that")
 	return nil
 }
 
 // withholdFor takes note of why nothing is told of the store yet.
-func (n *Node) withholdFor(reason string) {
-	n.withheld.Store(fanfold.Errorf(fanfold.Unavailable, "the restored store erases what was erased after its backup was made, and answers nothing before: %s", reason))
+func (g *Restored) withholdFor(reason string) {
+	g.withheld.Store(fanfold.Errorf(fanfold.Unavailable, "the restored store erases what was erased after its backup was made, and answers nothing before: %s", reason))
 }
 
-// erasesFirst returns the Unavailable of a restored store that has not erased what it must not show, nil for any other one.
-func (n *Node) erasesFirst() error {
-	if err := n.withheld.Load(); err != nil {
+// Withheld returns the Unavailable of a restored store that has not erased what it must not show, nil for any other one.
+func (g *Restored) Withheld() error {
+	if err := g.withheld.Load(); err != nil {
 		return err
 	}
 	return nil
 }
 
-// eraseFirst erases what a restored store must not show, if there is something. It blocks until nothing is left of that. Killed anywhere, the next
+// EraseFirst erases what a restored store must not show, if there is something. It blocks until nothing is left of that. Killed anywhere, the next
 // start goes on. It returns ctx's error, Invalid for a file that cannot be read, and the errors of Erase that do not pass.
-func (n *Node) eraseFirst(ctx context.Context) error {
-	path := filepath.Join(n.cfg.Data, eraseFirstFile)
+func (g *Restored) EraseFirst(ctx context.Context) error {
+	path := filepath.Join(g.opt.Data, eraseFirstFile)
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -146,42 +154,42 @@ func (n *Node) eraseFirst(ctx context.Context) error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	last, err := n.Log.LastSeq(ctx)
+	last, err := g.log.LastSeq(ctx)
 	if err == nil {
-		err = n.Store.Applied.Wait(ctx, last)
+		err = g.store.Applied.Wait(ctx, last)
 	}
 	listed := len(list)
 	if err == nil {
-		list, err = notErasedYet(n, list)
+		list, err = g.notErasedYet(list)
 	}
 	if err == nil {
-		n.cfg.Logger.Info("the restored store erases what was erased after its backup was made, and then serves", "documents", len(list), "erased before", listed-len(list))
-		err = n.eraseAll(ctx, list)
+		g.opt.Logger.Info("the restored store erases what was erased after its backup was made, and then serves", "documents", len(list), "erased before", listed-len(list))
+		err = g.eraseAll(ctx, list)
 	}
 	if err == nil {
-		n.withholdFor("what is erased goes from the log and the files")
-		err = n.awaitErasures(ctx)
+		g.withholdFor("what is erased goes from the log and the files")
+		err = g.awaitErasures(ctx)
 	}
 	if err != nil {
 		return err
 	}
-	if err := errors.Join(os.Remove(path), datadir.SyncDir(n.cfg.Data, (*os.File).Sync)); err != nil {
+	if err := errors.Join(os.Remove(path), datadir.SyncDir(g.opt.Data, (*os.File).Sync)); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "%s cannot be removed: %v", path, err)
 	}
-	n.withheld.Store(nil)
-	n.cfg.Logger.Info("the restored store has erased what it was to, and serves")
+	g.withheld.Store(nil)
+	g.opt.Logger.Info("the restored store has erased what it was to, and serves")
 	return nil
 }
 
 // notErasedYet returns the lines of a list that name no erasure of the log. The document of another line may have been made anew since that erasure,
 // and stays. An erasure that names a document in several events has as many lines.
-func notErasedYet(n *Node, list []wire.ErasedDocument) (left []wire.ErasedDocument, err error) {
+func (g *Restored) notErasedYet(list []wire.ErasedDocument) (left []wire.ErasedDocument, err error) {
 	known := map[string]int{}
 	name := func(d wire.ErasedDocument) string {
 		text, _ := json.Marshal(d) // no value of it fails
 		return string(text)
 	}
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+	err = g.store.Read(func(s *sqlite.Snapshot) error {
 		stored, err := s.Erasures()
 		if err != nil {
 			return err
@@ -203,7 +211,7 @@ func notErasedYet(n *Node, list []wire.ErasedDocument) (left []wire.ErasedDocume
 }
 
 // eraseAll asks for the erasure of all documents of a list that the store has ever had. A document that others hold is tried again after those.
-func (n *Node) eraseAll(ctx context.Context, list []wire.ErasedDocument) error {
+func (g *Restored) eraseAll(ctx context.Context, list []wire.ErasedDocument) error {
 	for len(list) > 0 {
 		var left []wire.ErasedDocument
 		var held error
@@ -212,7 +220,7 @@ func (n *Node) eraseAll(ctx context.Context, list []wire.ErasedDocument) error {
 			for to < len(list) && to-from < fanfold.MaxErasedDocuments && slices.Equal(list[to].Members, list[from].Members) {
 				to++
 			}
-			restricted, err := n.eraseSome(ctx, list[from:to])
+			restricted, err := g.eraseSome(ctx, list[from:to])
 			if err != nil && fanfold.CodeOf(err) != fanfold.Restricted {
 				return err
 			}
@@ -230,10 +238,10 @@ func (n *Node) eraseAll(ctx context.Context, list []wire.ErasedDocument) error {
 }
 
 // eraseSome asks for the erasure of documents with the same members. It returns those that others hold, with the Restricted of one.
-func (n *Node) eraseSome(ctx context.Context, list []wire.ErasedDocument) (held []wire.ErasedDocument, err error) {
+func (g *Restored) eraseSome(ctx context.Context, list []wire.ErasedDocument) (held []wire.ErasedDocument, err error) {
 	asked := fanfold.EraseRequest{Members: list[0].Members}
 	seen := map[fanfold.Key]bool{}
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+	err = g.store.Read(func(s *sqlite.Snapshot) error {
 		for _, d := range list {
 			key := fanfold.Key{Collection: d.Collection, ID: d.ID}
 			err := checkKnown(s, key)
@@ -251,12 +259,12 @@ func (n *Node) eraseSome(ctx context.Context, list []wire.ErasedDocument) (held 
 	if err != nil || len(asked.Documents) == 0 {
 		return nil, err
 	}
-	err = n.eraseSoon(ctx, asked)
+	err = g.eraseSoon(ctx, asked)
 	if fanfold.CodeOf(err) != fanfold.Restricted || len(list) == 1 {
 		return list, err
 	}
 	for _, d := range list { // one after the other: what holds the others may be among them
-		one, failed := n.eraseSome(ctx, []wire.ErasedDocument{d})
+		one, failed := g.eraseSome(ctx, []wire.ErasedDocument{d})
 		switch {
 		case fanfold.CodeOf(failed) == fanfold.Restricted:
 			held = append(held, one...)
@@ -271,20 +279,20 @@ func (n *Node) eraseSome(ctx context.Context, list []wire.ErasedDocument) (held 
 }
 
 // eraseSoon asks for an erasure, again and again while that can only not be done now.
-func (n *Node) eraseSoon(ctx context.Context, asked fanfold.EraseRequest) error {
+func (g *Restored) eraseSoon(ctx context.Context, asked fanfold.EraseRequest) error {
 	for waits := ""; ; {
-		err := n.mayErase(ctx)
+		err := g.eraser.mayErase(ctx)
 		if fanfold.CodeOf(err) == fanfold.Conflict { // a purge that the backup's log was about to do is done first
 			err = fanfold.Wrap(err, fanfold.Busy, "%s", fanfold.MessageOf(err))
 		}
 		if err == nil {
-			_, err = n.Erase(ctx, asked, "")
+			_, err = g.eraser.Erase(ctx, asked, "")
 		}
 		switch fanfold.CodeOf(err) {
 		case fanfold.Unavailable, fanfold.CatchingUp, fanfold.Lagging, fanfold.Busy, fanfold.Stale, fanfold.OutcomeUnknown, fanfold.Timeout, fanfold.RightsStale:
 			if reason := fanfold.MessageOf(err); reason != waits {
-				n.cfg.Logger.Info("the restored store waits before it erases what it must not show", "err", err)
-				n.withholdFor(reason)
+				g.opt.Logger.Info("the restored store waits before it erases what it must not show", "err", err)
+				g.withholdFor(reason)
 				waits = reason
 			}
 		default:
@@ -299,9 +307,9 @@ func (n *Node) eraseSoon(ctx context.Context, asked fanfold.EraseRequest) error 
 }
 
 // awaitErasures blocks until every erasure is done.
-func (n *Node) awaitErasures(ctx context.Context) error {
+func (g *Restored) awaitErasures(ctx context.Context) error {
 	for {
-		list, err := n.Erasures(ctx)
+		list, err := g.eraser.Erasures(ctx)
 		if err != nil {
 			return err
 		}

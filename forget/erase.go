@@ -1,6 +1,7 @@
-package node
+package forget
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
@@ -37,7 +38,7 @@ const (
 
 // erasing is a request for an erasure under way.
 type erasing struct {
-	n       *Node
+	g       *Eraser
 	asked   fanfold.EraseRequest
 	by      string
 	keep    map[string][]string // see fanfold.Erasure
@@ -52,8 +53,8 @@ type erasing struct {
 // PlanErasure tells what an erasure would take away. Errors are NotFound for a document that never was, Conflict where the log's
 // server cannot erase, other work is under way or a member is at a relation, and Unavailable. Others
 // are of the deletes, such as Restricted.
-func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*wire.ErasurePlan, error) {
-	e, err := n.newErasing(ctx, asked, "")
+func (g *Eraser) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*wire.ErasurePlan, error) {
+	e, err := g.newErasing(ctx, asked, "")
 	if err != nil {
 		return nil, err
 	}
@@ -66,12 +67,12 @@ func (n *Node) PlanErasure(ctx context.Context, asked fanfold.EraseRequest) (*wi
 	}
 	plan := &wire.ErasurePlan{Documents: int64(len(asked.Documents)), Versions: collected.Versions, Events: collected.Events,
 		Copies: map[string]int64{}, Frozen: map[string]int64{}, Kept: map[string]int64{}}
-	return plan, n.Store.Read(func(s *sqlite.Snapshot) error { return e.countCopies(s, plan) })
+	return plan, g.store.Read(func(s *sqlite.Snapshot) error { return e.countCopies(s, plan) })
 }
 
 // countCopies counts the documents that show copies of what is to be erased, and what of it lives.
 func (e *erasing) countCopies(s *sqlite.Snapshot, plan *wire.ErasurePlan) error {
-	m, _, _ := e.n.Projector.Model()
+	m, _, _ := e.g.projector.Model()
 	for _, key := range e.asked.Documents {
 		row, err := s.Row(key)
 		if err != nil {
@@ -104,33 +105,33 @@ func (e *erasing) countCopies(s *sqlite.Snapshot, plan *wire.ErasurePlan) error 
 
 // Erase begins an erasure. It returns once the log has it; one whose phase is done has begun nothing. by names who asked, "" where nobody knows. It
 // returns the errors of PlanErasure, and Busy if too many wait.
-func (n *Node) Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*wire.Erasure, error) {
+func (g *Eraser) Erase(ctx context.Context, asked fanfold.EraseRequest, by string) (*wire.Erasure, error) {
 	select {
-	case n.erasures.requesting <- struct{}{}: // the next one finds what this one has listed
+	case g.erasures.requesting <- struct{}{}: // the next one finds what this one has listed
 	case <-ctx.Done():
 		return nil, fanfold.Wrap(ctx.Err(), fanfold.Unavailable, "the request ended while another erasure was asked for; nothing is erased")
 	}
-	defer func() { <-n.erasures.requesting }()
-	e, err := n.newErasing(ctx, asked, by)
+	defer func() { <-g.erasures.requesting }()
+	e, err := g.newErasing(ctx, asked, by)
 	if err != nil {
 		return nil, err
 	}
-	if waiting, documents, err := n.erasuresWaiting(); err != nil || waiting >= maxErasuresWaiting || documents+len(asked.Documents) > maxDocumentsWaiting {
-		return nil, orError(err, fanfold.Errorf(fanfold.Busy, "%d erasures of %d documents wait to come into force already: try again once they have", waiting, documents))
+	if waiting, documents, err := g.erasuresWaiting(); err != nil || waiting >= maxErasuresWaiting || documents+len(asked.Documents) > maxDocumentsWaiting {
+		return nil, cmp.Or[error](err, fanfold.Errorf(fanfold.Busy, "%d erasures of %d documents wait to come into force already: try again once they have", waiting, documents))
 	}
 	if err := e.run(ctx); err != nil {
 		return nil, err
 	}
 	if e.first == 0 {
-		return n.erasureOf(ctx, asked.Documents)
+		return g.erasureOf(ctx, asked.Documents)
 	}
-	return n.Erasure(ctx, e.first)
+	return g.Erasure(ctx, e.first)
 }
 
 // erasureOf returns the last erasure that names the first of some documents, if nothing is left to erase of them.
-func (n *Node) erasureOf(ctx context.Context, documents []fanfold.Key) (*wire.Erasure, error) {
+func (g *Eraser) erasureOf(ctx context.Context, documents []fanfold.Key) (*wire.Erasure, error) {
 	number := uint64(0)
-	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+	err := g.store.Read(func(s *sqlite.Snapshot) error {
 		list, err := s.Erasures()
 		if err != nil {
 			return err
@@ -146,27 +147,19 @@ func (n *Node) erasureOf(ctx context.Context, documents []fanfold.Key) (*wire.Er
 	if err != nil || number == 0 {
 		return &wire.Erasure{Phase: wire.PhaseDone, Documents: int64(len(documents))}, err
 	}
-	return n.Erasure(ctx, number)
-}
-
-// orError returns an error, or another one where that is nil.
-func orError(err, other error) error {
-	if err != nil {
-		return err
-	}
-	return other
+	return g.Erasure(ctx, number)
 }
 
 // newErasing checks a request. It returns the errors of PlanErasure.
-func (n *Node) newErasing(ctx context.Context, asked fanfold.EraseRequest, by string) (*erasing, error) {
-	if err := n.mayErase(ctx); err != nil {
+func (g *Eraser) newErasing(ctx context.Context, asked fanfold.EraseRequest, by string) (*erasing, error) {
+	if err := g.mayErase(ctx); err != nil {
 		return nil, err
 	}
-	e := &erasing{n: n, asked: asked, by: by, pending: slices.Clone(asked.Documents)}
+	e := &erasing{g: g, asked: asked, by: by, pending: slices.Clone(asked.Documents)}
 	if err := e.catchUp(ctx); err != nil {
 		return nil, err
 	}
-	return e, n.Store.Read(func(s *sqlite.Snapshot) (err error) {
+	return e, g.store.Read(func(s *sqlite.Snapshot) (err error) {
 		if err := errors.Join(e.readModels(s), e.readErased(s)); err != nil {
 			return err
 		}
@@ -183,11 +176,11 @@ func (n *Node) newErasing(ctx context.Context, asked fanfold.EraseRequest, by st
 }
 
 // mayErase returns why no erasure may begin now, as Conflict, Unavailable or LogDamaged.
-func (n *Node) mayErase(ctx context.Context) error {
-	if err := n.mayRemove(ctx); err != nil {
+func (g *Eraser) mayErase(ctx context.Context) error {
+	if err := g.compactor.mayRemove(ctx); err != nil {
 		return err
 	}
-	if c := n.Compaction(); c != nil && c.Running {
+	if c := g.compactor.Compaction(); c != nil && c.Running {
 		return fanfold.Errorf(fanfold.Conflict, "a compaction is under way: wait until it is over")
 	}
 	return nil
@@ -287,16 +280,16 @@ func meets(pointer string, path model.Path) bool {
 
 // catchUp waits until everything that was acknowledged is folded.
 func (e *erasing) catchUp(ctx context.Context) error {
-	seq, err := e.n.writer.Fence(ctx)
+	seq, err := e.g.Writer.Fence(ctx)
 	if err != nil {
 		return err
 	}
 	e.applied = seq
-	return e.n.Store.Applied.Wait(ctx, seq)
+	return e.g.store.Applied.Wait(ctx, seq)
 }
 
 // pauseErasing waits until a request is tried again.
-func (n *Node) pauseErasing(ctx context.Context) {
+func (g *Eraser) pauseErasing(ctx context.Context) {
 	select {
 	case <-time.After(erasuresEvery):
 	case <-ctx.Done():
@@ -307,9 +300,9 @@ func (n *Node) pauseErasing(ctx context.Context) {
 func (e *erasing) run(ctx context.Context) error {
 	for try := range maxEraseTries {
 		if try > 0 {
-			e.n.pauseErasing(ctx)
+			e.g.pauseErasing(ctx)
 		}
-		if err := e.n.mayErase(ctx); err != nil {
+		if err := e.g.mayErase(ctx); err != nil {
 			return err
 		}
 		err := e.once(ctx)
@@ -333,7 +326,7 @@ func (e *erasing) once(ctx context.Context) error {
 	}
 	collected, err := e.collectAll(ctx)
 	if err == nil {
-		err = e.n.eraseStep(StepCollected)
+		err = e.g.eraseStep(StepCollected)
 	}
 	if err != nil {
 		return err
@@ -350,8 +343,8 @@ func (e *erasing) collectAll(ctx context.Context) (*events.Collected, error) {
 	for i, key := range e.pending {
 		documents[i] = fanfold.ErasedDocument{Key: key, Members: e.asked.Members}
 	}
-	return e.n.Log.Prefix().Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep,
-		Body: e.n.bodyAtHorizon, InBase: e.isInBase, Copies: e.copies})
+	return e.g.log.Prefix().Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep,
+		Body: e.g.bodyAtHorizon, InBase: e.isInBase, Copies: e.copies})
 }
 
 // list appends erase events one after the other, and others for what came while the messages were looked for. The error is Stale where a document was written
@@ -378,7 +371,7 @@ func (e *erasing) list(ctx context.Context, collected *events.Collected) error {
 // listMissed lists what came of documents between the messages that were looked at, from one on, and the erase event at seq.
 func (e *erasing) listMissed(ctx context.Context, documents []fanfold.ErasedDocument, from, seq uint64) error {
 	for from < seq {
-		missed, err := e.n.Log.Prefix().Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep, From: from, To: seq, Copies: e.copies})
+		missed, err := e.g.log.Prefix().Collect(ctx, events.Collecting{Of: e.first, Documents: documents, Keep: e.keep, From: from, To: seq, Copies: e.copies})
 		if err != nil {
 			return err
 		}
@@ -400,8 +393,8 @@ func (e *erasing) listMissed(ctx context.Context, documents []fanfold.ErasedDocu
 }
 
 // bodyAtHorizon returns a document as it was at the log's base as it was written, nil where there was none.
-func (n *Node) bodyAtHorizon(_ context.Context, key fanfold.Key) (source []byte, err error) {
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+func (g *Eraser) bodyAtHorizon(_ context.Context, key fanfold.Key) (source []byte, err error) {
+	err = g.store.Read(func(s *sqlite.Snapshot) error {
 		doc, err := atHorizon(s, key)
 		if doc != nil {
 			source = doc.Body
@@ -423,7 +416,7 @@ func atHorizon(s *sqlite.Snapshot, key fanfold.Key) (*fanfold.Document, error) {
 
 // isInBase tells whether the base at which the log begins may have something of a document that is not erased yet.
 func (e *erasing) isInBase(d fanfold.ErasedDocument) bool {
-	base := e.n.Log.Prefix().Base()
+	base := e.g.log.Prefix().Base()
 	if base.Seq == 0 {
 		return false
 	}
@@ -432,7 +425,7 @@ func (e *erasing) isInBase(d fanfold.ErasedDocument) bool {
 		return false
 	}
 	known := true // what cannot be told is
-	err := e.n.Store.Read(func(s *sqlite.Snapshot) error {
+	err := e.g.store.Read(func(s *sqlite.Snapshot) error {
 		doc, err := atHorizon(s, d.Key)
 		if err != nil {
 			return err
@@ -468,7 +461,7 @@ func (e *erasing) copies(holders, rule string, of fanfold.ErasedDocument) bool {
 
 // livingOperations returns the operations that delete the documents that live, or take the members out of them.
 func (e *erasing) livingOperations() (ops []*writer.Operation, err error) {
-	return ops, e.n.Store.Read(func(s *sqlite.Snapshot) error {
+	return ops, e.g.store.Read(func(s *sqlite.Snapshot) error {
 		for _, key := range e.pending {
 			row, err := s.Row(key)
 			if err != nil {
@@ -512,7 +505,7 @@ func (e *erasing) removeLiving(ctx context.Context) error {
 
 // removeAll makes operations, some at a time, or a dry run of them. A delete that is alone is made in steps where one transaction does not take it.
 func (e *erasing) removeAll(ctx context.Context, ops []*writer.Operation, dry bool) error {
-	in := writer.Intent{DryRun: dry, AllowFanout: true, By: e.n.judge.Of(&access.Principal{ID: strings.TrimPrefix(e.by, "key:"), Roles: []string{model.RoleAdmin}})}
+	in := writer.Intent{DryRun: dry, AllowFanout: true, By: e.g.Judge.Of(&access.Principal{ID: strings.TrimPrefix(e.by, "key:"), Roles: []string{model.RoleAdmin}})}
 	for part := range slices.Chunk(ops, deletesAtOnce) {
 		err := e.transact(ctx, part, in)
 		if len(ops) == 1 && errors.Is(err, writer.ErrInSteps) {
@@ -528,7 +521,7 @@ func (e *erasing) removeAll(ctx context.Context, ops []*writer.Operation, dry bo
 // deleteOne deletes a document in steps: one transaction does not take whatever goes with it.
 func (e *erasing) deleteOne(ctx context.Context, key fanfold.Key, in writer.Intent) error {
 	for {
-		step, err := e.n.writer.DeleteNext(ctx, key, in)
+		step, err := e.g.Writer.DeleteNext(ctx, key, in)
 		if fanfold.CodeOf(err) == fanfold.NotFound { // somebody was faster
 			return nil
 		}
@@ -541,11 +534,11 @@ func (e *erasing) deleteOne(ctx context.Context, key fanfold.Key, in writer.Inte
 // transact makes some operations at once. A document that was written meanwhile is looked at again.
 func (e *erasing) transact(ctx context.Context, ops []*writer.Operation, in writer.Intent) error {
 	for _, op := range ops {
-		if err := e.n.writer.Prepare(ctx, op, in.By); err != nil {
+		if err := e.g.Writer.Prepare(ctx, op, in.By); err != nil {
 			return err
 		}
 	}
-	_, err := e.n.writer.Transact(ctx, ops, writer.Request{Intent: in})
+	_, err := e.g.Writer.Transact(ctx, ops, writer.Request{Intent: in})
 	if code := fanfold.CodeOf(err); code == fanfold.Stale || code == fanfold.NotFound {
 		return nil
 	}
@@ -562,10 +555,10 @@ func (e *erasing) append(ctx context.Context, erasure *fanfold.Erasure, checked 
 			return 0, err
 		}
 	}
-	last, _ := e.n.Log.Prefix().Erasures()
+	last, _ := e.g.log.Prefix().Erasures()
 	writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindErase, Erasure: erasure, Actor: e.by},
 		Expect: fanfold.Expect{Set: true, Rev: fanfold.Revision(last), Folded: e.applied}})
-	first, err := e.n.Log.AppendAll(ctx, nuid.Next(), writes)
+	first, err := e.g.log.AppendAll(ctx, nuid.Next(), writes)
 	if err != nil {
 		return 0, err
 	}
@@ -573,16 +566,16 @@ func (e *erasing) append(ctx context.Context, erasure *fanfold.Erasure, checked 
 	if e.first == 0 {
 		e.first = seq
 	}
-	if err := e.n.Store.Applied.Wait(ctx, seq); err != nil {
+	if err := e.g.store.Applied.Wait(ctx, seq); err != nil {
 		return 0, err
 	}
-	return seq, e.n.eraseStep(StepEraseAppended)
+	return seq, e.g.eraseStep(StepEraseAppended)
 }
 
 // checks returns the events by which none of an erasure's documents was written since the messages were looked at. The error is Stale where one lives that was to
 // be deleted, or has a member.
 func (e *erasing) checks(erasure *fanfold.Erasure) (writes []fanfold.Write, err error) {
-	err = e.n.Store.Read(func(s *sqlite.Snapshot) error {
+	err = e.g.store.Read(func(s *sqlite.Snapshot) error {
 		for _, d := range erasure.Documents {
 			row, err := s.Row(d.Key)
 			if err != nil {

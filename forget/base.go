@@ -1,4 +1,4 @@
-package node
+package forget
 
 import (
 	"context"
@@ -14,9 +14,32 @@ import (
 	"github.com/fanfold/fanfold/projector/batch"
 )
 
+// Source makes the log, and the base at which it begins, a batch.Log.
+type Source struct {
+	*events.Prefix
+	log   *events.Log
+	bases *buckets.Bases
+}
+
+// NewSource returns a log's events and its base.
+func NewSource(l *events.Log) Source { return Source{l.Prefix(), l, buckets.NewBases(l)} }
+
+// Events opens a reader of the log from a sequence on, as of an erasure. The projector closes it.
+func (s Source) Events(ctx context.Context, from, erasure uint64) (batch.Reader, error) {
+	return s.log.ReadAs(ctx, from, erasure)
+}
+
+// ErasuresAfter returns the erase events after one, up to another.
+func (s Source) ErasuresAfter(after, upTo uint64) (list []*fanfold.Erasure) {
+	for _, e := range s.Prefix.ErasuresAfter(after, upTo) {
+		list = append(list, e.Erasure)
+	}
+	return list
+}
+
 // Base returns the base at which the log begins, nil where it begins with its first event. It may be missing, which Open tells: a node that does not
 // need it goes on without it. Errors of Open are LogDamaged where it is not there, or is not the one that the log names, and Unavailable.
-func (s logSource) Base(context.Context) (*batch.Base, error) {
+func (s Source) Base(context.Context) (*batch.Base, error) {
 	b := s.Prefix.Base()
 	if b.Seq == 0 {
 		return nil, nil
@@ -35,7 +58,7 @@ func (s logSource) Base(context.Context) (*batch.Base, error) {
 }
 
 // findBase returns the base that the log names. It returns the errors of Base's Open.
-func (s logSource) findBase(ctx context.Context, b events.Base, want fanfold.BaseFile) (buckets.Base, error) {
+func (s Source) findBase(ctx context.Context, b events.Base, want fanfold.BaseFile) (buckets.Base, error) {
 	found, err := s.bases.Find(ctx, b.Seq, b.Digest, want.Name)
 	if err == nil && found.Name == want.Name && found.BaseFile != want {
 		err = fanfold.Errorf(fanfold.LogDamaged, "the base %s has %d bytes of digest %s, and the log names one of %d bytes of %s", want.Name, found.Bytes, found.Sum, want.Bytes, want.Sum)
@@ -52,23 +75,20 @@ func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *batch.
 	}}
 }
 
-// mayPublishAlone returns why a node with a log of its own may publish nothing, nil where it may. Without the base it knows no rule that guards the writes.
-// Among several nodes one that has not caught up publishes nothing anyway. The error is Unavailable.
-func (n *Node) mayPublishAlone() error {
-	if n.Store.Applied.Seq() >= n.Log.Prefix().Base().Seq {
-		return nil
+// storeBase puts a base into the object store.
+func (g *shared) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
+	base, err := g.compactions.bases.Put(ctx, h.Seq, h.Digest, file)
+	if err != nil {
+		return fanfold.BaseFile{}, nil, err
 	}
-	if s := n.Projector.Status().Stopped; s != nil {
-		return fanfold.Errorf(fanfold.Unavailable, "this node cannot begin with the base: %s", s.Reason)
-	}
-	return nil
+	return base.BaseFile, baseOf(g.compactions.bases, h, base), nil
 }
 
-// verifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is
+// VerifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is
 // Unavailable, or ctx's.
-func (n *Node) verifyBase(ctx context.Context) (report *wire.BaseReport, err error) {
+func (s Source) VerifyBase(ctx context.Context) (report *wire.BaseReport, err error) {
 	for range baseTries {
-		if report, err = n.verifyBaseOnce(ctx); err != nil || report == nil || report.Error == "" {
+		if report, err = s.verifyBaseOnce(ctx); err != nil || report == nil || report.Error == "" {
 			return report, err
 		}
 		select { // an erasure may have moved it meanwhile
@@ -86,10 +106,9 @@ const (
 	baseRetry = time.Second
 )
 
-// verifyBaseOnce does what verifyBase does, once.
-func (n *Node) verifyBaseOnce(ctx context.Context) (*wire.BaseReport, error) {
-	source := newLogSource(n.Log)
-	base, err := source.Base(ctx)
+// verifyBaseOnce does what VerifyBase does, once.
+func (s Source) verifyBaseOnce(ctx context.Context) (*wire.BaseReport, error) {
+	base, err := s.Base(ctx)
 	if err == nil && base == nil {
 		return nil, nil
 	}

@@ -1,11 +1,10 @@
-package node
+package forget
 
 import (
 	"cmp"
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -13,7 +12,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -49,23 +47,23 @@ const (
 	retainShare      = 10 // a compaction by the node itself takes away at least a tenth of the events
 )
 
-// checkRetain returns Invalid for a history that is too short.
-func checkRetain(cfg Config) error {
-	if cfg.Retain != 0 && cfg.Retain < leastRetain {
-		return fanfold.Errorf(fanfold.Invalid, "--retain %v is less than %v; 0 keeps everything", cfg.Retain, leastRetain)
+// CheckRetain returns Invalid for a history that is too short.
+func CheckRetain(retain time.Duration) error {
+	if retain != 0 && retain < leastRetain {
+		return fanfold.Errorf(fanfold.Invalid, "--retain %v is less than %v; 0 keeps everything", retain, leastRetain)
 	}
 	return nil
 }
 
-// openCompactions makes what looks after compactions, and removes the files of a process that was killed in one, or in an erasure. It returns the error of removing.
-func (n *Node) openCompactions() error {
-	n.compactions.bases, n.compactions.wake = buckets.NewBases(n.Log), make(chan struct{}, 1)
+// open reads where the read model begins, and which compaction was cut off, and removes files that are half written.
+func (g *Compactor) open() error {
+	g.compactions.bases, g.compactions.wake = buckets.NewBases(g.log), make(chan struct{}, 1)
 	for _, name := range []string{baseFile, erasedBaseFile} {
-		if err := os.Remove(filepath.Join(n.cfg.Data, name)); err != nil && !os.IsNotExist(err) {
+		if err := os.Remove(filepath.Join(g.opt.Data, name)); err != nil && !os.IsNotExist(err) {
 			return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
 		}
 	}
-	return cmp.Or(n.noteHorizon(), readAccepted(n))
+	return cmp.Or(g.noteHorizon(), g.readAccepted())
 }
 
 // horizon returns where the read model begins, as was seen last.
@@ -88,19 +86,19 @@ func (c *compactions) ended() {
 }
 
 // noteHorizon takes note of where the read model begins. The error is the read model's.
-func (n *Node) noteHorizon() error {
-	return n.Store.Read(func(s *sqlite.Snapshot) error {
+func (g *Compactor) noteHorizon() error {
+	return g.store.Read(func(s *sqlite.Snapshot) error {
 		h, built, err := s.Horizon()
 		if err == nil {
-			n.compactions.seen.Store(&h)
-			n.compactions.built.Store(built)
+			g.compactions.seen.Store(&h)
+			g.compactions.built.Store(built)
 		}
 		return err
 	})
 }
 
 // runCompactions looks after compactions until ctx ends, and returns nil.
-func (n *Node) runCompactions(ctx context.Context) error {
+func (g *Compactor) runCompactions(ctx context.Context) error {
 	tick := time.NewTicker(compactionsEvery)
 	defer tick.Stop()
 	for noted := uint64(0); ; {
@@ -108,53 +106,53 @@ func (n *Node) runCompactions(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case <-n.compactions.wake:
+		case <-g.compactions.wake:
 			woken = true
-			_ = os.Remove(filepath.Join(n.cfg.Data, baseFile)) // the next start tries again
+			_ = os.Remove(filepath.Join(g.opt.Data, baseFile)) // the next start tries again
 		case <-tick.C:
 		}
-		if applied := n.Store.Applied.Seq(); woken || applied != noted || n.compactions.isBehind() {
-			if n.noteHorizon() != nil {
+		if applied := g.store.Applied.Seq(); woken || applied != noted || g.compactions.isBehind() {
+			if g.noteHorizon() != nil {
 				continue // the read model is being closed
 			}
 			noted = applied
 		}
-		goOnCompacting(ctx, n)
-		n.rebuildOnBase(ctx)
-		n.purge(ctx)
-		n.retain(ctx)
+		g.goOnCompacting(ctx)
+		g.rebuildOnBase(ctx)
+		g.purge(ctx)
+		g.retain(ctx)
 	}
 }
 
 // rebuildOnBase builds the read model anew where a compact event was folded, so that it has nothing of what was before. A failure is logged, and tried again.
-func (n *Node) rebuildOnBase(ctx context.Context) {
-	c := &n.compactions
+func (g *Compactor) rebuildOnBase(ctx context.Context) {
+	c := &g.compactions
 	h := c.horizon()
 	if !c.isBehind() || time.Now().Before(c.rebuildDue) {
 		return
 	}
-	run, err := n.Projector.BeginReplay()
+	run, err := g.projector.BeginReplay()
 	if err != nil { // a compaction, or another replay, which may begin with the base
 		return
 	}
-	n.cfg.Logger.Info("the read model is built anew from the base, without what was before it", "event", h.Seq)
+	g.opt.Logger.Info("the read model is built anew from the base, without what was before it", "event", h.Seq)
 	if err = run(ctx); err == nil {
-		err = n.noteHorizon()
+		err = g.noteHorizon()
 	}
 	if c.rebuilds++; err == nil {
 		c.rebuilds = 0
-		n.cfg.Logger.Info("the read model was built anew from the base", "event", h.Seq)
+		g.opt.Logger.Info("the read model was built anew from the base", "event", h.Seq)
 	} else if ctx.Err() == nil {
-		n.cfg.Logger.Warn("the read model could not be built anew from the base, and is tried again", "event", h.Seq, "err", err)
+		g.opt.Logger.Warn("the read model could not be built anew from the base, and is tried again", "event", h.Seq, "err", err)
 		c.rebuildDue = time.Now().Add(min(rebuildRetry<<min(c.rebuilds, 10), maxRebuildRetry))
 	}
 }
 
 // purge removes from the log what is before the horizon, once no live node needs it, and then bases and snapshots from before. Whoever finds it undone does it.
-func (n *Node) purge(ctx context.Context) {
-	c := &n.compactions
-	what, seq := n.Log.Prefix().Compaction()
-	if last, inForce := n.Log.Prefix().Erasures(); what == nil || c.purged.Load() >= seq || last > inForce { // an erasure replaces the base
+func (g *Compactor) purge(ctx context.Context) {
+	c := &g.compactions
+	what, seq := g.log.Prefix().Compaction()
+	if last, inForce := g.log.Prefix().Erasures(); what == nil || c.purged.Load() >= seq || last > inForce { // an erasure replaces the base
 		return
 	}
 	if c.noticed != seq {
@@ -163,56 +161,47 @@ func (n *Node) purge(ctx context.Context) {
 	if c.built.Load() < what.Seq || time.Now().Before(c.purgeDue) {
 		return
 	}
-	waiting, err := n.isWaitedFor(ctx, func(node wire.Node) bool { return node.Base < what.Seq })
+	waiting, err := g.isWaitedFor(ctx, func(node wire.Node) bool { return node.Base < what.Seq })
 	if err != nil || waiting && time.Since(c.noticedAt) < purgeAnyway {
 		return
 	}
-	switch err = n.purgeUpTo(ctx, what); {
+	switch err = g.purgeUpTo(ctx, what); {
 	case err == nil:
 		c.purged.Store(seq)
 		c.failed.Store(nil)
-		n.cfg.Logger.Info("the log was purged", "before", what.Seq)
+		g.opt.Logger.Info("the log was purged", "before", what.Seq)
 	case fanfold.CodeOf(err) != fanfold.Conflict && ctx.Err() == nil: // otherwise it is too early
-		n.cfg.Logger.Warn("the log could not be purged, and is tried again", "before", what.Seq, "err", err)
+		g.opt.Logger.Warn("the log could not be purged, and is tried again", "before", what.Seq, "err", err)
 		c.failed.Store(&err)
 		c.purgeDue = time.Now().Add(purgeRetry)
 	}
 }
 
-// isWaitedFor tells whether one of the live nodes is not as far as others wait for. The error is Unavailable.
-func (n *Node) isWaitedFor(ctx context.Context, late func(node wire.Node) bool) (bool, error) {
-	if n.members == nil {
-		return false, nil
-	}
-	live, err := n.members.Live(ctx)
-	return err != nil || slices.ContainsFunc(live, late), err
-}
-
 // purgeUpTo does purge's work.
-func (n *Node) purgeUpTo(ctx context.Context, what *fanfold.Compaction) error {
-	if err := n.Log.Prefix().Purge(ctx, n.checkBase); err != nil {
+func (g *Compactor) purgeUpTo(ctx context.Context, what *fanfold.Compaction) error {
+	if err := g.log.Prefix().Purge(ctx, g.checkBase); err != nil {
 		return err
 	}
-	if err := n.compactStep(StepPurged); err != nil {
+	if err := g.compactStep(StepPurged); err != nil {
 		return err
 	}
-	if err := n.groups.PassOver(ctx, what.At()); err != nil {
+	if err := g.Groups.PassOver(ctx, what.At()); err != nil {
 		return err
 	}
-	if err := n.compactions.bases.Remove(ctx, what.Base, what.Seq); err != nil {
+	if err := g.compactions.bases.Remove(ctx, what.Base, what.Seq); err != nil {
 		return err
 	}
-	if n.embedded == nil {
-		if err := buckets.NewSnapshots(n.Log).Remove(ctx, what.Seq); err != nil {
+	if g.opt.Outside {
+		if err := buckets.NewSnapshots(g.log).Remove(ctx, what.Seq); err != nil {
 			return err
 		}
 	}
-	return n.compactStep(StepRemoved)
+	return g.compactStep(StepRemoved)
 }
 
 // checkBase reads the base through: what it stands for is gone once the log is purged. The error is LogDamaged, Unavailable or ctx's.
-func (n *Node) checkBase(ctx context.Context) error {
-	report, err := n.verifyBase(ctx)
+func (g *Compactor) checkBase(ctx context.Context) error {
+	report, err := NewSource(g.log).VerifyBase(ctx)
 	if err == nil && report != nil && report.Error != "" {
 		err = fanfold.Errorf(fanfold.LogDamaged, "the base up to event %d %s", report.Seq, report.Error)
 	}
@@ -225,111 +214,95 @@ const (
 	StepRemoved = "removed" // bases and snapshots from before are gone
 )
 
-// compactStep tells a test of a step.
-func (n *Node) compactStep(step string) error {
-	if n.cfg.CompactStep == nil {
-		return nil
-	}
-	return n.cfg.CompactStep(step)
-}
-
 // byRetain stands for the node itself among those who ask for compactions.
 const byRetain = "retain"
 
 // retain compacts the store where it keeps more than it is to keep. Of several nodes the live one with the smallest id does it.
-func (n *Node) retain(ctx context.Context) {
-	c := &n.compactions
-	if n.cfg.Retain == 0 || time.Since(c.retained) < retainEvery || !n.leads() {
+func (g *Compactor) retain(ctx context.Context) {
+	c := &g.compactions
+	if g.opt.Retain == 0 || time.Since(c.retained) < retainEvery || !g.leads() {
 		return
 	}
 	c.retained = time.Now()
-	err := n.CompactIfDue(ctx, fanfold.Moment{Time: time.Now().Add(-n.cfg.Retain)})
+	err := g.CompactIfDue(ctx, fanfold.Moment{Time: time.Now().Add(-g.opt.Retain)})
 	reason := ""
 	if err != nil {
 		reason = err.Error()
 	}
 	if c.refused != reason && ctx.Err() == nil && err != nil {
-		n.cfg.Logger.Warn("history that is older than --retain cannot go yet, and is tried again", "err", err)
+		g.opt.Logger.Warn("history that is older than --retain cannot go yet, and is tried again", "err", err)
 	}
 	c.refused = reason
 }
 
-// leads tells whether the node is the one of all live ones that does what one of them is to do.
-func (n *Node) leads() bool {
-	_, all := n.nodes()
-	for _, node := range all { // by id
-		if node.Live {
-			return node.Self
-		}
-	}
-	return false
-}
-
 // CompactIfDue begins a compaction up to a moment where at least a tenth of the events that are kept goes by it. It returns the errors of Compact.
-func (n *Node) CompactIfDue(ctx context.Context, before fanfold.Moment) error {
+func (g *Compactor) CompactIfDue(ctx context.Context, before fanfold.Moment) error {
 	var oldest time.Time
-	if h := n.compactions.horizon(); h.Seq > 0 {
+	if h := g.compactions.horizon(); h.Seq > 0 {
 		oldest = h.Time
 	}
 	if !before.Time.After(oldest) {
 		return nil
 	}
-	plan, _, err := n.planCompaction(ctx, before)
+	plan, _, err := g.planCompaction(ctx, before)
 	if err != nil || plan.Done {
 		return err
 	}
-	last, err := n.Log.LastSeq(ctx)
+	last, err := g.log.LastSeq(ctx)
 	if err != nil {
 		return err
 	}
-	kept := last - n.compactions.horizon().Seq
+	kept := last - g.compactions.horizon().Seq
 	if uint64(plan.Events)*retainShare < kept {
 		return nil
 	}
-	_, err = n.Compact(ctx, before, false, byRetain)
+	_, err = g.Compact(ctx, before, false, byRetain)
 	return err
 }
 
-// history returns how far back the store can be read. The error is the read model's.
-func (n *Node) history(s *sqlite.Snapshot) (*wire.History, error) {
+// Built returns the last event of the base on which the read model is built, as was seen last; 0 for none.
+func (g *Forgetter) Built() uint64 { return g.compactions.built.Load() }
+
+// History returns how far back the store can be read. The error is the read model's.
+func (g *Forgetter) History(s *sqlite.Snapshot) (*wire.History, error) {
 	h, _, err := s.Horizon()
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.History{Oldest: n.issuer().Mark(h.At()), Compaction: n.Compaction()}
+	out := &wire.History{Oldest: g.Issuer.Mark(h.At()), Compaction: g.Compactor.Compaction()}
 	if h.Seq > 0 {
 		out.OldestTime = h.Time
 	}
-	if c, seq := n.Log.Prefix().Compaction(); c != nil {
+	if c, seq := g.log.Prefix().Compaction(); c != nil {
 		out.Base = &wire.HistoryBase{Seq: c.Seq, Name: c.Base.Name, Bytes: c.Base.Bytes, Sum: c.Base.Sum.String(), Event: seq}
 	}
-	out.Backup = n.beforeErasure()
-	out.Erasures, err = n.currentErasures(s)
+	out.Erasures, err = g.Eraser.current(s)
 	return out, err
 }
 
-// historyMetrics registers what is about the history that is kept.
-func (n *Node) historyMetrics(m *metrics.Metrics) {
-	m.Gauge("fanfold_history_oldest_sequence", "The last event that is not kept, after which the history begins; 0 while all events are kept.",
-		func() float64 { return float64(n.compactions.horizon().Seq) })
-	m.Gauge("fanfold_history_oldest_timestamp_seconds", "Time of the last event that is not kept; 0 while all events are kept.", func() float64 {
-		if h := n.compactions.horizon(); h.Seq > 0 {
-			return float64(h.Time.UnixNano()) / 1e9
-		}
-		return 0
-	})
-	m.Gauge("fanfold_compaction_progress_ratio", "How far the phase is at which the running compaction is, from 0 to 1; 1 where none runs.",
-		func() float64 { return compactionRatio(n.Projector.Compaction()) })
-	m.Gauge("fanfold_erasure_progress_ratio", "How far the erasures are that are not over, from 0 to 1; 1 where none is.", n.erasureRatio)
+// Gauge is a number that says how far the store has forgotten.
+type Gauge struct {
+	Name, Help string
+	Value      func() float64
 }
 
-// compactionRatio returns how far a compaction's phase is, 1 for none that runs.
-func compactionRatio(c *wire.Compaction) float64 {
-	if c == nil || !c.Running {
-		return 1
+// Gauges returns what is measured of the history that is kept.
+func (g *Forgetter) Gauges() []Gauge {
+	return []Gauge{
+		{"fanfold_history_oldest_sequence", "The last event that is not kept, after which the history begins; 0 while all events are kept.",
+			func() float64 { return float64(g.compactions.horizon().Seq) }},
+		{"fanfold_history_oldest_timestamp_seconds", "Time of the last event that is not kept; 0 while all events are kept.", func() float64 {
+			if h := g.compactions.horizon(); h.Seq > 0 {
+				return float64(h.Time.UnixNano()) / 1e9
+			}
+			return 0
+		}},
+		{"fanfold_compaction_progress_ratio", "How far the phase is at which the running compaction is, from 0 to 1; 1 where none runs.", func() float64 {
+			if c := g.projector.Compaction(); c != nil && c.Running {
+				return ratio(float64(c.Done), float64(c.Total))
+			}
+			return 1
+		}},
+		{"fanfold_erasure_progress_ratio", "How far the erasures are that are not over, from 0 to 1; 1 where none is.", g.Eraser.progress},
 	}
-	if c.Total == 0 {
-		return 0
-	}
-	return min(1, float64(c.Done)/float64(c.Total))
 }

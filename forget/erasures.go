@@ -1,9 +1,10 @@
-package node
+package forget
 
 import (
 	"context"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"maps"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/wire"
@@ -48,6 +50,18 @@ type erasures struct {
 	goneSince time.Time     // since when, with all replicas there
 }
 
+// Groups are the consumer groups and feeds that may need what goes.
+type Groups interface {
+	// Behind returns the groups that have yet to acknowledge a change up to a position.
+	Behind(ctx context.Context, at fanfold.Position) (names []string, err error)
+	// FeedsBehind returns how many endless answers have yet to come to a position.
+	FeedsBehind(at fanfold.Position) int64
+	// PassOver moves groups that wait for nothing up to a position on to it.
+	PassOver(ctx context.Context, at fanfold.Position) error
+	// ForgetParked drops what parked batches say of documents.
+	ForgetParked(ctx context.Context) error
+}
+
 // How often a node looks after erasures, and what it waits for.
 const (
 	erasuresEvery = 250 * time.Millisecond
@@ -72,30 +86,22 @@ const (
 // EraseSteps are the steps of an erasure, in order.
 var EraseSteps = []string{StepCollected, StepEraseAppended, StepErasurePrepared, StepCompared, StepErased, StepEraseSwitched, StepDeleted, StepRemade, StepEraseDone}
 
-// eraseStep tells a test of a step.
-func (n *Node) eraseStep(step string) error {
-	if n.cfg.EraseStep == nil {
-		return nil
-	}
-	return n.cfg.EraseStep(step)
-}
-
-// forgetErased removes a read model that has what is erased, before anybody sees it, and returns whether there was one. The node begins like a new one.
-func (n *Node) forgetErased() (forgot bool, err error) {
-	cp, err := n.Store.Checkpoint()
+// EmptyErased removes a read model that has what is erased, before anybody sees it, and returns whether there was one. The node begins like a new one.
+func EmptyErased(log *events.Log, store *sqlite.Store, logger *slog.Logger) (forgot bool, err error) {
+	cp, err := store.Checkpoint()
 	if err != nil {
 		return false, err
 	}
-	_, inForce := n.Log.Prefix().Erasures()
-	if n.cfg.AsIs || cp.Erasure >= inForce || cp.Seq == 0 {
+	_, inForce := log.Prefix().Erasures()
+	if cp.Erasure >= inForce || cp.Seq == 0 {
 		return false, nil
 	}
-	n.cfg.Logger.Info("the read model has what was erased since, and is removed and built anew", "erasure", inForce, "event", cp.Seq)
-	return true, n.Store.Empty()
+	logger.Info("the read model has what was erased since, and is removed and built anew", "erasure", inForce, "event", cp.Seq)
+	return true, store.Empty()
 }
 
 // runErasures looks after erasures until ctx ends, and returns nil.
-func (n *Node) runErasures(ctx context.Context) error {
+func (g *Forgetter) runErasures(ctx context.Context) error {
 	tick := time.NewTicker(erasuresEvery)
 	defer tick.Stop()
 	for {
@@ -104,20 +110,20 @@ func (n *Node) runErasures(ctx context.Context) error {
 			return nil
 		case <-tick.C:
 		}
-		if time.Now().Before(n.erasures.due) {
+		if time.Now().Before(g.erasures.due) {
 			continue
 		}
-		err := n.goOnErasing(ctx)
+		err := g.goOnErasing(ctx)
 		if ctx.Err() != nil {
 			return nil
 		}
-		n.erasures.note(err)
+		g.erasures.note(err)
 		if err == nil {
-			n.erasures.pause = 0
+			g.erasures.pause = 0
 		} else {
-			n.erasures.pause = min(max(2*n.erasures.pause, erasuresEvery), eraseRetry)
-			n.erasures.due = time.Now().Add(n.erasures.pause)
-			n.cfg.Logger.Warn("an erasure cannot go on, and is tried again", "err", err)
+			g.erasures.pause = min(max(2*g.erasures.pause, erasuresEvery), eraseRetry)
+			g.erasures.due = time.Now().Add(g.erasures.pause)
+			g.opt.Logger.Warn("an erasure cannot go on, and is tried again", "err", err)
 		}
 	}
 }
@@ -132,24 +138,24 @@ func (e *erasures) note(err error) {
 }
 
 // goOnErasing does what is to be done next of the erasures that are not over.
-func (n *Node) goOnErasing(ctx context.Context) error {
-	e := &n.erasures
-	last, inForce := n.Log.Prefix().Erasures()
-	e.notice(last > inForce || n.baseLacks(inForce), inForce)
-	if err := n.nameLeft(ctx, inForce); err != nil {
+func (g *Forgetter) goOnErasing(ctx context.Context) error {
+	e := &g.erasures
+	last, inForce := g.log.Prefix().Erasures()
+	e.notice(last > inForce || g.BaseLacks(inForce), inForce)
+	if err := g.nameLeft(ctx, inForce); err != nil {
 		return err
 	}
-	if last > inForce || n.baseLacks(inForce) {
-		if err := n.bringIntoForce(ctx, inForce); err != nil {
+	if last > inForce || g.BaseLacks(inForce) {
+		if err := g.bringIntoForce(ctx, inForce); err != nil {
 			return err
 		}
-		_, inForce = n.Log.Prefix().Erasures()
+		_, inForce = g.log.Prefix().Erasures()
 	}
-	if n.hasResidue() && n.Log.Prefix().Base().Seq != e.residueAt { // a purge may have passed it
+	if g.erasures.hasResidue() && g.log.Prefix().Base().Seq != e.residueAt { // a purge may have passed it
 		e.checked = 0
 	}
-	if inForce > e.checked && n.Projector.Erasure() >= inForce {
-		return n.finishErasing(ctx, inForce)
+	if inForce > e.checked && g.projector.Erasure() >= inForce {
+		return g.finishErasing(ctx, inForce)
 	}
 	return nil
 }
@@ -164,58 +170,58 @@ func (e *erasures) notice(pending bool, inForce uint64) {
 	}
 }
 
-// baseLacks tells whether the log begins at a base that has what is erased.
-func (n *Node) baseLacks(inForce uint64) bool {
-	b := n.Log.Prefix().Base()
+// BaseLacks tells whether the log begins at a base that has what is erased.
+func (g *Forgetter) BaseLacks(inForce uint64) bool {
+	b := g.log.Prefix().Base()
 	return b.Seq > 0 && b.Erasure < inForce
 }
 
 // bringIntoForce appends the event from which on something is gone, once the live nodes are prepared, or ten minutes after the first erase event. Of several nodes
 // the live one with the smallest id does it.
-func (n *Node) bringIntoForce(ctx context.Context, inForce uint64) error {
-	waited := time.Since(n.erasures.noticedAt) >= eraseAnyway
-	upTo := n.Projector.ErasurePrepared()
-	if upTo < inForce || upTo == inForce && !n.baseLacks(inForce) || !n.leads() && !waited {
+func (g *Forgetter) bringIntoForce(ctx context.Context, inForce uint64) error {
+	waited := time.Since(g.erasures.noticedAt) >= eraseAnyway
+	upTo := g.projector.ErasurePrepared()
+	if upTo < inForce || upTo == inForce && !g.BaseLacks(inForce) || !g.leads() && !waited {
 		return nil
 	}
-	if waiting, err := n.isWaitedFor(ctx, func(node wire.Node) bool { return node.Erasure < upTo }); err != nil || waiting && !waited {
+	if waiting, err := g.isWaitedFor(ctx, func(node wire.Node) bool { return node.Erasure < upTo }); err != nil || waiting && !waited {
 		return err
 	}
-	if err := n.eraseStep(StepErasurePrepared); err != nil {
+	if err := g.eraseStep(StepErasurePrepared); err != nil {
 		return err
 	}
 	keys, at := map[fanfold.Key]struct{}{}, fanfold.Position(0)
 	var err error
 	if upTo > inForce {
-		if keys, at, err = n.Projector.ErasedViews(ctx, upTo); err != nil {
+		if keys, at, err = g.projector.ErasedViews(ctx, upTo); err != nil {
 			return orGone(err)
 		}
-		if err := n.keepViews(erasedViews{upTo, uint64(at)}); err != nil {
+		if err := g.keepViews(erasedViews{upTo, uint64(at)}); err != nil {
 			return err
 		}
 	}
-	if err := n.eraseStep(StepCompared); err != nil {
+	if err := g.eraseStep(StepCompared); err != nil {
 		return err
 	}
-	base, err := n.erasedBase(ctx, upTo)
+	base, err := g.erasedBase(ctx, upTo)
 	if err != nil {
 		return err
 	}
-	first, err := n.appendErased(ctx, &fanfold.Erased{UpTo: upTo, Base: base}, slices.Collect(maps.Keys(keys)))
+	first, err := g.appendErased(ctx, &fanfold.Erased{UpTo: upTo, Base: base}, slices.Collect(maps.Keys(keys)))
 	if err == nil {
-		err = n.eraseStep(StepErased)
+		err = g.eraseStep(StepErased)
 	}
 	if err != nil {
 		return err
 	}
-	n.cfg.Logger.Info("an erasure is in force", "erasure", upTo, "event", first, "documents", len(keys))
-	if err := n.Store.Applied.Wait(ctx, first); err != nil || at == 0 {
+	g.opt.Logger.Info("an erasure is in force", "erasure", upTo, "event", first, "documents", len(keys))
+	if err := g.store.Applied.Wait(ctx, first); err != nil || at == 0 {
 		return err
 	}
-	if err := n.eraseStep(StepEraseSwitched); err != nil {
+	if err := g.eraseStep(StepEraseSwitched); err != nil {
 		return err
 	}
-	return n.nameMissed(ctx, upTo, at, first, keys)
+	return g.nameMissed(ctx, upTo, at, first, keys)
 }
 
 // orGone returns nil for the error of a read model that is not prepared any more: another node was faster, or it is built again.
@@ -228,24 +234,24 @@ func orGone(err error) error {
 
 // erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is. It returns nil for a log that begins
 // with its first event.
-func (n *Node) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.Compaction, err error) {
-	if n.Log.Prefix().Base().Seq == 0 {
+func (g *Forgetter) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.Compaction, err error) {
+	if g.log.Prefix().Base().Seq == 0 {
 		return nil, nil
 	}
-	path := filepath.Join(n.cfg.Data, erasedBaseFile)
+	path := filepath.Join(g.opt.Data, erasedBaseFile)
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|os.O_TRUNC, 0o600)
 	if err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot write %s: %v", path, err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
-	h, ok, err := n.Projector.WriteErasedBase(ctx, erasure, f)
+	h, ok, err := g.projector.WriteErasedBase(ctx, erasure, f)
 	if err != nil || !ok {
 		return nil, err
 	}
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil, err
 	}
-	file, _, err := n.storeBase(ctx, h, f)
+	file, _, err := g.storeBase(ctx, h, f)
 	return &fanfold.Compaction{Horizon: h, Base: file, Erasure: erasure}, err
 }
 
@@ -254,14 +260,14 @@ const erasedBaseFile = "base.erased"
 
 // appendErased appends the events from which on an erasure is in force, each with some of the documents, and returns the first one's sequence once they
 // are durable.
-func (n *Node) appendErased(ctx context.Context, erased *fanfold.Erased, documents []fanfold.Key) (first uint64, err error) {
+func (g *Forgetter) appendErased(ctx context.Context, erased *fanfold.Erased, documents []fanfold.Key) (first uint64, err error) {
 	slices.SortFunc(documents, func(a, b fanfold.Key) int { return strings.Compare(a.String(), b.String()) })
-	cp, err := n.Store.Checkpoint()
+	cp, err := g.store.Checkpoint()
 	if err != nil {
 		return 0, err
 	}
 	for part := range slices.Chunk(erasedEvents(erased, documents), erasedAtOnce) {
-		seq, err := n.appendEach(ctx, part, fanfold.Expect{Set: true, Rev: fanfold.Revision(n.Log.Prefix().LastErased()), Folded: cp.Seq})
+		seq, err := g.appendEach(ctx, part, fanfold.Expect{Set: true, Rev: fanfold.Revision(g.log.Prefix().LastErased()), Folded: cp.Seq})
 		if err != nil {
 			return 0, err
 		}
@@ -289,24 +295,24 @@ func erasedEvents(erased *fanfold.Erased, documents []fanfold.Key) (all []*fanfo
 }
 
 // appendEach appends events in one transaction, the first one under a condition.
-func (n *Node) appendEach(ctx context.Context, list []*fanfold.Event, expect fanfold.Expect) (first uint64, err error) {
+func (g *Forgetter) appendEach(ctx context.Context, list []*fanfold.Event, expect fanfold.Expect) (first uint64, err error) {
 	if len(list) == 1 {
-		return n.Log.Append(ctx, list[0], expect)
+		return g.log.Append(ctx, list[0], expect)
 	}
 	writes := make([]fanfold.Write, len(list))
 	for i, ev := range list {
 		writes[i].Event = ev
 	}
 	writes[0].Expect = expect
-	return n.Log.AppendAll(ctx, nuid.Next(), writes)
+	return g.log.AppendAll(ctx, nuid.Next(), writes)
 }
 
 // nameMissed appends an event that names the documents which were changed between the position up to which an erasure's event names documents, and that event.
-func (n *Node) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position, event uint64, named map[fanfold.Key]struct{}) error {
-	missed, known := n.Projector.MissedViews(upTo)
+func (g *Forgetter) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position, event uint64, named map[fanfold.Key]struct{}) error {
+	missed, known := g.projector.MissedViews(upTo)
 	if !known {
 		missed = map[fanfold.Key]struct{}{}
-		err := n.Projector.ChangedBetween(at, event, func(key fanfold.Key) { missed[key] = struct{}{} })
+		err := g.projector.ChangedBetween(at, event, func(key fanfold.Key) { missed[key] = struct{}{} })
 		if err != nil && fanfold.CodeOf(err) != fanfold.PositionGone { // whoever lags so far begins anew
 			return err
 		}
@@ -316,12 +322,12 @@ func (n *Node) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position,
 		return ok
 	})
 	if len(missed) > 0 {
-		if _, err := n.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed))); err != nil {
+		if _, err := g.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed))); err != nil {
 			return err
 		}
 	}
-	n.erasures.left = true
-	return os.Remove(filepath.Join(n.cfg.Data, erasedViewsFile))
+	g.erasures.left = true
+	return os.Remove(filepath.Join(g.opt.Data, erasedViewsFile))
 }
 
 // erasedViewsFile is the name of the file in the data directory that says up to where an erasure's event names documents, until those that were changed
@@ -335,24 +341,24 @@ type erasedViews struct {
 }
 
 // keepViews writes that file.
-func (n *Node) keepViews(v erasedViews) error {
+func (g *Forgetter) keepViews(v erasedViews) error {
 	text, err := json.Marshal(v)
 	if err != nil {
 		return err
 	}
-	n.erasures.left = false
-	return datadir.WriteFile(filepath.Join(n.cfg.Data, erasedViewsFile), text, 0o600, nil)
+	g.erasures.left = false
+	return datadir.WriteFile(filepath.Join(g.opt.Data, erasedViewsFile), text, 0o600, nil)
 }
 
 // nameLeft names the documents that an erasure's event has missed which is in force, where the process ended or failed before it did.
-func (n *Node) nameLeft(ctx context.Context, inForce uint64) error {
-	if n.erasures.left {
+func (g *Forgetter) nameLeft(ctx context.Context, inForce uint64) error {
+	if g.erasures.left {
 		return nil
 	}
-	path := filepath.Join(n.cfg.Data, erasedViewsFile)
+	path := filepath.Join(g.opt.Data, erasedViewsFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
-		n.erasures.left = true
+		g.erasures.left = true
 		return nil
 	}
 	if err != nil {
@@ -362,19 +368,19 @@ func (n *Node) nameLeft(ctx context.Context, inForce uint64) error {
 	if json.Unmarshal(text, &v) != nil { // it says nothing
 		return os.Remove(path)
 	}
-	if v.UpTo > inForce || n.Projector.Erasure() < inForce {
+	if v.UpTo > inForce || g.projector.Erasure() < inForce {
 		return nil
 	}
-	at, err := n.inForceSince(v.UpTo)
+	at, err := g.inForceSince(v.UpTo)
 	if err != nil || at == 0 {
 		return err
 	}
-	return n.nameMissed(ctx, v.UpTo, fanfold.Position(v.At), at.Seq(), nil)
+	return g.nameMissed(ctx, v.UpTo, fanfold.Position(v.At), at.Seq(), nil)
 }
 
 // inForceSince returns the position of the event by which an erasure came into force, 0 for none that is folded.
-func (n *Node) inForceSince(erasure uint64) (at fanfold.Position, err error) {
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+func (g *Forgetter) inForceSince(erasure uint64) (at fanfold.Position, err error) {
+	err = g.store.Read(func(s *sqlite.Snapshot) error {
 		e, err := s.Erasure(erasure)
 		if e != nil {
 			at = e.Position
@@ -385,56 +391,56 @@ func (n *Node) inForceSince(erasure uint64) (at fanfold.Position, err error) {
 }
 
 // finishErasing removes what the log, the object stores and the node's files have of what is erased, and takes note once nothing is left.
-func (n *Node) finishErasing(ctx context.Context, inForce uint64) error {
-	if err := n.forgetFiles(); err != nil {
+func (g *Forgetter) finishErasing(ctx context.Context, inForce uint64) error {
+	if err := g.ForgetFiles(); err != nil {
 		return err
 	}
-	gone, err := n.isErased(ctx, inForce)
+	gone, err := g.isErased(ctx, inForce)
 	if err == nil && !gone {
-		err = n.notOver(inForce)
-		if c := n.Projector.Compaction(); c != nil && c.Running { // it reads the log, whose server would be started again
+		err = g.notOver(inForce)
+		if c := g.projector.Compaction(); c != nil && c.Running { // it reads the log, whose server would be started again
 			return err
 		}
-		if err == nil && n.leads() {
-			if err = n.deleteErased(ctx, inForce); err == nil {
-				gone, err = n.isErased(ctx, inForce)
+		if err == nil && g.leads() {
+			if err = g.deleteErased(ctx, inForce); err == nil {
+				gone, err = g.isErased(ctx, inForce)
 			}
 			if !gone { // another node may still hold something; deleting again may start the log's server again
-				n.erasures.due = time.Now().Add(eraseRetry)
+				g.erasures.due = time.Now().Add(eraseRetry)
 			}
 		}
 	}
-	over := err == nil && n.replicasForgot(inForce, gone)
-	if c, seq := n.Log.Prefix().Compaction(); c != nil && n.compactions.purged.Load() < seq { // what is before the base is in the log yet
+	over := err == nil && g.replicasForgot(inForce, gone)
+	if c, seq := g.log.Prefix().Compaction(); c != nil && g.compactions.purged.Load() < seq { // what is before the base is in the log yet
 		over = false
-		if failed := n.compactions.failed.Load(); failed != nil && err == nil {
+		if failed := g.compactions.failed.Load(); failed != nil && err == nil {
 			err = fanfold.Wrap(*failed, fanfold.CodeOf(*failed), "the log cannot be purged of what is before the store's begin: %s", fanfold.MessageOf(*failed))
 		}
 	}
 	if err != nil || !over {
 		return err
 	}
-	if err := n.eraseStep(StepEraseDone); err != nil {
+	if err := g.eraseStep(StepEraseDone); err != nil {
 		return err
 	}
-	if n.erasures.done.Swap(inForce) < inForce {
-		n.cfg.Logger.Info("an erasure is over", "erasure", inForce)
+	if g.erasures.done.Swap(inForce) < inForce {
+		g.opt.Logger.Info("an erasure is over", "erasure", inForce)
 	}
-	n.erasures.checked = inForce
+	g.erasures.checked = inForce
 	text := strconv.FormatUint(inForce, 10)
-	if n.hasResidue() {
+	if g.erasures.hasResidue() {
 		text += erasedResidue
 	}
-	return datadir.WriteFile(filepath.Join(n.cfg.Data, erasedFile), []byte(text+"\n"), 0o600, nil)
+	return datadir.WriteFile(filepath.Join(g.opt.Data, erasedFile), []byte(text+"\n"), 0o600, nil)
 }
 
 // notOver takes back that an erasure was over: a stream was restored since.
-func (n *Node) notOver(inForce uint64) error {
-	if n.erasures.done.Load() < inForce {
+func (g *Forgetter) notOver(inForce uint64) error {
+	if g.erasures.done.Load() < inForce {
 		return nil
 	}
-	n.erasures.done.Store(0)
-	if err := os.Remove(filepath.Join(n.cfg.Data, erasedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+	g.erasures.done.Store(0)
+	if err := os.Remove(filepath.Join(g.opt.Data, erasedFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fanfold.Wrap(err, fanfold.Unavailable, "the node's files cannot be changed: %v", err)
 	}
 	return nil
@@ -448,53 +454,37 @@ const erasedFile = "erased"
 const erasedResidue = " residue"
 
 // readDone reads which erasures were over when the node ran last. A file that cannot be read says nothing.
-func (n *Node) readDone() {
-	text, err := os.ReadFile(filepath.Join(n.cfg.Data, erasedFile))
+func (g *Forgetter) readDone() {
+	text, err := os.ReadFile(filepath.Join(g.opt.Data, erasedFile))
 	if err != nil {
 		return
 	}
 	number, residue := strings.CutSuffix(strings.TrimSpace(string(text)), erasedResidue)
 	if done, err := strconv.ParseUint(number, 10, 64); err == nil {
-		n.erasures.done.Store(done)
-		n.erasures.residue = residue
+		g.erasures.done.Store(done)
+		g.erasures.residue = residue
 	}
-}
-
-// forgetFiles removes what the node's files have of what is erased: the witness, and copies of the read model.
-func (n *Node) forgetFiles() error {
-	cp, err := n.Store.Checkpoint()
-	if err == nil {
-		err = n.check.Keep(cp)
-	}
-	if err != nil {
-		return err
-	}
-	if !n.snapshots.taking.TryLock() {
-		return fanfold.Errorf(fanfold.Unavailable, "a snapshot is being taken, which may have what is erased: this waits for its end")
-	}
-	defer n.snapshots.taking.Unlock()
-	return sqlite.RemoveSaved(filepath.Join(n.cfg.Data, savedFile))
 }
 
 // isErased tells whether nothing is left of what is erased in the log and the object stores.
-func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
-	e := &n.erasures
-	left, residue, err := n.Log.Prefix().Unerased(ctx)
+func (g *Forgetter) isErased(ctx context.Context, inForce uint64) (bool, error) {
+	e := &g.erasures
+	left, residue, err := g.log.Prefix().Unerased(ctx)
 	if err != nil {
 		return false, err
 	}
 	e.mu.Lock()
-	e.residue, e.residueAt = residue && n.embedded == nil, n.Log.Prefix().Base().Seq
+	e.residue, e.residueAt = residue && g.opt.Outside, g.log.Prefix().Base().Seq
 	e.mu.Unlock()
-	if left > 0 || residue && n.embedded != nil {
+	if left > 0 || residue && !g.opt.Outside {
 		return false, nil
 	}
-	bases, err := n.compactions.bases.Erased(ctx, inForce)
+	bases, err := g.compactions.bases.Erased(ctx, inForce)
 	if err != nil || !bases {
 		return false, err
 	}
-	if n.embedded == nil {
-		snapshots, err := buckets.NewSnapshots(n.Log).Erased(ctx, inForce)
+	if g.opt.Outside {
+		snapshots, err := buckets.NewSnapshots(g.log).Erased(ctx, inForce)
 		if err != nil || !snapshots {
 			return false, err
 		}
@@ -504,16 +494,16 @@ func (n *Node) isErased(ctx context.Context, inForce uint64) (bool, error) {
 
 // replicasForgot tells whether the log's replicas have had the time to forget what is gone from the log. The time begins once all of them have
 // deleted it, and anew where one was away. Of an erasure that was over the node knows so already.
-func (n *Node) replicasForgot(inForce uint64, gone bool) bool {
-	e := &n.erasures
-	replicas, current := n.Log.ReplicaCount()
+func (g *Forgetter) replicasForgot(inForce uint64, gone bool) bool {
+	e := &g.erasures
+	replicas, current := g.log.ReplicaCount()
 	over := gone && (replicas <= 1 || e.done.Load() >= inForce)
 	if gone && !over {
 		switch {
-		case n.Log.ReplicasAway() > 0:
+		case g.log.ReplicasAway() > 0:
 			e.goneFor = 0
 		case e.goneFor == inForce:
-			over = time.Since(e.goneSince) >= n.replicaWait()
+			over = time.Since(e.goneSince) >= g.replicaWait()
 		case current >= replicas:
 			e.goneFor, e.goneSince = inForce, time.Now()
 		}
@@ -525,32 +515,39 @@ func (n *Node) replicasForgot(inForce uint64, gone bool) bool {
 }
 
 // replicaWait returns for how long replicas keep what was deleted in their logs of what they have agreed on.
-func (n *Node) replicaWait() time.Duration {
-	if n.cfg.ReplicaWait > 0 {
-		return n.cfg.ReplicaWait
+func (g *Forgetter) replicaWait() time.Duration {
+	if g.opt.ReplicaWait > 0 {
+		return g.opt.ReplicaWait
 	}
 	return replicaWait
 }
 
 // deleteErased deletes the messages that are erased, and makes the object stores anew that have had copies of them.
-func (n *Node) deleteErased(ctx context.Context, inForce uint64) error {
-	if err := n.groups.ForgetParked(ctx); err != nil {
+func (g *Forgetter) deleteErased(ctx context.Context, inForce uint64) error {
+	if err := g.Groups.ForgetParked(ctx); err != nil {
 		return err
 	}
-	also, err := n.deadEntries(ctx)
+	also, err := g.deadEntries(ctx)
 	if err != nil {
 		return err
 	}
-	if err := n.Log.Prefix().EraseMessages(ctx, also, n.erasures.progress); err != nil {
+	if err := g.log.Prefix().EraseMessages(ctx, also, g.erasures.progress); err != nil {
 		return err
 	}
-	if err := n.eraseStep(StepDeleted); err != nil {
+	if err := g.eraseStep(StepDeleted); err != nil {
 		return err
 	}
-	if err := n.remakeBuckets(ctx, inForce); err != nil {
+	if err := g.remakeBuckets(ctx, inForce); err != nil {
 		return err
 	}
-	return n.eraseStep(StepRemade)
+	return g.eraseStep(StepRemade)
+}
+
+// hasResidue tells whether an outside server may have content on its disk yet.
+func (e *erasures) hasResidue() bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.residue
 }
 
 // progress notes how many messages are deleted.
@@ -561,11 +558,11 @@ func (e *erasures) progress(done, total int64) {
 }
 
 // deadEntries returns what of the embedded server's streams beside the log is to go from its files.
-func (n *Node) deadEntries(ctx context.Context) (map[string]func(uint64) bool, error) {
-	if n.embedded == nil {
+func (g *Forgetter) deadEntries(ctx context.Context) (map[string]func(uint64) bool, error) {
+	if g.opt.Outside {
 		return nil, nil
 	}
-	stream, dead, has, err := buckets.NewKeyValue(n.Log, "groups").Dead(ctx)
+	stream, dead, has, err := buckets.NewKeyValue(g.log, "groups").Dead(ctx)
 	if err != nil || !has {
 		return nil, err
 	}
@@ -573,19 +570,19 @@ func (n *Node) deadEntries(ctx context.Context) (map[string]func(uint64) bool, e
 }
 
 // remakeBuckets makes the object stores anew that have had copies from before an erasure.
-func (n *Node) remakeBuckets(ctx context.Context, inForce uint64) error {
-	bases, keep := n.compactions.bases, fanfold.BaseFile{}
-	if c, _ := n.Log.Prefix().Compaction(); c != nil && n.Log.Prefix().Base().Seq > 0 {
+func (g *Forgetter) remakeBuckets(ctx context.Context, inForce uint64) error {
+	bases, keep := g.compactions.bases, fanfold.BaseFile{}
+	if c, _ := g.log.Prefix().Compaction(); c != nil && g.log.Prefix().Base().Seq > 0 {
 		keep = c.Base
 	}
 	erased, err := bases.Erased(ctx, inForce)
 	if err == nil && !erased {
 		err = bases.Remake(ctx, keep, inForce)
 	}
-	if err != nil || n.embedded != nil {
+	if err != nil || !g.opt.Outside {
 		return err
 	}
-	snapshots := buckets.NewSnapshots(n.Log)
+	snapshots := buckets.NewSnapshots(g.log)
 	if erased, err = snapshots.Erased(ctx, inForce); err == nil && !erased {
 		err = snapshots.Remake(ctx)
 	}

@@ -1,4 +1,4 @@
-package node
+package forget
 
 import (
 	"context"
@@ -11,9 +11,9 @@ import (
 )
 
 // erasuresWaiting counts the erasures that are not in force yet, and their documents.
-func (n *Node) erasuresWaiting() (erasures, documents int, err error) {
+func (g *Eraser) erasuresWaiting() (erasures, documents int, err error) {
 	waiting := map[uint64]bool{}
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+	err = g.store.Read(func(s *sqlite.Snapshot) error {
 		list, err := s.Erasures()
 		if err != nil {
 			return err
@@ -35,15 +35,15 @@ func (n *Node) erasuresWaiting() (erasures, documents int, err error) {
 }
 
 // Erasure tells how far an erasure is. The error is NotFound, or Unavailable.
-func (n *Node) Erasure(_ context.Context, number uint64) (*wire.Erasure, error) {
+func (g *Eraser) Erasure(_ context.Context, number uint64) (*wire.Erasure, error) {
 	var list []wire.Erasure
-	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+	err := g.store.Read(func(s *sqlite.Snapshot) error {
 		stored, err := s.Erasures()
 		if err != nil {
 			return err
 		}
 		stored = slices.DeleteFunc(stored, func(e sqlite.StoredErasure) bool { return e.Of != number })
-		list, err = n.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
+		list, err = g.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
 			for _, e := range stored {
 				if err := s.EachDocumentErasedAt(e.Seq, func(key fanfold.Key) error { fn(e.Seq, key); return nil }); err != nil {
 					return err
@@ -63,27 +63,27 @@ func (n *Node) Erasure(_ context.Context, number uint64) (*wire.Erasure, error) 
 }
 
 // Erasures returns all erasures in the order of their numbers. The error is Unavailable.
-func (n *Node) Erasures(context.Context) (out []wire.Erasure, err error) {
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
-		out, err = n.erasuresOf(s)
+func (g *Eraser) Erasures(context.Context) (out []wire.Erasure, err error) {
+	err = g.store.Read(func(s *sqlite.Snapshot) error {
+		out, err = g.erasuresOf(s)
 		return err
 	})
 	return out, err
 }
 
 // erasuresOf returns the erasures that a read model knows of.
-func (n *Node) erasuresOf(s *sqlite.Snapshot) (out []wire.Erasure, err error) {
+func (g *Eraser) erasuresOf(s *sqlite.Snapshot) (out []wire.Erasure, err error) {
 	stored, err := s.Erasures()
 	if err != nil {
 		return nil, err
 	}
-	return n.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
+	return g.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
 		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error { fn(seq, d.Key); return nil })
 	})
 }
 
 // reportErasures returns the erasures of some erase events. each calls fn with each document that they name.
-func (n *Node) reportErasures(stored []sqlite.StoredErasure, each func(fn func(seq uint64, key fanfold.Key)) error) (out []wire.Erasure, err error) {
+func (g *Eraser) reportErasures(stored []sqlite.StoredErasure, each func(fn func(seq uint64, key fanfold.Key)) error) (out []wire.Erasure, err error) {
 	place, last := map[uint64]int{}, map[uint64]sqlite.StoredErasure{}
 	for _, e := range stored {
 		i, seen := place[e.Of]
@@ -107,7 +107,7 @@ func (n *Node) reportErasures(stored []sqlite.StoredErasure, each func(fn func(s
 	}
 	for i := range out {
 		out[i].Documents = int64(len(documents[out[i].Number]))
-		n.describe(&out[i], last[out[i].Number])
+		g.describe(&out[i], last[out[i].Number])
 	}
 	return out, nil
 }
@@ -122,56 +122,49 @@ func numbersOf(stored []sqlite.StoredErasure) map[uint64]uint64 {
 }
 
 // describe says how far an erasure is; last is the last erase event.
-func (n *Node) describe(e *wire.Erasure, last sqlite.StoredErasure) {
-	done := n.erasures.done.Load()
+func (g *Eraser) describe(e *wire.Erasure, last sqlite.StoredErasure) {
+	done := g.erasures.done.Load()
 	switch {
-	case last.Position == 0 && n.Projector.ErasurePrepared() >= last.Seq:
+	case last.Position == 0 && g.projector.ErasurePrepared() >= last.Seq:
 		e.Phase = wire.PhaseSwitching
 	case last.Position == 0:
 		e.Phase = wire.PhaseReplaying
 	case done < last.Seq:
 		e.Phase = wire.PhaseDeleting
-	case n.hasResidue():
+	case g.erasures.hasResidue():
 		e.Phase = wire.PhaseResidue
 	default:
 		e.Phase = wire.PhaseDone
 	}
 	if last.Position > 0 {
-		mark := n.issuer().Mark(last.Position)
+		mark := g.Issuer.Mark(last.Position)
 		e.Position = &mark
 	}
 	if e.Phase == wire.PhaseDone {
 		return
 	}
-	e.Nodes = n.erasedOn(last.Seq)
-	n.erasures.mu.Lock()
-	defer n.erasures.mu.Unlock()
+	e.Nodes = g.erasedOn(last.Seq)
+	g.erasures.mu.Lock()
+	defer g.erasures.mu.Unlock()
 	if e.Phase != wire.PhaseResidue {
-		e.Error = n.erasures.failed
+		e.Error = g.erasures.failed
 	}
-	if p := n.Projector.ErasurePreparation(); e.Phase == wire.PhaseReplaying && p.Err != nil {
+	if p := g.projector.ErasurePreparation(); e.Phase == wire.PhaseReplaying && p.Err != nil {
 		e.Error = fanfold.MessageOf(p.Err)
 	}
-	if n.erasures.waits && e.Phase == wire.PhaseDeleting {
+	if g.erasures.waits && e.Phase == wire.PhaseDeleting {
 		e.Residue = append(e.Residue, wire.ErasureResidue{Where: "the Raft logs of the log's servers, which these compact by themselves within minutes",
 			Do: "wait; a server that is away must come back first, or leave the stream: nats stream cluster peer-remove"})
 	}
-	if n.erasures.residue {
-		e.Residue = append(e.Residue, wire.ErasureResidue{Where: "the block file of the stream " + n.Log.Stream() + " in which the log begins, on every server of it",
-			Do: "let later compactions pass that file, or have each replica made anew: nats stream cluster peer-remove " + n.Log.Stream()})
+	if g.erasures.residue {
+		e.Residue = append(e.Residue, wire.ErasureResidue{Where: "the block file of the stream " + g.log.Stream() + " in which the log begins, on every server of it",
+			Do: "let later compactions pass that file, or have each replica made anew: nats stream cluster peer-remove " + g.log.Stream()})
 	}
 }
 
-// hasResidue tells whether an outside server may have content on its disk yet.
-func (n *Node) hasResidue() bool {
-	n.erasures.mu.Lock()
-	defer n.erasures.mu.Unlock()
-	return n.erasures.residue
-}
-
 // EachErased calls fn for each document of each erasure, in order. Errors are Unavailable, ctx's and fn's.
-func (n *Node) EachErased(ctx context.Context, fn func(wire.ErasedDocument) error) error {
-	return n.Store.Read(func(s *sqlite.Snapshot) error {
+func (g *Eraser) EachErased(ctx context.Context, fn func(wire.ErasedDocument) error) error {
+	return g.store.Read(func(s *sqlite.Snapshot) error {
 		stored, err := s.Erasures()
 		if err != nil {
 			return err
@@ -187,8 +180,8 @@ func (n *Node) EachErased(ctx context.Context, fn func(wire.ErasedDocument) erro
 }
 
 // erasedOn returns the nodes that have no read model as of an erasure, as people name them: live ones, and those that are away.
-func (n *Node) erasedOn(erasure uint64) (names []string) {
-	_, all := n.nodes()
+func (g *Eraser) erasedOn(erasure uint64) (names []string) {
+	all := g.Nodes.All()
 	for _, node := range all {
 		if node.Erasure >= erasure {
 			continue
@@ -202,9 +195,9 @@ func (n *Node) erasedOn(erasure uint64) (names []string) {
 	return names
 }
 
-// currentErasures returns the erasures that the store has yet to do something for, and the last one of all.
-func (n *Node) currentErasures(s *sqlite.Snapshot) (out []wire.Erasure, err error) {
-	all, err := n.erasuresOf(s)
+// current returns the erasures that the store has yet to do something for, and the last one of all.
+func (g *Eraser) current(s *sqlite.Snapshot) (out []wire.Erasure, err error) {
+	all, err := g.erasuresOf(s)
 	if err != nil {
 		return nil, err
 	}
@@ -216,22 +209,22 @@ func (n *Node) currentErasures(s *sqlite.Snapshot) (out []wire.Erasure, err erro
 	return out, nil
 }
 
-// erasureRatio returns how far the erasures are that are not over, by rough shares of their phases; 1 for none.
-func (n *Node) erasureRatio() float64 {
-	last, inForce := n.Log.Prefix().Erasures()
+// progress returns how far the erasures are that are not over, by rough shares of their phases; 1 for none.
+func (g *Eraser) progress() float64 {
+	last, inForce := g.log.Prefix().Erasures()
 	if last > inForce {
-		p := n.Projector.ErasurePreparation()
+		p := g.projector.ErasurePreparation()
 		if p.Ready {
 			return 0.8
 		}
 		return 0.8 * ratio(float64(p.Seq), float64(p.Target))
 	}
-	if inForce <= n.erasures.done.Load() {
+	if inForce <= g.erasures.done.Load() {
 		return 1
 	}
-	n.erasures.mu.Lock()
-	defer n.erasures.mu.Unlock()
-	return 0.8 + 0.2*ratio(float64(n.erasures.deleted), float64(n.erasures.total))
+	g.erasures.mu.Lock()
+	defer g.erasures.mu.Unlock()
+	return 0.8 + 0.2*ratio(float64(g.erasures.deleted), float64(g.erasures.total))
 }
 
 // ratio returns a share of a whole, 0 for a share of nothing.
