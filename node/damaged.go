@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"net"
 	"path/filepath"
 	"time"
 
@@ -16,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node/logcheck"
+	"github.com/fanfold/fanfold/node/serving"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -87,13 +87,17 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.
 	}
 	key := access.NewKey() // so that nobody else on the machine reads what a closed store has
 	n.openJudge(keys.OnlyKey(key))
-	n.openAPI()
-	if n.listener, err = net.Listen("tcp", n.cfg.Listen); err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "cannot listen on %s: %v", n.cfg.Listen, err)
+	n.front, err = serving.New(n.cfg.serving())
+	if err == nil {
+		err = n.front.Listen()
 	}
+	if err != nil {
+		return err
+	}
+	n.openAPI()
 	ctx, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)
-	go func() { served <- n.api.Run(ctx, n.listener, api.Ending{CloseFeeds: n.feed.Close}) }()
+	go func() { served <- n.api.Run(ctx, n.front.Listener(), api.Ending{CloseFeeds: n.feed.Close}) }()
 	err = fn(n.URL(), key, n.Store.Applied.Seq())
 	stop()
 	return errors.Join(err, <-served)

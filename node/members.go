@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 	"errors"
-	"net"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -56,7 +55,7 @@ func (n *Node) openMembers() error {
 // checkAddress sets the address that other nodes and people are told. The error is Invalid for one that is no URL.
 func (n *Node) checkAddress() error {
 	if n.cfg.Advertise == "" {
-		n.cfg.Advertise = n.ownURL()
+		n.cfg.Advertise = n.front.NamedURL()
 		return nil
 	}
 	u, err := url.Parse(n.cfg.Advertise)
@@ -66,14 +65,12 @@ func (n *Node) checkAddress() error {
 	return nil
 }
 
-// ownURL returns the URL of the API, with this machine's name where it listens on all addresses.
-func (n *Node) ownURL() string {
-	host, port, _ := net.SplitHostPort(n.Addr())
-	name, err := os.Hostname()
-	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() || err != nil {
-		return n.URL()
+// advertisedHosts returns the name in the URL at which the node says that it is reached, none where there is none.
+func advertisedHosts(advertise string) []string {
+	if u, err := url.Parse(advertise); err == nil && u.Hostname() != "" {
+		return []string{u.Hostname()}
 	}
-	return "http://" + net.JoinHostPort(name, port)
+	return nil
 }
 
 // maxAdvertise bounds an address that is advertised, in bytes.

@@ -47,12 +47,8 @@ func readReaderKeys(path string) (known []string, err error) {
 
 // readers says which NATS clients are let in. Those without an NKey are, where none are asked for, as long as the house is open.
 func (n *Node) readers() embedded.Readers {
-	out := embedded.Readers{Address: n.cfg.NATSListen, Keys: n.readerKeys,
-		Closed: func() bool { return !n.strangers.Load() || n.keys.Closed() }}
-	if n.certificate != nil {
-		out.TLS = n.certificate.config()
-	}
-	return out
+	return embedded.Readers{Address: n.cfg.NATSListen, Keys: n.readerKeys,
+		Closed: func() bool { return !n.strangers.Load() || n.keys.Closed() }, TLS: n.front.TLS()}
 }
 
 // closeEvery is how often the node looks whether the house was closed while NATS clients without a key read the log.

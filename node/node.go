@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -37,6 +36,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/node/metrics"
+	"github.com/fanfold/fanfold/node/serving"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -102,27 +102,25 @@ type Node struct {
 	Projector *projector.Projector
 	Forget    *forget.Forgetter // compactions and erasures
 
-	cfg         Config
-	lock        *os.File
-	embedded    *embedded.Server
-	nc          *nats.Conn
-	certificate *certificate // nil without TLS
-	readerKeys  []string     // the NKeys of NATS clients
-	strangers   atomic.Bool  // NATS clients need none while the house is open, which the keys have said
-	keys        *keys.Store
-	judge       *access.Judge
-	inspector   *inspect.Inspector
-	feed        *changefeed.Feed
-	metrics     *metrics.Metrics
-	groups      *group.Groups // for the node itself
-	backups     backupsMade
-	writer      *writer.Writer
-	api         *api.Server
-	check       *logcheck.Check
-	snapshots   snapshots
-	listener    net.Listener
-	debug       net.Listener    // of the profiles; nil for none
-	tracer      *tracing.Tracer // nil where nothing is traced
+	cfg        Config
+	lock       *os.File
+	embedded   *embedded.Server
+	nc         *nats.Conn
+	front      *serving.Front // by which clients reach the node
+	readerKeys []string       // the NKeys of NATS clients
+	strangers  atomic.Bool    // NATS clients need none while the house is open, which the keys have said
+	keys       *keys.Store
+	judge      *access.Judge
+	inspector  *inspect.Inspector
+	feed       *changefeed.Feed
+	metrics    *metrics.Metrics
+	groups     *group.Groups // for the node itself
+	backups    backupsMade
+	writer     *writer.Writer
+	api        *api.Server
+	check      *logcheck.Check
+	snapshots  snapshots
+	tracer     *tracing.Tracer // nil where nothing is traced
 
 	members    *membership.Registry // nil where this is the only node
 	lag        *membership.Lag
@@ -194,13 +192,9 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if err := n.Forget.Restored.Withhold(cfg.NATSListen != ""); err != nil {
 		return n, err
 	}
-	if n.listener, err = listen("--listen", cfg.Listen); err != nil {
+	if err := cmp.Or(n.front.Listen(), n.openTraces(ctx)); err != nil {
 		return n, err
 	}
-	if err := cmp.Or(n.openDebug(), n.openTraces(ctx)); err != nil {
-		return n, err
-	}
-	n.listener = bounded(n.listener, cfg, n.certificate)
 	if err := n.openFiles(ctx); err != nil {
 		return n, err
 	}
@@ -323,8 +317,7 @@ func (n *Node) openAPI() {
 	apiOptions := n.cfg.API
 	apiOptions.Budget, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, append(advertisedHosts(n.cfg.Advertise), n.cfg.Hosts...)
-	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked by Open
-	apiOptions.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
+	apiOptions.AnyHost = serving.Exposed(n.cfg.Listen) && len(n.cfg.Hosts) == 0
 	apiOptions.Version = Version()
 	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), n.watch(), n.cfg.Logger
 	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.metrics.Answered, n.metrics.Denied, n.tracer
@@ -345,7 +338,7 @@ func (n *Node) watch() http.Handler {
 		n.metrics.Gauge(g.Name, g.Help, g.Value)
 	}
 	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: func() bool { return len(n.reasons()) == 0 }, Running: func() int64 { return n.api.Running() },
-		Certificate: n.certificate.expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: n.groups, Keys: n.keys,
+		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: n.groups, Keys: n.keys,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.shownLag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
 		Members: n.members, Backed: n.backups.last})
 }
@@ -375,15 +368,10 @@ func (n *Node) Keys() *keys.Store { return n.keys }
 func (n *Node) API() *api.Server { return n.api }
 
 // Addr returns the address on which the API listens.
-func (n *Node) Addr() string { return n.listener.Addr().String() }
+func (n *Node) Addr() string { return n.front.Listener().Addr().String() }
 
 // URL returns the URL of the API.
-func (n *Node) URL() string {
-	if n.certificate != nil {
-		return "https://" + n.Addr()
-	}
-	return "http://" + n.Addr()
-}
+func (n *Node) URL() string { return n.front.URL() }
 
 // Shares of the shutdown's time that are the node's own, after the API's. One ends the fold: a batch that takes longer is
 // rolled back, and folded again at the next start. The other ends with closed files.
@@ -435,7 +423,7 @@ func (n *Node) serveAPI(ctx, parts context.Context) error {
 		}
 		failed <- err
 	}()
-	err := n.api.Run(serving, n.listener, api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
+	err := n.api.Run(serving, n.front.Listener(), api.Ending{CloseFeeds: n.feed.Close, Failed: parts.Done()})
 	stop()
 	if first := <-failed; err == nil && ctx.Err() == nil {
 		err = cmp.Or(first, errors.New("the HTTP server ended"))
@@ -449,11 +437,10 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.writer.Run(ctx) })
 	g.Go(func() error { return n.keys.Run(ctx) })
 	g.Go(func() error { return n.judge.Run(ctx) })
-	g.Go(func() error { return n.certificate.run(ctx) })
+	g.Go(func() error { return n.front.Run(ctx) })
 	g.Go(func() error { return n.runReaders(ctx) })
 	g.Go(func() error { return n.check.Run(ctx) })
 	g.Go(func() error { return settleDoubt(ctx, n) })
-	g.Go(func() error { return n.runDebug(ctx) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
 	g.Go(func() error { return n.Forget.Run(ctx) })
 	g.Go(func() error { return n.Log.Recover(ctx, n.foldedSeq) })
@@ -477,12 +464,7 @@ func (n *Node) share(of float64) time.Duration {
 // run.
 func (n *Node) Close() error {
 	var errs []error
-	if n.listener != nil {
-		_ = n.listener.Close() // closed already where the server ran
-	}
-	if n.debug != nil {
-		_ = n.debug.Close()
-	}
+	n.front.Close()
 	if n.check != nil {
 		n.check.Close()
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"log/slog"
-	"net"
 	"path/filepath"
 
 	"golang.org/x/sync/errgroup"
@@ -18,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node/metrics"
+	"github.com/fanfold/fanfold/node/serving"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
@@ -91,13 +91,9 @@ func (r *ReadOnly) open(ctx context.Context) (err error) {
 		return err
 	}
 	n.openJudge(n.keys)
-	if n.listener, err = listen("--listen", n.cfg.Listen); err != nil {
+	if err := cmp.Or(n.front.Listen(), n.openTraces(ctx)); err != nil {
 		return err
 	}
-	if err := cmp.Or(n.openDebug(), n.openTraces(ctx)); err != nil {
-		return err
-	}
-	n.listener = bounded(n.listener, n.cfg, n.certificate)
 	r.openAPI()
 	return nil
 }
@@ -119,7 +115,7 @@ func (r *ReadOnly) check() (err error) {
 	case r.Info.Closed && cfg.AdminKeyFile == "" && !cfg.Insecure:
 		return fanfold.Errorf(fanfold.Invalid, "the store of this read model lets nobody in without a key, and there are no keys beside a read model: give one by --admin-key-file FILE, or say --insecure to let in whoever reaches %s", cfg.Listen)
 	}
-	r.node.certificate, err = openCertificate(cfg.TLSCert, cfg.TLSKey, cfg.Logger)
+	r.node.front, err = serving.New(cfg.serving())
 	return err
 }
 
@@ -132,10 +128,9 @@ func (r *ReadOnly) openAPI() {
 	opt := n.cfg.API
 	opt.ReadOnly, opt.Budget, opt.Version, opt.Logger = r.ended, budget, Version(), n.cfg.Logger
 	opt.Issuer, opt.Metrics, opt.Tracer = r.issuer, n.metrics.Watch(metrics.Parts{Version: Version(), Ready: r.CaughtUp, Running: func() int64 { return n.api.Running() },
-		Certificate: n.certificate.expiring(), Store: n.Store, Feed: n.feed}), n.tracer
+		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed}), n.tracer
 	opt.Origins, opt.Hosts = n.cfg.Origins, n.cfg.Hosts
-	host, _, _ := net.SplitHostPort(n.cfg.Listen) // checked
-	opt.AnyHost = !isLoopback(host) && len(n.cfg.Hosts) == 0
+	opt.AnyHost = serving.Exposed(n.cfg.Listen) && len(n.cfg.Hosts) == 0
 	opt.Answered, opt.Denied, opt.Queried = n.metrics.Answered, n.metrics.Denied, n.metrics.Queried
 	inspector := inspector{n.inspector, n.Store, r.issuer}
 	n.writer = writer.New(writer.Dependencies{ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector}, n.cfg.Writer) // no request reaches its log
@@ -157,8 +152,7 @@ func (r *ReadOnly) Run(ctx context.Context) error {
 	defer context.AfterFunc(ctx, stop)()
 	g.Go(func() error { return n.keys.Run(parts) })
 	g.Go(func() error { return n.judge.Run(parts) })
-	g.Go(func() error { return n.certificate.run(parts) })
-	g.Go(func() error { return n.runDebug(parts) })
+	g.Go(func() error { return n.front.Run(parts) })
 	g.Go(func() error {
 		defer end()
 		return n.serveAPI(serving, parts)

@@ -5,14 +5,18 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/forget"
+	"github.com/fanfold/fanfold/node/serving"
 )
 
 // How a house without a key gets one.
@@ -31,7 +35,7 @@ func (n *Node) checkStart(ctx context.Context) (err error) {
 	if err := checkReach(ctx, cfg); err != nil {
 		return err
 	}
-	if n.certificate, err = openCertificate(cfg.TLSCert, cfg.TLSKey, cfg.Logger); err != nil {
+	if n.front, err = serving.New(cfg.serving()); err != nil {
 		return err
 	}
 	if cfg.NATSAuth != "" {
@@ -40,6 +44,43 @@ func (n *Node) checkStart(ctx context.Context) (err error) {
 		}
 	}
 	return nil
+}
+
+// serving returns how the node is reached.
+func (c Config) serving() serving.Options {
+	return serving.Options{Listen: c.Listen, MaxConnections: c.MaxConnections, DebugListen: c.DebugListen, Insecure: c.Insecure, TLSCert: c.TLSCert, TLSKey: c.TLSKey, API: c.API, Logger: c.Logger}
+}
+
+// checkListen returns Invalid for what is not an address.
+func checkListen(cfg Config) error {
+	for _, a := range []struct{ flag, address, example string }{{"--listen", cfg.Listen, "127.0.0.1:8080"}, {"--nats-listen", cfg.NATSListen, "127.0.0.1:4222"}} {
+		if a.address == "" && a.flag != "--listen" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(a.address); err != nil {
+			return fanfold.Wrap(err, fanfold.Invalid, "%s %q is not an address such as %s", a.flag, a.address, a.example)
+		}
+	}
+	return nil
+}
+
+// maxHosts bounds the names by which the API may be called.
+const maxHosts = 100
+
+// checkHosts returns Invalid for names and origins that no request can have, and for a prefix that is none.
+func checkHosts(cfg Config) error {
+	if len(cfg.Hosts) > maxHosts {
+		return fanfold.Errorf(fanfold.Invalid, "--host: %d names are given, %d is the most", len(cfg.Hosts), maxHosts)
+	}
+	for _, h := range cfg.Hosts {
+		if h == "" || strings.ContainsAny(h, "/:*, ") {
+			return fanfold.Errorf(fanfold.Invalid, "--host %.300q is not a name such as fanfold.example: leave out the scheme and the port", h)
+		}
+	}
+	if err := api.CheckOrigins(cfg.Origins); err != nil {
+		return err
+	}
+	return api.CheckPrefix(cfg.API.Prefix)
 }
 
 // checkReach refuses an address that others reach, where TLS or a key is missing. The error names both where both are. It is Invalid, or
@@ -74,6 +115,23 @@ func checkTimes(cfg Config) error {
 	return cmp.Or(forget.CheckRetain(cfg.Retain), checkShutdown(cfg.API))
 }
 
+// The bounds of the times of a shutdown.
+const (
+	mostShutdown  = 10 * time.Minute
+	leastShutdown = time.Second
+)
+
+// checkShutdown returns Invalid for times of a shutdown that cannot be.
+func checkShutdown(opt api.Options) error {
+	if opt.ShutdownDelay < 0 || opt.ShutdownDelay > mostShutdown {
+		return fanfold.Errorf(fanfold.Invalid, "--shutdown-delay %v is not a time of up to %v", opt.ShutdownDelay, mostShutdown)
+	}
+	if t := opt.ShutdownTimeout; t != 0 && (t < leastShutdown || t > mostShutdown) {
+		return fanfold.Errorf(fanfold.Invalid, "--shutdown-timeout %v is not a time from %v to %v", t, leastShutdown, mostShutdown)
+	}
+	return nil
+}
+
 // checkAdminKey returns Invalid for a file of the admin key that has none.
 func checkAdminKey(cfg Config) error {
 	if cfg.AdminKeyFile == "" {
@@ -85,24 +143,20 @@ func checkAdminKey(cfg Config) error {
 	return nil
 }
 
-// exposed tells whether others reach an address that was checked.
-func exposed(address string) bool {
-	host, _, err := net.SplitHostPort(address)
-	return address != "" && (err != nil || !isLoopback(host))
-}
-
 // hasTLS tells whether what the node says to clients is encrypted.
 func (c Config) hasTLS() bool { return c.TLSCert != "" || c.TLSKey != "" }
 
 // needsKey tells whether the node may start only where there is a key.
-func (c Config) needsKey() bool { return exposed(c.Listen) && !c.Insecure && c.AdminKeyFile == "" }
+func (c Config) needsKey() bool {
+	return serving.Exposed(c.Listen) && !c.Insecure && c.AdminKeyFile == ""
+}
 
 // checkPlaintext refuses keys that everybody on the way can read.
 func checkPlaintext(cfg Config) error {
 	switch {
 	case cfg.hasTLS() && cfg.Plaintext:
 		return fanfold.Errorf(fanfold.Invalid, "--plaintext says that TLS ends before the node, and --tls-cert that it ends here: leave one of them out")
-	case exposed(cfg.Listen) && !cfg.Insecure && !cfg.hasTLS() && !cfg.Plaintext:
+	case serving.Exposed(cfg.Listen) && !cfg.Insecure && !cfg.hasTLS() && !cfg.Plaintext:
 		return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read keys and documents on their way: "+
 			"give --tls-cert FILE --tls-key FILE, or --plaintext where TLS ends before the node; or listen on 127.0.0.1, or say --insecure", cfg.Listen)
 	}
@@ -112,7 +166,7 @@ func checkPlaintext(cfg Config) error {
 // checkReaders refuses to show the log to NATS clients that nobody knows, where the house is known to be closed or others reach
 // the address.
 func checkReaders(cfg Config) error {
-	far := exposed(cfg.NATSListen) && !cfg.Insecure
+	far := serving.Exposed(cfg.NATSListen) && !cfg.Insecure
 	switch {
 	case cfg.NATSListen == "" && cfg.NATSAuth != "":
 		return fanfold.Errorf(fanfold.Invalid, "--nats-auth is about the clients of --nats-listen: give an address there")
@@ -176,7 +230,7 @@ func (n *Node) checkClosed() error {
 		return nil
 	case cfg.needsKey():
 		return errOpen(cfg)
-	case exposed(cfg.Listen):
+	case serving.Exposed(cfg.Listen):
 		cfg.Logger.Warn("the house is open, and others reach it: all of them may read and write everything; to close it, "+closeIt, "listen", cfg.Listen)
 	default:
 		cfg.Logger.Info("the house is open: whoever reaches it on this machine may read and write everything; to close it, " + closeIt)

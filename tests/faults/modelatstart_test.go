@@ -22,7 +22,7 @@ const bookModel = `{"collections":{"authors":{},"books":{"unique":["title"],"sch
 // TestWritesBeforeTheModelIsFolded: a node that builds its read model anew decides no write before it knows the model that applies. A write
 // waits for that, and is refused within its deadline otherwise.
 func TestWritesBeforeTheModelIsFolded(t *testing.T) {
-	suite.Concurrent(t, "node", "node/logcheck")
+	suite.Concurrent(t, "node", "node/logcheck", "node/serving")
 	refused := []struct {
 		status                  int
 		method, path, body, typ string

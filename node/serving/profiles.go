@@ -1,4 +1,4 @@
-package node
+package serving
 
 import (
 	"context"
@@ -22,8 +22,8 @@ const (
 )
 
 // openDebug listens on the address of the profiles, where there is one. Errors are Invalid and Unavailable.
-func (n *Node) openDebug() (err error) {
-	address := n.cfg.DebugListen
+func (f *Front) openDebug() (err error) {
+	address := f.opt.DebugListen
 	if address == "" {
 		return nil
 	}
@@ -31,25 +31,25 @@ func (n *Node) openDebug() (err error) {
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "--debug-listen %q is not an address such as 127.0.0.1:6060", address)
 	}
-	if !n.cfg.Insecure && !isLoopback(host) {
+	if !f.opt.Insecure && !isLoopback(host) {
 		return fanfold.Errorf(fanfold.Invalid, "--debug-listen %s can be reached by others, who may then read the process's memory: listen on 127.0.0.1, or say --insecure", address)
 	}
-	if n.debug, err = listen("--debug-listen", address); err != nil {
+	if f.debug, err = listen("--debug-listen", address); err != nil {
 		return err
 	}
-	n.debug = netutil.LimitListener(n.debug, debugConnections)
-	n.cfg.Logger.Info("profiles are served", "at", "http://"+n.debug.Addr().String()+"/debug/pprof/")
+	f.debug = netutil.LimitListener(f.debug, debugConnections)
+	f.opt.Logger.Info("profiles are served", "at", "http://"+f.debug.Addr().String()+"/debug/pprof/")
 	return nil
 }
 
-// runDebug serves profiles until ctx ends, where there is an address for them. It returns nil then.
-func (n *Node) runDebug(ctx context.Context) error {
-	if n.debug == nil {
+// serveProfiles serves profiles until ctx ends, where there is an address for them. It returns nil then.
+func (f *Front) serveProfiles(ctx context.Context) error {
+	if f.debug == nil {
 		return nil
 	}
-	srv := &http.Server{Handler: n.profiles(), ReadHeaderTimeout: debugTime, ReadTimeout: debugTime, WriteTimeout: debugTime, MaxHeaderBytes: 64 << 10}
+	srv := &http.Server{Handler: f.profiles(), ReadHeaderTimeout: debugTime, ReadTimeout: debugTime, WriteTimeout: debugTime, MaxHeaderBytes: 64 << 10}
 	defer context.AfterFunc(ctx, func() { _ = srv.Close() })()
-	if err := srv.Serve(n.debug); !errors.Is(err, http.ErrServerClosed) {
+	if err := srv.Serve(f.debug); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -57,7 +57,7 @@ func (n *Node) runDebug(ctx context.Context) error {
 
 // profiles returns a handler of the profiles. Unless others may reach the address, it answers only who calls it by a name of
 // this machine: a web page whose name was made to lead here does not.
-func (n *Node) profiles() http.Handler {
+func (f *Front) profiles() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
@@ -69,7 +69,7 @@ func (n *Node) profiles() http.Handler {
 		if err != nil {
 			host = r.Host
 		}
-		if !n.cfg.Insecure && !isLoopback(host) {
+		if !f.opt.Insecure && !isLoopback(host) {
 			http.Error(w, "call this address by its number", http.StatusForbidden)
 			return
 		}

@@ -1,4 +1,4 @@
-package node
+package serving
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package node
+package serving
 
 import (
 	"context"
@@ -110,12 +110,4 @@ func (c *certificate) reread() {
 func (c *certificate) config(protocols ...string) *tls.Config {
 	return &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: protocols,
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil }}
-}
-
-// expiring returns a function that says how long the certificate still holds, nil for none. It is below zero once it has ended.
-func (c *certificate) expiring() func() time.Duration {
-	if c == nil {
-		return nil
-	}
-	return func() time.Duration { return time.Until(c.current.Load().Leaf.NotAfter) }
 }
