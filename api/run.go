@@ -35,7 +35,7 @@ type Ending struct {
 
 // Run serves on l until ctx ends, and then in steps. At once the server is leaving: it is not ready any more, and each
 // answer closes its connection, so that whoever distributes requests goes elsewhere; it serves on for Options.ShutdownDelay.
-// Then it takes no more connections, and closes the feeds, each of which ends with its position. Running requests have three
+// Then it takes no more connections, and closes the feeds; each ends with its position. Running requests have three
 // tenths of Options.ShutdownTimeout to finish. Then their contexts end, after two tenths more their connections, and Run
 // returns nil. It returns an error only where the server could not serve.
 func (s *Server) Run(ctx context.Context, l net.Listener, ending Ending) error {

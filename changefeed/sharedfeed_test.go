@@ -118,7 +118,7 @@ func large(seq uint64, n int) fanfold.Change {
 }
 
 // TestFallsBehindAndCatchesUp: a consumer that does not read for a while leaves the others, who are not held up, and gets
-// every change later. What is held for all of them comes back.
+// every change later. All that is held for them comes back.
 func TestFallsBehindAndCatchesUp(t *testing.T) {
 	for _, kind := range streams {
 		t.Run(kind, func(t *testing.T) {
@@ -183,7 +183,7 @@ func TestSlowAreEnded(t *testing.T) {
 	}
 	last := strings.LastIndex(got.String(), "\n\n")
 	ids := strings.Split(got.String()[:last], "\nid: ")
-	if len(ids) < 2 || len(ids) > changes { // a position to go on from, behind which there is more
+	if len(ids) < 2 || len(ids) > changes { // a position to go on from, after which there is more
 		t.Fatalf("%d changes were sent", len(ids)-1)
 	}
 	position, _, _ := strings.Cut(ids[len(ids)-1], "\n")
@@ -192,7 +192,7 @@ func TestSlowAreEnded(t *testing.T) {
 }
 
 // TestConsumersComeAndGo: with consumers of all transports that come, read at their own pace and leave at random, beside
-// writes of random length, each gets every change behind its position once, in order.
+// writes of random length, each gets every change after its position once, in order.
 func TestConsumersComeAndGo(t *testing.T) {
 	suite.Concurrent(t)
 	store := newMemoryStore()

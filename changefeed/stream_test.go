@@ -63,7 +63,7 @@ func TestStreamsBeatBeyondTheHead(t *testing.T) {
 	}
 }
 
-// TestAnswersBeyondTheHead: one answer says at once that this node is behind, a long poll when its time is over, and both
+// TestAnswersBeyondTheHead: one answer says at once that this node lags, a long poll when its time is over, and both
 // where it stands. A long poll whose position comes in time is answered.
 func TestAnswersBeyondTheHead(t *testing.T) {
 	suite.Concurrent(t)

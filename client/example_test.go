@@ -129,7 +129,7 @@ func ExampleClient_Changes() {
 	_, err = client.Collection[Author](c, "authors").Put(ctx, "a1", Author{ID: "a1", Name: "Mark Twain"})
 	check(err)
 
-	saved := "0" // a consumer keeps the position of what it has handled, and goes on behind it
+	saved := "0" // a consumer keeps the position of what it has handled, and goes on after it
 	for change, err := range c.Changes(ctx, client.ChangesOptions{Since: saved, Collections: []string{"books"}, IncludeDocs: true}) {
 		check(err)
 		book, err := client.Decode[Book](change.Doc)

@@ -78,7 +78,7 @@ func requireNothingWritten(t *testing.T, err error) {
 	}
 }
 
-// requireNextSeq appends one more event and wants it at seq, right behind the events that are
+// requireNextSeq appends one more event and wants it at seq, right after the events that are
 // known to be stored.
 func requireNextSeq(t *testing.T, l *Log, seq uint64) {
 	t.Helper()

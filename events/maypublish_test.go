@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestMayPublish: what may not be published is not, by whatever way it comes, and nothing of it is stored; a fence is. What
-// was let through is told of when it is acknowledged, and a message that may not be sent again has an unknown outcome.
+// TestMayPublish: what may not be published is not, by whatever way it comes, and nothing of it is stored; a fence is. An
+// event that was let through is told of when it is acknowledged, and a message that may not be sent again has an unknown outcome.
 func TestMayPublish(t *testing.T) {
 	suite.Concurrent(t)
 	url := natsserver.Start(t, 1)[0]

@@ -20,7 +20,7 @@ import (
 )
 
 // TestReplacedLeader: a leader that is cut off from the other servers, and does not know yet that they have another, refuses
-// what is conditional on a revision that it has not got. That refusal decides nothing, of one event or of several, for the log has
+// what is conditional on a revision that it has not got. Such a refusal decides nothing, of one event or of several, for the log has
 // that revision; nor does what it says of the document.
 func TestReplacedLeader(t *testing.T) {
 	t.Parallel()
@@ -146,7 +146,7 @@ func streamNamed(t *testing.T, nc *nats.Conn, name string) jetstream.Stream {
 }
 
 // TestTwoLeaders: while two servers take themselves for the leader both get what is published. A client stands for the one that was
-// replaced: it refuses everything at once, and answers with what it had. What the other stores is told as stored, and nothing else as
+// replaced: it refuses everything at once, and answers with what it had. An event that the other stores is told as stored, and nothing else as
 // refused.
 func TestTwoLeaders(t *testing.T) {
 	t.Parallel()

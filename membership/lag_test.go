@@ -65,7 +65,7 @@ func TestLag(t *testing.T) {
 	want(999_985, time.Hour, true)
 }
 
-// TestLagOfLong: a node that stays behind for long keeps a bounded number of answers.
+// TestLagOfLong: a node that lags for long keeps a bounded number of answers.
 func TestLagOfLong(t *testing.T) {
 	f := &fakeLog{}
 	l := f.lag()

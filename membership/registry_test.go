@@ -12,7 +12,7 @@ import (
 )
 
 // TestLease: a node may write once it has registered and caught up; where its heartbeats are not acknowledged any more it
-// may not after ten seconds, and may again only once it has caught up behind the heartbeat that was.
+// may not after ten seconds, and may again only once it has caught up after the heartbeat that was.
 func TestLease(t *testing.T) {
 	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {

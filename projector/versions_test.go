@@ -8,8 +8,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// TestVersionsOfEvents: an event is folded by the version that the last model before it set, or kept. What is about to be
-// folded is known already, and what is not is not guessed.
+// TestVersionsOfEvents: an event is folded by the version that the last model before it set, or kept. The version of an event
+// that is about to be folded is known already, and no other is guessed.
 func TestVersionsOfEvents(t *testing.T) {
 	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})
 	if err != nil {

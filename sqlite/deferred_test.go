@@ -46,7 +46,7 @@ func requireMany(tx *sqlite.Tx, first int) error {
 	return nil
 }
 
-// TestDeferredStatementsAreRead: whatever a transaction has written is there when it reads, and behind it.
+// TestDeferredStatementsAreRead: whatever a transaction has written is there when it reads, and after it.
 func TestDeferredStatementsAreRead(t *testing.T) {
 	store := openStore(t, t.TempDir())
 	update(t, store, func(tx *sqlite.Tx) error {
@@ -57,7 +57,7 @@ func TestDeferredStatementsAreRead(t *testing.T) {
 		if err != nil || row == nil {
 			return fmt.Errorf("the last document is %v, %w", row, err)
 		}
-		// Each change comes behind the last one of the same row.
+		// Each change comes after the last one of the same row.
 		for i := range manyRows {
 			row.Body = fmt.Appendf(nil, `{"v":%d}`, i)
 			if err := tx.Documents.Replace(row); err != nil {

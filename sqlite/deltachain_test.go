@@ -215,7 +215,7 @@ func TestChainsGoOnThroughForms(t *testing.T) {
 	}
 }
 
-// TestDamagedChain: a row behind one that is not what it was is an error that says what to do.
+// TestDamagedChain: a row after one that is not what it was is an error that says what to do.
 func TestDamagedChain(t *testing.T) {
 	for _, damage := range []string{"delta = NULL", "delta = x'00'", "form = 99", "prior = 0", "op = 1", "position = 5", "delta = CAST(x'07' || substr(delta, 2) AS BLOB)",
 		"delta = substr(delta, 1, 2)", "delta = substr(delta, 1, 6)"} {

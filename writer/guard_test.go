@@ -16,7 +16,7 @@ type holdersSnapshot struct {
 	perRelation int
 }
 
-// Holders returns the holders with numbers behind after, limit at most.
+// Holders returns the holders with numbers greater than after, limit at most.
 func (s holdersSnapshot) Holders(relation, _ string, after int64, limit int, _ fanfold.View) (docs []*fanfold.Document, more bool, err error) {
 	for n := after + 1; n <= int64(s.perRelation) && len(docs) < limit; n++ {
 		docs = append(docs, &fanfold.Document{Key: fanfold.Key{Collection: relation, ID: fmt.Sprint(n)}, Number: n})

@@ -82,7 +82,7 @@ type leaseModel struct {
 
 // TestPartitionAgainstModel lets members with clocks that jump lease, acknowledge and fail at random, and holds the partition
 // against a model: only the newest token acknowledges, the checkpoint never goes back, and every position is before the
-// checkpoint, behind it, or parked.
+// checkpoint, after it, or parked.
 func TestPartitionAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &partition{}

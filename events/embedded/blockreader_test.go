@@ -249,7 +249,7 @@ func TestReadersReadBlocks(t *testing.T) {
 	}
 }
 
-// TestEventsOfOthersAreRead publishes behind the log's back: nobody tells its readers.
+// TestEventsOfOthersAreRead publishes beside the log: nobody tells its readers.
 func TestEventsOfOthersAreRead(t *testing.T) {
 	l, _, nc, _ := embeddedLog(t, Always, defaultOptions)
 	r, err := l.Read(t.Context(), 1)

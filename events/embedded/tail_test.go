@@ -117,7 +117,7 @@ func TestCutTail(t *testing.T) {
 		known  uint64
 		last   uint64 // with which the log ends then
 		cut    bool
-		index  bool // the server's index is there, which a killed process leaves behind at most
+		index  bool // the server's index is there, which a killed process leaves at most
 	}{
 		"whole":                         {change: func(b []byte, _ []int) []byte { return b }, last: 10},
 		"cut in a record":               {change: func(b []byte, s []int) []byte { return b[:s[4]+50] }, last: 5, cut: true},

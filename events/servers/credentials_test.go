@@ -12,7 +12,7 @@ import (
 	"github.com/nats-io/nats.go"
 )
 
-// TestRefusedCertificateIsExplained: a server that wants a client certificate closes the connection behind the handshake; what the
+// TestRefusedCertificateIsExplained: a server that wants a client certificate closes the connection after the handshake; what the
 // node sees of that depends on what it was doing.
 func TestRefusedCertificateIsExplained(t *testing.T) {
 	alert := &net.OpError{Op: "remote error", Err: errors.New("tls: certificate required")}

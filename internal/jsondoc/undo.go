@@ -231,8 +231,8 @@ func (u *undoing) sourceOf(name string, from Node) Node {
 	return from
 }
 
-// inOrder reports whether members of an object have the same places in whichever order they come and go: its derived members
-// are in order of their names, and the source has no member of the name of any that is derived, comes or goes.
+// inOrder reports whether members of an object have the same places in whichever order they come and go. Then its derived
+// members are in order of their names, and the source has no member of the name of any that is derived, comes or goes.
 func (u *undoing) inOrder(n, source Node, what *undo) bool {
 	var derived []string
 	own := u.firstOwn(source)

@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 }
 
 // TestRulesOverDerivedMembers holds which rules look at derived members of the documents that refer to one, and that each
-// comes behind those that give them.
+// comes after those that give them.
 func TestRulesOverDerivedMembers(t *testing.T) {
 	m, err := Parse([]byte(`
 collections:
@@ -107,7 +107,7 @@ collections:
 }
 
 // TestRelationsOverDerivedIDs holds which relations are over derived ids, at which level these are final, and that whatever
-// goes by them comes behind.
+// goes by them comes after.
 func TestRelationsOverDerivedIDs(t *testing.T) {
 	m, err := Parse([]byte(`
 collections:

@@ -115,7 +115,7 @@ func TestBuffer(t *testing.T) {
 	}
 }
 
-// TestOpenObject: members go behind those that are there.
+// TestOpenObject: members go after those that are there.
 func TestOpenObject(t *testing.T) {
 	for object, want := range map[string]string{"{}": `{"a":1}`, "{ \n}": "{ \n\"a\":1}", `{"b":{}}`: `{"b":{},"a":1}`, "{\"b\":1 \n}": "{\"b\":1 \n,\"a\":1}"} {
 		var b Buffer

@@ -253,7 +253,7 @@ func TestIdleWALIsTruncated(t *testing.T) {
 	}
 }
 
-// TestLittleIsLeft: the writer itself moves little only. Where more is left, another pass begins, without a pause.
+// TestLittleIsLeft: the writer itself moves little only. If more is left, another pass begins, without a pause.
 func TestLittleIsLeft(t *testing.T) {
 	f := openTestFile(t)
 	w := &f.WAL

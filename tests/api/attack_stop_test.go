@@ -217,7 +217,7 @@ func writeUntil(c *harness.Client, w int, stop chan struct{}) {
 }
 
 // TestStopDuringALongFold: SIGTERM ends a node that folds for minutes, because one small write has a thousand documents
-// evaluated by forty costly expressions. What it folds is rolled back.
+// evaluated by forty costly expressions. The event that it folds is rolled back.
 func TestStopDuringALongFold(t *testing.T) {
 	rules := make([]string, 40)
 	for k := range rules {

@@ -199,7 +199,7 @@ func TestOutcomeUnknown(t *testing.T) {
 	s.Verify()
 }
 
-// TestOldKeysProveNothing: a node whose fold is behind, and that answers for a key it knows, does
+// TestOldKeysProveNothing: a node whose fold lags, and that answers for a key it knows, does
 // not take that as a sign that it knows all keys.
 func TestOldKeysProveNothing(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]

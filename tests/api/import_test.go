@@ -52,7 +52,7 @@ func TestImportTellsOfEachLine(t *testing.T) {
 }
 
 // TestImportResumes cuts imports short in many places; each line is loaded exactly once, also a
-// line that makes a new id, and a request that was left behind cannot go on.
+// line that makes a new id, and a request that was overtaken cannot go on.
 func TestImportResumes(t *testing.T) {
 	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")

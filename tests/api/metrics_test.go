@@ -124,8 +124,8 @@ func TestMetricsSayWhatHappened(t *testing.T) {
 	}
 }
 
-// TestFeedLag: the subscribers of the feed are counted, and how far the farthest is behind; one whose filter leaves out
-// everything is not behind.
+// TestFeedLag: the subscribers of the feed are counted, and how far the last one lags; one whose filter leaves out
+// everything does not lag.
 func TestFeedLag(t *testing.T) {
 	t.Parallel()
 	s := harness.OpenTemp(t, "")

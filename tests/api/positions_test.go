@@ -141,7 +141,7 @@ func TestSinceBeyondTheHead(t *testing.T) {
 	}
 	s.Put("books", "b2", `{}`)
 	s.Want(204, "PATCH", "/v1/authors/a1", `{"name":"B"}`, "Content-Type", harness.MergeType)
-	for { // the event of the position itself: its changes behind the position are sent
+	for { // the event of the position itself: its changes after the position are sent
 		id, event, row, ok := e.Next()
 		if !ok {
 			t.Fatal("the stream ended")
@@ -157,7 +157,7 @@ func TestSinceBeyondTheHead(t *testing.T) {
 }
 
 // TestPositionOfAnotherFold: a position inside an event is given out with the fold version. Under another one it stands for
-// the event's start: the rows of the event come again, and those behind it once.
+// the event's start: the rows of the event come again, and those after it once.
 func TestPositionOfAnotherFold(t *testing.T) {
 	s := harness.OpenTemp(t, harness.APIModel)
 	s.Put("authors", "a1", `{"name":"A"}`)

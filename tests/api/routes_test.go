@@ -76,7 +76,7 @@ func TestSeveralOrigins(t *testing.T) {
 }
 
 // TestLengthAndChunks: a request with both Content-Length and Transfer-Encoding ends its connection (RFC 9112, 6.1), so that
-// nothing behind it is taken for a request.
+// nothing after it is taken for a request.
 func TestLengthAndChunks(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	const put = "PUT /v1/as/1 HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n"

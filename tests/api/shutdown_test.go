@@ -247,7 +247,7 @@ func newProxyServer(t *testing.T, srv *http.Server) string {
 }
 
 // TestLeavingNode: a node that was told to end is not ready at once and says why, is alive, serves on, and closes each
-// connection behind its answer; a second signal ends it at once.
+// connection after its answer; a second signal ends it at once.
 func TestLeavingNode(t *testing.T) {
 	suite.Parallel(t)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval", "--shutdown-delay", "5m")

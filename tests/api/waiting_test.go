@@ -171,7 +171,7 @@ func TestWaitsSayWhere(t *testing.T) {
 	again.Close()
 }
 
-// TestReadyWhenCaughtUp: a node that begins behind its log is not ready before it shows what the log had then.
+// TestReadyWhenCaughtUp: a node that begins before its log's end is not ready before it shows what the log had then.
 func TestReadyWhenCaughtUp(t *testing.T) {
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})

@@ -214,7 +214,7 @@ func (f *faults) killNode() {
 
 // awaitWhole waits until every server has what the others have. Under load a replica that was cut off may need more than a
 // minute: what it had proposed is to go, it asks for a snapshot again and again, and its leader puts off making one for up to a
-// minute while it is asked (nats-server, pull request 7846). Where two minutes are not enough, the servers are started again, as
+// minute while it is asked (nats-server, pull request 7846). If two minutes are not enough, the servers are started again, as
 // whoever runs them would do.
 func (f *faults) awaitWhole(after string) {
 	f.t.Helper()

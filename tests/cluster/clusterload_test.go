@@ -207,7 +207,7 @@ func (l *clusterLoad) settle() {
 	l.following.Wait()
 }
 
-// awaitGroup waits until the group has everything. Where that takes too long it says what the members were answered last.
+// awaitGroup waits until the group has everything. If that takes too long, it says what the members were answered last.
 func (l *clusterLoad) awaitGroup() {
 	l.t.Helper()
 	defer func() {

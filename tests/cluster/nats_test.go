@@ -161,7 +161,7 @@ func TestClosedHouseEndsReaders(t *testing.T) {
 }
 
 // TestUnreadableEvent: an event that nobody of us wrote stops the projector, which says so;
-// reads go on, writes are taken, and nothing behind it is shown.
+// reads go on, writes are taken, and nothing after it is shown.
 func TestUnreadableEvent(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})

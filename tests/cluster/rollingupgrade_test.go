@@ -113,8 +113,8 @@ const (
 	rollingBooks   = 24
 )
 
-// write writes to one node after the other until it is told to stop. What a node that is being replaced does not answer is
-// written to the next.
+// write writes to one node after the other until it is told to stop. A write that a node does not answer, because it is
+// being replaced, goes to the next.
 func (r *rolling) write(writer int) {
 	for i := 0; !r.stop.Load(); i++ {
 		path, body := fmt.Sprintf("/v1/authors/a%d", i%rollingAuthors), fmt.Sprintf(`{"name":"N%d%s"}`, i%5, strings.Repeat(" ", i%3))

@@ -239,7 +239,7 @@ func (w *work) write(ctx context.Context, writer int) {
 }
 
 // readBack reads a book that was written, which any node shows at once, or once it has caught up. A node whose NATS server
-// was killed asks another one after a while; until then it says that it is behind, and the read is tried again.
+// was killed asks another one after a while; until then it says that it lags, and the read is tried again.
 func (w *work) readBack(books *client.Documents[book], id string, n int) error {
 	defer w.took(time.Now())
 	for began := time.Now(); ; {
@@ -341,7 +341,7 @@ func event(position string) string {
 	return e
 }
 
-// isRepeated returns what tells whether a position was there before: a change comes again where a connection breaks behind it.
+// isRepeated returns what tells whether a position was there before: a change comes again where a connection breaks after it.
 func isRepeated() func(string) bool {
 	seen := map[string]bool{}
 	return func(position string) bool {

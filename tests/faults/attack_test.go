@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// What a few small writes can make the fold do. Each case has a server of its own, whose memory is bounded: an embedded
+// These are things that a few small writes can make the fold do. Each case has a server of its own, whose memory is bounded: an embedded
 // document has at most 16 MiB, and the fold holds a few of them at a time (the old view, the new one, their trees and the
 // change). It goes on after a restart, and verify finds nothing.
 func TestAttackOnTheFold(t *testing.T) {

@@ -98,7 +98,7 @@ func TestFlippedRecordHeaders(t *testing.T) {
 }
 
 // TestRefusedRecord: the error for a sequence with which the server would not start says where it is, nothing in the
-// directory changes, and a rescue has every document and names the events behind it.
+// directory changes, and a rescue has every document and names the events after it.
 func TestRefusedRecord(t *testing.T) {
 	dir, export, records := blockStore(t)
 	flip(t, dir, records[120]+4, 36)

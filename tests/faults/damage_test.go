@@ -86,7 +86,7 @@ func TestDamagedFile(t *testing.T) {
 	s.Close()
 }
 
-// TestPending: what is behind a page that limit cut is counted.
+// TestPending: what is after a page that limit cut is counted.
 func TestPending(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	for i := range 10 {

@@ -104,7 +104,7 @@ func TestNothingIsSeenBeforeItIsSynced(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	// What was stored already refuses these, and they must not say so yet.
+	// Stored events refuse these already, and they must not say so yet.
 	send("PUT", "1", `{}`, http.StatusPreconditionFailed, "If-None-Match", "*")
 	send("GET", "1?consistency=strong", "", http.StatusOK)
 	for range 20 {

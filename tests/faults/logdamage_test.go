@@ -123,7 +123,7 @@ func TestLogIsKnownWithoutTheReadModel(t *testing.T) {
 	}
 }
 
-// TestFlippedByte: a byte of an event changes on the disk, in the first, one in the middle and the last, behind which
+// TestFlippedByte: a byte of an event changes on the disk, in the first, one in the middle and the last, after which
 // nothing comes that would show the gap: the node says which cannot be read, and is not ready.
 func TestFlippedByte(t *testing.T) {
 	dir := t.TempDir()

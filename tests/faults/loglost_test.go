@@ -114,7 +114,7 @@ func TestLogTakenAway(t *testing.T) {
 		"an old copy":    func(seq int, m *nats.Msg) *nats.Msg { return []*nats.Msg{m, nil}[min(1, seq/3)] },
 		"the same again": func(_ int, m *nats.Msg) *nats.Msg { return m }, // at other times, so that it is another one
 		"another last event": func(seq int, m *nats.Msg) *nats.Msg {
-			if seq == 4 { // behind the fence with which the node joined
+			if seq == 4 { // after the fence with which the node joined
 				m.Subject = "fanfold.fanfold.doc.c.other"
 			}
 			return m
@@ -149,7 +149,7 @@ func TestPatchOfLostEvent(t *testing.T) {
 	s.Put("c", "2", `{}`)
 	s.Put("c", "1", `{"n":1}`)
 	newOutsideLog(t, url).replace(func(seq int, m *nats.Msg) *nats.Msg {
-		if seq == 4 { // behind the fence with which the node joined
+		if seq == 4 { // after the fence with which the node joined
 			m.Subject = "fanfold.fanfold.doc.c.2"
 		}
 		return m

@@ -112,7 +112,7 @@ func followByCurl(f *follower, url string) {
 	}()
 }
 
-// pageReports serves the page for a browser, and takes what it reports. Where a connection is cut the page sends a batch again, for
+// pageReports serves the page for a browser, and takes what it reports. If a connection is cut, the page sends a batch again, for
 // it cannot tell whether that was taken.
 type pageReports struct {
 	f     *follower

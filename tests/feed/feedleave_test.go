@@ -73,7 +73,7 @@ func TestFilteredFeedTellsWhatLeaves(t *testing.T) {
 	}
 }
 
-// TestFiltersOfChanges: what a filter says of the change does not make a document leave; the document alone does. Where the
+// TestFiltersOfChanges: what a filter says of the change does not make a document leave; the document alone does. If the
 // filter has no value, nothing matches.
 func TestFiltersOfChanges(t *testing.T) {
 	s := harness.OpenTemp(t, harness.LeaveModel)

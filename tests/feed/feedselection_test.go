@@ -135,7 +135,7 @@ func TestLongChains(t *testing.T) {
 	}
 }
 
-// TestSinceATime: a time before all that can be counted is before every change, and one behind it is behind every change.
+// TestSinceATime: a time before all that can be counted is before every change, and one after it is after every change.
 func TestSinceATime(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b", `{}`)

@@ -76,7 +76,7 @@ func atLeast(position, than string) bool {
 	return err1 == nil && err2 == nil && a >= b
 }
 
-// followLines applies at most so many lines of a feed, and returns the position behind the last.
+// followLines applies at most so many lines of a feed, and returns the position after the last.
 func followLines(ctx context.Context, t *testing.T, s *harness.Store, query string, has map[string]bool, most int) (since string) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

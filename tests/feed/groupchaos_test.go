@@ -78,7 +78,7 @@ func TestGroupUnderChaos(t *testing.T) {
 	}
 	rate := float64(written.Load()) / time.Since(writing).Seconds()
 	chaos.thaw()
-	nodes[0].CatchUp() // it counts how far the group is behind by what it has folded itself
+	nodes[0].CatchUp() // it counts how far the group lags by what it has folded itself
 	for deadline := time.Now().Add(suite.Deadline(2 * time.Minute)); ; {
 		d := harness.DescribeGroup(t, nodes[0].Client, "chaos")
 		if d.Lag.Changes != nil && *d.Lag.Changes == 0 {

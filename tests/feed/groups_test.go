@@ -94,7 +94,7 @@ func TestGroup(t *testing.T) {
 }
 
 // TestGroupParks: a batch that fails comes again after a back-off, is parked after its attempts, is listed, given again, and
-// dropped; the partition goes on behind it.
+// dropped; the partition goes on after it.
 func TestGroupParks(t *testing.T) {
 	t.Parallel()
 	s := harness.OpenTemp(t, "")

@@ -413,7 +413,7 @@ func (c *Client) WantDoc(collection, id, want string) {
 }
 
 // Model applies a model in YAML or JSON. It sends it again while the store cannot answer, as a client does: a node may have
-// come that has not told yet by which rules it guards its writes. That takes a minute at most.
+// come that has not told yet by which rules it guards its writes. It takes a minute at most.
 func (c *Client) Model(src string) *Response {
 	c.tb.Helper()
 	for begun := time.Now(); ; time.Sleep(50 * time.Millisecond) {
@@ -438,7 +438,7 @@ type Change struct {
 	Doc, Previous, Patch json.RawMessage
 }
 
-// Bare returns a position as "<sequence>-<n>", without what stands behind that.
+// Bare returns a position as "<sequence>-<n>", without what stands after that.
 func Bare(position string) string {
 	p, err := fanfold.ParsePosition(position)
 	if err != nil {

@@ -297,7 +297,7 @@ func (f *filtered) readOn(all bool) {
 	}
 	for {
 		rows, last, more := f.page("/v1/_changes?" + query + f.limit() + "&since=" + f.since)
-		if !all && len(rows) > 0 && chance(f.h.t, 30) { // it is interrupted behind some row
+		if !all && len(rows) > 0 && chance(f.h.t, 30) { // it is interrupted after some row
 			rows = rows[:1+upTo(f.h.t, len(rows)-1)]
 			last, more = rows[len(rows)-1].Seq, false
 		}
@@ -318,7 +318,7 @@ func (f *filtered) limit() string {
 	return fmt.Sprint("&limit=", 1+upTo(f.h.t, 4))
 }
 
-// page reads a page, and whether there are more behind it.
+// page reads a page, and whether there are more after it.
 func (f *filtered) page(path string) (rows []harness.Change, last string, more bool) {
 	var page struct {
 		Results []harness.Change

@@ -57,7 +57,7 @@ func (h *history) condition(path string) []string {
 	return []string{"If-None-Match", "*"}
 }
 
-// write sends a write that is to be answered with status. Where it is taken, it is rehearsed first: what the dry run tells is what
+// write sends a write that is to be answered with status. If it is taken, it is rehearsed first: what the dry run tells is what
 // the write then causes, and whether more than a limit may come of it is never denied wrongly.
 func (h *history) write(status int, method, path, body string, headers ...string) *harness.Response {
 	h.t.Helper()

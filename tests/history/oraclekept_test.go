@@ -54,7 +54,7 @@ func (o *oracle) settleKept(m *omodel) {
 }
 
 // releaseLost has the model release what it would lose, and takes out the rules that keep values at a released path, which no
-// model may have. Where there is something to lose it notes the model as it was.
+// model may have. If there is something to lose, it notes the model as it was.
 func (o *oracle) releaseLost(m *omodel) {
 	loses, before := false, m.clone()
 	for name, old := range o.keepers() {

@@ -208,7 +208,7 @@ func (v *Value) Drop(hits map[*Value]bool) {
 type Member struct {
 	Key, Raw string // decoded, and as written
 	Val      *Value
-	derived  bool // stands behind the written ones, by name
+	derived  bool // stands after the written ones, by name
 }
 
 // Parse reads text that is known to be JSON.

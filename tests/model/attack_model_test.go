@@ -166,8 +166,8 @@ func latencies(t *testing.T, s *harness.Store, long time.Duration) []time.Durati
 	return all
 }
 
-// wantQuickWrites fails the test where small writes beside what goes on take much longer than they may on a busy machine. What
-// holds them up does so in every window of time, but a window in which few writes fit tells of a single stall of the machine as
+// wantQuickWrites fails the test where small writes beside what goes on take much longer than they may on a busy machine. A
+// cause that lasts holds them up in every window of time, but a window in which few writes fit tells of a single stall of the machine as
 // well: the test fails only where three of them are too slow.
 func wantQuickWrites(t *testing.T, s *harness.Store, what string) {
 	t.Helper()

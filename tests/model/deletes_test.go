@@ -35,7 +35,7 @@ collections:
     relations: {publisher: {path: pub, to: publishers, onDelete: cascade}}
 `
 
-// feedOf are the direct changes behind a position, as "op collection/id", and their one tx.
+// feedOf are the direct changes after a position, as "op collection/id", and their one tx.
 func feedOf(t *testing.T, s *harness.Store, since string) (list []string, tx string) {
 	t.Helper()
 	rows, _ := s.Changes("mode=all&since=" + since)
@@ -173,7 +173,7 @@ collections:
 		if err != nil || steps > 10 {
 			t.Fatalf("after %d steps: %v", steps, err)
 		}
-		if r.Status == http.StatusConflict { // a ban that came behind the first step
+		if r.Status == http.StatusConflict { // a ban that came after the first step
 			held = true
 			s.Get("posts", "1")
 			s.Delete("bans", "c")

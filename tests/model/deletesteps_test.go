@@ -11,7 +11,7 @@ import (
 )
 
 // deleteInSteps repeats the delete of a document in steps until it is done, and returns how many documents it deleted and
-// changed. between is called behind each step but the last.
+// changed. between is called after each step but the last.
 func deleteInSteps(t *testing.T, s *harness.Store, path string, between func()) (deleted, changed int) {
 	t.Helper()
 	for range 50 {
@@ -96,7 +96,7 @@ collections:
 	s.WantDoc("carts", "h", `{"id":"h","lines":["x"]}`)
 }
 
-// TestStepsLeaveWhatFits: a document that loses several references fits its schema behind each step, not only behind the
+// TestStepsLeaveWhatFits: a document that loses several references fits its schema after each step, not only after the
 // last one.
 func TestStepsLeaveWhatFits(t *testing.T) {
 	s := harness.OpenTemp(t, `

@@ -197,8 +197,8 @@ func TestDryRunsShowTheMergedModel(t *testing.T) {
 	}
 }
 
-// TestModelsAtOnce: models and parts without a condition that come at the same time are all taken. Who is overtaken by too many
-// others is told to send the request again, and never that a condition does not hold, for there was none.
+// TestModelsAtOnce: models and parts without a condition that come at the same time are all taken. A sender that too many others
+// overtake is told to send the request again, and never that a condition does not hold, for there was none.
 func TestModelsAtOnce(t *testing.T) {
 	suite.Concurrent(t)
 	s := harness.OpenTemp(t, "")

@@ -134,7 +134,7 @@ collections:
 		`{"numberHeld":100,"stockId":1,"stock":{"symbol":"zaza","open":1,"high":2,"low":0.5}},`+
 		`{"numberHeld":50,"stockId":2,"stock":{"symbol":"xcxc","open":89,"high":93.24,"low":88.87}}]}`)
 
-	// What a trade will cost can be read before it is made.
+	// The cost of a trade can be read before it is made.
 	s.WantDoc("stocks", "1", `{"id":"1","symbol":"zaza","open":1,"high":2,"low":0.5,"holders":2}`)
 	_, before := s.Changes("mode=all")
 	s.Merge("stocks", "1", `{"high":2.10}`)

@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestModelAltersTheOrderOfRoom: a new rule that another one reads moves that one behind its document's other values.
+// TestModelAltersTheOrderOfRoom: a new rule that another one reads moves that one after its document's other values.
 // Which of them there is room for is another then, at the model's event and not only at the next write.
 func TestModelAltersTheOrderOfRoom(t *testing.T) {
 	const before = `{"collections":{"as":{"derive":{"A":{"recent":"bs.r","max":1,"fields":["up"]},"list":{"ids":"bs.r"}}},

@@ -36,7 +36,7 @@ collections:
 	s.Merge("lines", "b", `{"order":"2"}`)
 	s.WantDoc("orders", "1", `{"id":"1","total":0}`)
 
-	// What is too far from 1 takes no part, and _status says so.
+	// A number too far from 1 takes no part, and _status says so.
 	harness.ImportStored(s, "lines", `{"id":"b","order":"1","price":{"amount":1e5000}}`)
 	s.WantDoc("orders", "1", `{"id":"1","total":0}`)
 	status := jsonvalue.Parse(harness.Body(s, "/v1/_status"))

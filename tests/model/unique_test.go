@@ -40,7 +40,7 @@ func TestUniqueTogether(t *testing.T) {
 	put(201, "4", `{"tenant":"5","email":1}`)
 	put(201, "5", `{"tenant":"a\",\"b","email":"c"}`)
 	put(201, "6", `{"tenant":"a","email":"b\",\"c"}`)
-	// Who lacks one of them is not held to it.
+	// A document that lacks one of them is not held to it.
 	for i, body := range []string{`{"tenant":"t1"}`, `{"tenant":"t1"}`, `{"tenant":"t1","email":null}`, `{"tenant":"t1"}`} {
 		put(201, fmt.Sprint("free", i), body)
 	}

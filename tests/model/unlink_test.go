@@ -63,7 +63,7 @@ func TestUnlinkFitsSchema(t *testing.T) {
 	refused("DELETE", "/v1/publishers/p", "", nil, `"books/1/authors"`)
 	refused("DELETE", "/v1/publishers/p?steps=true", "", nil, `"books/1/authors"`)
 
-	// What the same transaction writes in the reference's place is looked at instead.
+	// The writes of the same transaction in the reference's place are looked at instead.
 	s.Want(200, "POST", "/v1/_transactions", operations(deleteB, `{"op":"patch","collection":"books","id":"2","patch":{"authors":[{"id":"a"}]}}`))
 	s.Want(200, "POST", "/v1/_transactions", operations(`{"op":"delete","collection":"publishers","id":"p"}`,
 		`{"op":"delete","collection":"books","id":"1"}`, `{"op":"put","collection":"books","id":"2","body":{"editor":"c"}}`))

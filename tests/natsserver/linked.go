@@ -75,7 +75,7 @@ func NewLinked(t testing.TB, processes, syncAlways bool) *Linked {
 	return c
 }
 
-// options returns the options of a server. What it tells others of how to reach it leads nowhere, so that they use the links.
+// options returns the options of a server. The address that it tells others leads nowhere, so that they use the links.
 func (s setting) options() *server.Options {
 	o := &server.Options{
 		ServerName: s.Name, Host: "127.0.0.1", Port: s.Port, JetStream: true, StoreDir: s.Dir, NoSigs: true, NoLog: true,

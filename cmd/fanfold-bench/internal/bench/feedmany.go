@@ -18,7 +18,7 @@ const (
 )
 
 // FeedMany measures what subscribers at the head cost a server over dir, a process of its own, at 200 writes a second, and
-// the time from acknowledgements to rows where there are 1,000/scale, of whom every tenth reads nothing.
+// the time from acknowledgements to rows. There are 1,000/scale, and every tenth reads nothing.
 func FeedMany(ctx context.Context, dir string, scale int) (r Result, err error) {
 	s, err := startServer(ctx, dir)
 	if err != nil {
@@ -50,7 +50,7 @@ type manyResult struct {
 	subscribers, rows int
 	p50, p99          float64       // in ms
 	cpu               time.Duration // of a change
-	memory            int           // beside that of before, in KiB
+	memory            int           // beside the one before, in KiB
 }
 
 // String returns the figures on a line.

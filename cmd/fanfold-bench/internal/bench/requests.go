@@ -69,8 +69,8 @@ func appendNote(dst []byte, id, members string, size int) []byte {
 // end.
 type starter func(worker int) (call func(n int) error, done func() error, err error)
 
-// closedLoop runs conns workers for roundTime, each of which waits for one call, and then for pause, before the next. It returns calls a
-// second and their latencies in ms, sorted; the errors are those of the calls, of which one ends its worker.
+// closedLoop runs conns workers for roundTime. Each waits for one call, and then for pause, before the next. It returns calls a
+// second and their latencies in ms, sorted. An error of a call ends its worker, and is returned.
 func closedLoop(conns int, pause time.Duration, start starter) (rate float64, lats []float64, err error) {
 	var wg sync.WaitGroup
 	var total atomic.Int64
