@@ -124,7 +124,7 @@ func (d *Document) Meta(issuer Issuer) []byte {
 
 // CollectionCount says how many documents a collection holds.
 type CollectionCount struct {
-	Name      string `json:"name"`
-	Documents int64  `json:"documents"`
-	Declared  bool   `json:"declared"` // the model that applies declares it
+	Name      string `json:"name" ref:"CollectionName"`
+	Documents int64  `json:"documents" doc:"How many there are; deleted ones do not count."`
+	Declared  bool   `json:"declared" doc:"The model that applies declares it."`
 }

@@ -74,11 +74,10 @@ type Error struct {
 
 // Problem describes one mistake. Path says where it is, as a model path, a JSON pointer or a document; Detail says what.
 type Problem struct {
-	Path   string `json:"path"`
+	Path   string `json:"path" doc:"A path of the model, or a JSON pointer."`
 	Detail string `json:"detail"`
-	// Line and Column say where in the text of a model the member at Path stands, as an Error's do; 0 for not known.
-	Line   int `json:"line,omitempty"`
-	Column int `json:"column,omitempty"`
+	Line   int    `json:"line,omitempty" minimum:"1" doc:"Of a model that was sent as YAML: the line of the member that the problem is about."`
+	Column int    `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
 	// Key is the document at Path, and Target another one that Detail names; zero for none. Without an ID, Key is a collection whose
 	// documents Detail counts. Whoever may not read them is not told.
 	Key    Key `json:"-"`

@@ -23,8 +23,8 @@ type schemaOf map[string]struct {
 	Schema json.RawMessage `json:"schema"`
 }
 
-// described returns the operations in openapi.json, by method and path.
-func described(t *testing.T) map[string]describedOperation {
+// operationsIn returns the operations in openapi.json, by method and path.
+func operationsIn(t *testing.T) map[string]describedOperation {
 	t.Helper()
 	var doc struct {
 		Paths map[string]map[string]json.RawMessage
@@ -73,7 +73,7 @@ func (noConsole) ServeFile(http.ResponseWriter, *http.Request, string) error {
 // and the same headers of writes.
 func TestRoutesAreDescribed(t *testing.T) {
 	s := New(Dependencies{Writer: &writer.Writer{}}, Options{Metrics: http.NotFoundHandler(), Console: noConsole{}})
-	inDocument, inTable := described(t), map[string]bool{}
+	inDocument, inTable := operationsIn(t), map[string]bool{}
 	for _, r := range s.routes.rows {
 		name := r.method + " " + inBraces(r.path)
 		inTable[name] = true

@@ -235,12 +235,12 @@ func (d *documents) deleteStep(c echo.Context, op *writer.Operation) error {
 type dryRunResult struct {
 	Writes []dryRunWrite `json:"writes"` // what would be stored
 	*model.Fanout
-	Examples []model.Example `json:"examples,omitzero"` // nil where they are not asked for
+	Examples []model.Example `json:"examples,omitzero" maxItems:"20" schema:"{'items':{'type':'object','required':['collection','id','rule','patch'],'additionalProperties':false,'properties':{'collection':{'$ref':'#/components/schemas/CollectionName'},'id':{'type':'string'},'rule':{'type':'string','description':'The rule whose value changes; the first of several.'},'rules':{'type':'array','description':'All rules whose values change, where there are several.','minItems':2,'items':{'type':'string'}},'patch':{'type':'array','description':'What changes, with the old values.','minItems':1,'items':{'$ref':'#/components/schemas/DeltaOperation'}}}}}" doc:"With the parameter examples: derived changes of collections that you read, as the feed would have them: the first of each rule, then others in order. Those that 64 KiB have no room for are left out."`
 }
 
 type dryRunWrite struct {
-	Op         fanfold.Kind `json:"op"`
-	Collection string       `json:"collection"`
+	Op         fanfold.Kind `json:"op" enum:"put|patch|delete|check"`
+	Collection string       `json:"collection" ref:"CollectionName"`
 	ID         string       `json:"id"`
 }
 

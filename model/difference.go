@@ -12,11 +12,10 @@ import (
 
 // Difference tells one thing that a model declares otherwise than the model before it.
 type Difference struct {
-	Path   string `json:"path"`             // of the declaration in the model
-	Change string `json:"change"`           // added, removed or changed
-	Detail string `json:"detail,omitempty"` // what is declared now, and what was before
-	// Removes says that a rule, a guard or an index goes, or values that cannot be computed again.
-	Removes bool `json:"removes,omitempty"`
+	Path    string `json:"path" doc:"Of the declaration in the model; empty for more that are not listed."`
+	Change  string `json:"change" enum:"added|removed|changed"`
+	Detail  string `json:"detail,omitempty" doc:"What is declared now, and what was before."`
+	Removes bool   `json:"removes,omitempty" doc:"A rule or a guard goes, or values that cannot be computed again: such a model asks for allowRemoval or If-Match."`
 }
 
 // Bounds of what Differences returns.

@@ -11,8 +11,8 @@ import (
 type Fanout struct {
 	Position    fanfold.Bookmark `json:"position"` // of the prefix of the log that it was computed on
 	Derived     int64            `json:"derived"`
-	Rules       map[string]int64 `json:"rules"`
-	Collections map[string]int64 `json:"collections"`
+	Rules       map[string]int64 `json:"rules" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Changes by rule."`
+	Collections map[string]int64 `json:"collections" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Changed documents by collection."`
 	Examples    []Example        `json:"-"` // a Sample's
 }
 

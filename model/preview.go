@@ -20,36 +20,27 @@ type PreviewOptions struct {
 // Preview reports what a model would do to the documents as they are. You see it before you apply the model, and a model with
 // Problems is not applied.
 type Preview struct {
-	Position fanfold.Bookmark `json:"position"` // of the prefix of the log that was looked at
-	// Differences lists what the model declares otherwise than the one that applies.
-	Differences []Difference  `json:"differences"`
-	Rules       []RulePreview `json:"rules"`
-	// Unique lists what is unique. It is nil where nothing is, and where the documents were not looked at.
-	Unique []UniquePreview `json:"unique,omitempty"`
-	// Indexes lists the indexes that come, change or go. The entries of those that come are counted where PreviewOptions ask for it.
-	Indexes []*IndexPreview `json:"indexes,omitempty"`
-	Changes int64           `json:"changes"` // documents whose embedded view would change
-	Misfits []Misfits       `json:"misfits,omitempty"`
-	// Kept lists rules whose stored values this model drops, hides or restores. Nobody can compute such values again.
-	Kept []KeptValuesPreview `json:"kept,omitempty"`
-	// AtOnce lists the rules, and the relations with pages, that keep the model from being prepared in the background.
-	AtOnce []string `json:"atOnce,omitempty"`
-	// Problems lists what stands in the way of applying it.
-	Problems []fanfold.Problem `json:"problems,omitempty"`
-	// Warnings lists what is most likely a mistake, and does not stand in its way: rules that find no value in any document, and
-	// unique members that no document has. It also lists members that show again without a rule, and that the next write loses.
-	Warnings []fanfold.Problem `json:"warnings,omitempty"`
-	// Merged is the whole model as YAML, of a dry run of a part: as GET /v1/_model would show it. It is "" otherwise.
-	Merged string `json:"merged,omitempty"`
+	Position    fanfold.Bookmark    `json:"position" doc:"Of the prefix looked at."`
+	Differences []Difference        `json:"differences" maxItems:"1001" doc:"What the model declares otherwise than the one that applies. Of more than 1,000 the last one tells how many more there are."`
+	Rules       []RulePreview       `json:"rules" nullable:"true" doc:"Every rule before and after; null where there are none."`
+	Unique      []UniquePreview     `json:"unique,omitempty" maxItems:"200" doc:"What is unique. Absent where nothing is, and where the preview looks at no documents."`
+	Indexes     []*IndexPreview     `json:"indexes,omitempty" doc:"Indexes that come, change or go. The entries of those that come are 0 where the preview looks at no documents."`
+	Changes     int64               `json:"changes" doc:"Documents whose embedded view changes."`
+	Misfits     []Misfits           `json:"misfits,omitempty"`
+	Kept        []KeptValuesPreview `json:"kept,omitempty" maxItems:"3000" doc:"What becomes of values that stay on documents and that nobody can compute again: of the rules that have some, and of which the model changes that. Where some would be lost, the model is refused unless it releases their path."`
+	AtOnce      []string            `json:"atOnce,omitempty" doc:"Rules, and relations with pages, because of which the model cannot be prepared in the background."`
+	Problems    []fanfold.Problem   `json:"problems,omitempty" doc:"What stands in the way of applying it."`
+	Warnings    []fanfold.Problem   `json:"warnings,omitempty" doc:"What does not stand in the way and is hardly meant: rules that find a value in no document, what is unique and has one in none, so that it guards nothing, and members of documents that a rule hid which goes, and which their next write loses unless the path is released."`
+	Merged      string              `json:"merged,omitempty" doc:"The whole model, as GET /v1/_model would give it as YAML. Only in dry runs of a part: PATCH, and PUT of a collection."`
 	// Work counts the documents that applying it looks at, each as often as it is looked at.
 	Work int64 `json:"-"`
 }
 
 // Misfits reports the documents of a collection that do not fit its schema.
 type Misfits struct {
-	Collection string   `json:"collection"`
-	Documents  int64    `json:"documents"`
-	First      []Misfit `json:"first"`
+	Collection string   `json:"collection" ref:"CollectionName"`
+	Documents  int64    `json:"documents" minimum:"1"`
+	First      []Misfit `json:"first" doc:"The first 20."`
 }
 
 // Misfit reports one document that does not fit its collection's schema.
@@ -60,33 +51,30 @@ type Misfit struct {
 
 // RulePreview reports what one rule would do.
 type RulePreview struct {
-	Rule      string   `json:"rule"`
-	Change    string   `json:"change"`          // new, changed, removed or same
-	Documents int64    `json:"documents"`       // the number of documents whose value of this rule would change
-	Hides     []string `json:"hides,omitempty"` // the first documents that have a member of their own there
-	// Evaluations reports what the rule's expressions and paths find, in the order in which they are evaluated. It is nil
-	// for a rule without any, for one that is removed, and for one whose values stay as they are: the documents were not looked
-	// at for it.
-	Evaluations []Evaluation `json:"evaluations,omitempty"`
+	Rule        string       `json:"rule"`
+	Change      string       `json:"change" enum:"new|changed|removed|same"`
+	Documents   int64        `json:"documents" doc:"Documents whose value of this rule changes."`
+	Hides       []string     `json:"hides,omitempty" doc:"The first documents that have a member of their own there."`
+	Evaluations []Evaluation `json:"evaluations,omitempty" maxItems:"2" doc:"What the rule's expressions and paths find, in the order in which they are evaluated. Absent for a rule without any, for one that is removed, and for one whose values stay as they are."`
 }
 
 // UniquePreview reports what one declaration of what is unique finds in the documents of its collection, part by part. A
 // document without a value of each is not compared with others.
 type UniquePreview struct {
-	Collection  string       `json:"collection"`
-	Unique      string       `json:"unique"`                // as declared
-	Change      string       `json:"change"`                // new or same
-	Evaluations []Evaluation `json:"evaluations,omitempty"` // nil where it is the same
+	Collection  string       `json:"collection" ref:"CollectionName"`
+	Unique      string       `json:"unique" doc:"The path, the expression, or the list of them."`
+	Change      string       `json:"change" enum:"new|same"`
+	Evaluations []Evaluation `json:"evaluations,omitempty" maxItems:"8" doc:"What each of its parts finds. A document that lacks one is not compared with others. Absent where it is the same as before."`
 }
 
 // IndexPreview reports what an index holds once the model applies or, where the model removes it, what it holds now.
 type IndexPreview struct {
-	Collection string   `json:"collection"`
+	Collection string   `json:"collection" ref:"CollectionName"`
 	Index      string   `json:"index"`
-	Change     string   `json:"change"` // new, changed or removed
+	Change     string   `json:"change" enum:"new|changed|removed"`
 	Components []string `json:"components"`
 	Entries    int64    `json:"entries"`
-	Bytes      int64    `json:"bytes,omitempty"` // that the entries take, about
+	Bytes      int64    `json:"bytes,omitempty" doc:"That the entries take, about."`
 }
 
 // Detail returns a sentence about the entries, for people.
@@ -100,11 +88,11 @@ func (x *IndexPreview) Detail() string {
 
 // Evaluation reports in how many documents a part of a rule, an expression or a path, finds no value.
 type Evaluation struct {
-	Part      string `json:"part"`      // value, where, of or orderBy; of what is unique the path or expression itself
-	Evaluated int64  `json:"evaluated"` // the number of documents in which it looked for one
-	NoValue   int64  `json:"noValue"`   // the number of those in which there was none
-	Document  string `json:"document,omitempty"`
-	Reason    string `json:"reason,omitempty"` // why there is none in Document, the first of those, or the first where a member may be meant
+	Part      string `json:"part" doc:"The expression or path of the rule: value, where, of or orderBy. Of what is unique the expression or path itself."`
+	Evaluated int64  `json:"evaluated" doc:"Documents in which it looks for a value: a copy in those that others refer to, the rest in those that refer to others; behind a condition in those for which it is true. What is unique is looked for in all of the collection."`
+	NoValue   int64  `json:"noValue" doc:"Those of them in which there is none: a condition is neither true nor false there, what is unique neither a text nor a number."`
+	Document  string `json:"document,omitempty" doc:"The first of them, as collection/id."`
+	Reason    string `json:"reason,omitempty" doc:"Why there is none in it."`
 }
 
 // FindsNothing tells whether there was no value in any document, of one at least.
@@ -125,9 +113,9 @@ func (e *Evaluation) Detail() string {
 // KeptValuesPreview reports what a model does to the stored values of one rule that nobody can compute again.
 type KeptValuesPreview struct {
 	Rule    string `json:"rule"`
-	Values  int64  `json:"values"`
-	Kind    string `json:"kind"`    // frozen, or kept after the delete of their targets
-	Outcome string `json:"outcome"` // one of Lost, Stored and Restored
+	Values  int64  `json:"values" minimum:"1" doc:"How many there are."`
+	Kind    string `json:"kind" enum:"frozen|kept" doc:"Frozen, or kept after the delete of their targets."`
+	Outcome string `json:"outcome" enum:"lost|reserved|restored" doc:"Lost for good; stored although their rule goes, as long as its path is reserved; restored with their rule."`
 }
 
 // The outcomes of values that stay on documents.
@@ -139,17 +127,17 @@ const (
 
 // Summary says in a few numbers what applying a model does, or would.
 type Summary struct {
-	Applied     bool             `json:"applied"`            // it applies; otherwise it is announced, or was only previewed
-	Position    fanfold.Bookmark `json:"position,omitzero"`  // of the event that applies or announces it
-	Revision    uint64           `json:"revision,omitempty"` // the event that applies it
-	Collections Counted          `json:"collections"`        // that are declared
+	Applied     bool             `json:"applied" doc:"It applies. Otherwise it is being prepared, or was only previewed."`
+	Position    fanfold.Bookmark `json:"position,omitzero"` // of the event that applies or announces it
+	Revision    uint64           `json:"revision,omitempty" minimum:"1" doc:"The event that applies it."`
+	Collections Counted          `json:"collections"` // that are declared
 	Rules       Counted          `json:"rules"`
-	Differences int              `json:"differences"` // declarations that are other ones than before
-	Documents   int64            `json:"documents"`   // whose embedded view changes
-	Values      int64            `json:"values"`      // that change on them, a rule's on one document counted once
-	Misfits     int64            `json:"misfits"`     // documents that do not fit a new schema
-	Problems    int              `json:"problems"`    // what stands in its way
-	Warnings    int              `json:"warnings"`
+	Differences int              `json:"differences" doc:"Declarations that are other ones than before."`
+	Documents   int64            `json:"documents" doc:"Documents whose embedded view changes."`
+	Values      int64            `json:"values" doc:"Values that change on them; those of one rule on one document count once."`
+	Misfits     int64            `json:"misfits" doc:"Documents that do not fit a new schema."`
+	Problems    int              `json:"problems" doc:"How much stands in its way."`
+	Warnings    int              `json:"warnings" doc:"How many warnings the preview has."`
 	// FirstWarning is one of the warnings; nil for none.
 	FirstWarning *fanfold.Problem `json:"firstWarning,omitempty"`
 }

@@ -74,20 +74,19 @@ func (r *Result) EachGroup(fn func(i int, g Group) error) error {
 
 // Plan tells how a query was answered. Its JSON form is an API.
 type Plan struct {
-	// Index names what was walked: a declared index, unique:<members>, relation:<name>, or id; nil for all documents.
-	Index      *string    `json:"index"`
-	Conditions []string   `json:"conditions"` // the parts of the filter that narrowed the walk
-	Ranges     int        `json:"ranges"`     // how many ranges of entries were walked
-	Order      string     `json:"order"`      // index, sorted or plan
-	Residual   string     `json:"residual"`   // what is judged of each document
-	Entries    int64      `json:"entries"`    // that were walked
-	Documents  int64      `json:"documents"`  // that were looked at
+	Index      *string    `json:"index" doc:"What was walked: a declared index, unique:members, relation:name, or id; null for all documents."`
+	Conditions []string   `json:"conditions" doc:"The parts of the filter that the index decides."`
+	Ranges     int        `json:"ranges" doc:"Of entries, that were walked."`
+	Order      string     `json:"order" enum:"index|sorted|plan" doc:"index: the walk has the order of sort; sorted: what matches was sorted; plan: no order was asked for."`
+	Residual   string     `json:"residual" doc:"The rest of the filter, which each document was asked."`
+	Entries    int64      `json:"entries" doc:"Of the index, that were walked."`
+	Documents  int64      `json:"documents" doc:"That were looked at."`
 	Matched    int64      `json:"matched"`
-	NoValue    int64      `json:"noValue"`  // documents for which the filter has no value
-	Complete   bool       `json:"complete"` // no bound was passed
+	NoValue    int64      `json:"noValue" doc:"Documents for which the filter has no value."`
+	Complete   bool       `json:"complete" doc:"false: a bound was passed, and the request without explain is a 422 needs-index."`
 	Seconds    float64    `json:"seconds"`
 	Rejected   []Rejected `json:"rejected"`
-	Suggest    RawPatch   `json:"suggest,omitempty"` // a merge patch for the model; nil for none
+	Suggest    RawPatch   `json:"suggest,omitempty" ref:"Suggestion"` // a merge patch for the model; nil for none
 }
 
 // RawPatch is a merge patch as JSON text.

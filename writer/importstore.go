@@ -55,7 +55,7 @@ func progressID(by *access.Rights, id string) string {
 
 // ImportProgress says how far an import has come, as its last event in the log does.
 type ImportProgress struct {
-	Line    int `json:"line"` // every line up to this one was stored or refused
+	Line    int `json:"line" doc:"Every line up to it is stored or was refused."`
 	Written int `json:"written"`
 	Refused int `json:"refused"`
 }

@@ -11,29 +11,29 @@ import (
 
 // Lag says how much is left after a checkpoint. A member that is nil is not known.
 type Lag struct {
-	Changes *int64   `json:"changes,omitempty"` // that are still to be given
-	Seconds *float64 `json:"seconds,omitempty"` // since the oldest of them was made, 0 where there is none
+	Changes *int64   `json:"changes,omitempty" doc:"That are still to be given. Absent where more than 20,000 changes of all kinds are behind the checkpoint, or the group has a filter."`
+	Seconds *float64 `json:"seconds,omitempty" doc:"Since the oldest of them was made; 0 for none. Absent where changes is."`
 }
 
 // PartitionInfo describes a partition.
 type PartitionInfo struct {
 	Partition  int              `json:"partition"`
-	Owner      string           `json:"owner,omitempty"`
-	Expires    *time.Time       `json:"expires,omitempty"` // the owner's lease
-	Checkpoint fanfold.Bookmark `json:"checkpoint"`
+	Owner      string           `json:"owner,omitempty" doc:"The member that has the lease; absent for none."`
+	Expires    *time.Time       `json:"expires,omitempty" doc:"When the lease ends."`
+	Checkpoint fanfold.Bookmark `json:"checkpoint" doc:"Everything up to it is acknowledged or parked."`
 	Lag        Lag              `json:"lag"`
-	Attempts   int              `json:"attempts"`            // that failed since the checkpoint moved
-	Error      string           `json:"error,omitempty"`     // of the last one
-	NotBefore  *time.Time       `json:"notBefore,omitempty"` // when the batch comes again
-	Parked     int              `json:"parked"`              // batches
-	Gone       bool             `json:"gone,omitempty"`      // changes after the checkpoint are no longer kept: nothing is given until a reset
+	Attempts   int              `json:"attempts" doc:"That failed since the checkpoint moved."`
+	Error      string           `json:"error,omitempty" doc:"Of the last one."`
+	NotBefore  *time.Time       `json:"notBefore,omitempty" doc:"When the batch comes again."`
+	Parked     int              `json:"parked" doc:"Batches."`
+	Gone       bool             `json:"gone,omitempty" doc:"Changes behind the checkpoint are no longer kept: reading is a 410 until the group is reset. Absent where they are."`
 }
 
 // MemberInfo describes a member.
 type MemberInfo struct {
 	Member  string    `json:"member"`
-	Expires time.Time `json:"expires"`
-	Max     int       `json:"max,omitempty"`
+	Expires time.Time `json:"expires" doc:"When it is no member any more, unless it asks for leases again."`
+	Max     int       `json:"max,omitempty" minimum:"1" doc:"The most partitions that it wants."`
 }
 
 // Description describes a group.

@@ -16,9 +16,9 @@ import (
 // Lease is what a member holds: the right to read a partition and to acknowledge, for as long as the partition has the token.
 type Lease struct {
 	Partition  int              `json:"partition"`
-	Token      string           `json:"token"`
-	Checkpoint fanfold.Bookmark `json:"checkpoint"`
-	Expires    time.Time        `json:"expires"`
+	Token      string           `json:"token" doc:"Its first number grows with every lease of the partition, so that whatever the member writes to can refuse an older owner."`
+	Checkpoint fanfold.Bookmark `json:"checkpoint" doc:"From where _changes gives."`
+	Expires    time.Time        `json:"expires" doc:"When others may take the partition."`
 }
 
 // maxSetsAtOnce bounds how many partitions one request changes at the same time.

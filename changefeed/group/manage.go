@@ -115,7 +115,7 @@ func (g *Groups) resolve(ctx context.Context, text string) (fanfold.Position, er
 type Summary struct {
 	Name     string    `json:"name"`
 	Settings Settings  `json:"settings"`
-	Created  time.Time `json:"created"`
+	Created  time.Time `json:"created" doc:"When the group was made."`
 	ID       string    `json:"-"` // tells the group from others to those who may not know its name
 }
 

@@ -56,10 +56,10 @@ func (g *Groups) Ack(ctx context.Context, name string, b Batch) error {
 
 // Failed is what is kept of a parked batch besides its reference.
 type Failed struct {
-	Attempts int       `json:"attempts"`
+	Attempts int       `json:"attempts" doc:"attempts, error, time and member are absent of a batch that was parked before the store was restored: a backup does not have them."`
 	Error    string    `json:"error"`
-	Time     time.Time `json:"time"` // of the last attempt
-	Member   string    `json:"member,omitempty"`
+	Time     time.Time `json:"time" doc:"When it was parked, or failed again."`
+	Member   string    `json:"member,omitempty" doc:"Under which it failed."`
 }
 
 // Nack records that a batch could not be handled, and why. It comes again after a back-off. After as many attempts as the
@@ -132,10 +132,10 @@ func clip(s string) string {
 type Parked struct {
 	ID        string           `json:"id"`
 	Partition int              `json:"partition"`
-	From      fanfold.Bookmark `json:"from"` // the batch is after it
-	To        fanfold.Bookmark `json:"to"`   // up to it
+	From      fanfold.Bookmark `json:"from" doc:"The batch is behind it."`
+	To        fanfold.Bookmark `json:"to" doc:"And up to it."`
 	*Failed                    // nil since a restore: a backup has the batch alone
-	Retry     bool             `json:"retry"` // it is to be given again
+	Retry     bool             `json:"retry" doc:"It is to be given again."`
 }
 
 // Parked returns the parked batches of a group, by partition. Errors are Invalid, Forbidden, NotFound and Unavailable.

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/json"
+	"time"
 
 	"github.com/fanfold/fanfold"
 )
@@ -16,20 +17,20 @@ type Link struct {
 // Collections holds a page of the collections.
 type Collections struct {
 	Collections []fanfold.CollectionCount `json:"collections"`
-	Next        string                    `json:"next,omitempty"`
+	Next        string                    `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
 }
 
 // DeleteStep holds the answer to one step of a delete in steps.
 type DeleteStep struct {
-	Done     bool             `json:"done"`    // the document itself is deleted
-	Deleted  int              `json:"deleted"` // how many documents that the sender may read, this one included
-	Changed  int              `json:"changed"` // how many documents lost their reference
+	Done     bool             `json:"done" doc:"The document itself is deleted."`
+	Deleted  int              `json:"deleted" doc:"Documents deleted by this step, of collections that you read."`
+	Changed  int              `json:"changed" doc:"Documents that lost their reference, of collections that you read."`
 	Position fanfold.Bookmark `json:"position"`
 }
 
 // TransactionResult holds the answer to a transaction.
 type TransactionResult struct {
-	Tx         string            `json:"tx,omitempty"`
+	Tx         string            `json:"tx,omitempty" doc:"The transaction's id on its rows of the change feed; absent until it is folded."`
 	Position   fanfold.Bookmark  `json:"position"`
 	Operations []OperationResult `json:"operations"`
 }
@@ -37,46 +38,227 @@ type TransactionResult struct {
 // OperationResult holds what the answer to a transaction says about one operation.
 type OperationResult struct {
 	Op         string           `json:"op"`
-	Collection string           `json:"collection"`
-	ID         string           `json:"id,omitempty"` // "" where it is not known yet
-	Status     int              `json:"status,omitempty"`
+	Collection string           `json:"collection" ref:"CollectionName"`
+	ID         string           `json:"id,omitempty" doc:"Absent where it is not known until the transaction is folded."`
+	Status     int              `json:"status,omitempty" schema:"{'enum':[201,204]}" doc:"What the operation by itself would be answered with; absent until it is folded."`
 	Revision   fanfold.Revision `json:"revision,omitempty"`
 	ETag       string           `json:"etag,omitempty"`
-	Dropped    []string         `json:"dropped,omitempty"` // as Fanfold-Dropped-Members has them
+	Dropped    []string         `json:"dropped,omitempty" doc:"The members of the body that are not stored, as Fanfold-Dropped-Members has them."`
 }
 
 // Problem holds a problem document (RFC 9457).
 type Problem struct {
-	Type     string            `json:"type"`
-	Title    string            `json:"title"`
-	Status   int               `json:"status"`
-	Detail   string            `json:"detail,omitempty"`
-	Problems []fanfold.Problem `json:"problems,omitempty"`
-	Revision fanfold.Revision  `json:"revision,omitempty"`
-	// Operation holds the index of the transaction's operation at fault, from 0; nil for none.
-	Operation *int `json:"operation,omitempty"`
-	// Line and Column say where a body is not JSON, or a model not YAML; 0 for any other problem.
-	Line   int `json:"line,omitempty"`
-	Column int `json:"column,omitempty"`
-	// Oldest holds the oldest position from which the feed can be read; nil where that is not the problem.
-	Oldest *fanfold.Bookmark `json:"oldest,omitempty"`
+	Type      string            `json:"type" doc:"Stable."`
+	Title     string            `json:"title" minLength:"1"`
+	Status    int               `json:"status" minimum:"400" maximum:"599"`
+	Detail    string            `json:"detail,omitempty" doc:"What is wrong, where, and what to do."`
+	Problems  []fanfold.Problem `json:"problems,omitempty" doc:"Every mistake, where there can be several."`
+	Revision  fanfold.Revision  `json:"revision,omitempty" minimum:"1" doc:"The current revision, where it is known."`
+	Operation *int              `json:"operation,omitempty" doc:"Of a transaction: the index of the operation at fault, from 0."`
+	Line      int               `json:"line,omitempty" minimum:"1" doc:"Of a body that is not JSON, or of a model that is not YAML: the line with the mistake."`
+	Column    int               `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
+	Oldest    *fanfold.Bookmark `json:"oldest,omitempty" doc:"With store-changed and position-gone: the oldest position from which the feed can be read."`
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
-	Suggest json.RawMessage `json:"suggest,omitempty"`
-	// Request holds the request's id, where the server is at fault.
-	Request string `json:"requestId,omitempty"`
+	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
+	Request string          `json:"requestId,omitempty" minLength:"1" maxLength:"64" doc:"The request's id, where the server is at fault: the node's log has it, too. It is that of the header X-Request-Id, which every answer has."`
 }
 
 // Accepted is the answer to a write that is stored and not folded yet.
 type Accepted struct {
 	Detail   string           `json:"detail"` // why
 	Position fanfold.Bookmark `json:"position"`
-	Result   any              `json:"result,omitempty"` // what is known of it, a TransactionResult or a DeleteStep; absent for a write of one document
+	Result   any              `json:"result,omitempty" doc:"Of a transaction: its result as far as it is known."`
 }
 
 // Front says what GET / tells of the API.
 type Front struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
-	Version     string `json:"version"`
+	Version     string `json:"version" minLength:"1" doc:"Of the program."`
 	Links       []Link `json:"links"`
+}
+
+// Alive holds the answer of a node that lives, or is ready.
+type Alive struct {
+	Status string `json:"status" enum:"ok|ready"`
+}
+
+// Meta holds the metadata of a document.
+type Meta struct {
+	Rev       fanfold.Revision `json:"rev"`
+	Position  fanfold.Bookmark `json:"position"`
+	CreatedAt time.Time        `json:"createdAt"`
+	UpdatedAt time.Time        `json:"updatedAt" doc:"Time of the last write; derived changes do not alter it."`
+}
+
+// List holds a page of documents.
+type List struct {
+	Items   []json.RawMessage `json:"items" items:"DocumentWithMeta"`
+	NoValue int64             `json:"noValue,omitempty" minimum:"1" doc:"Of an answer in which nothing matches the filter: the documents for which it has no value, because a member is missing or types do not go together."`
+	Next    string            `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
+	Missing []string          `json:"missing,omitempty" schema:"{'items':{'type':'string','minLength':1}}" doc:"With ids or id: those of them without a document, in the order in which they were asked for."`
+	Count   int64             `json:"count,omitempty" doc:"With count=true: how many documents match, on all pages."`
+}
+
+// Query holds the body of a query.
+type Query struct {
+	Filter  string          `json:"filter,omitempty" minLength:"1" maxLength:"4096"`
+	Params  map[string]any  `json:"params,omitempty" schema:"{'additionalProperties':true}"`
+	Sort    []string        `json:"sort,omitempty" maxItems:"8" schema:"{'items':{'type':'string','minLength':1}}"`
+	Fields  []string        `json:"fields,omitempty" maxItems:"100" schema:"{'items':{'type':'string','minLength':1}}"`
+	Limit   int64           `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100"`
+	Cursor  string          `json:"cursor,omitempty"`
+	Count   bool            `json:"count,omitempty"`
+	Group   []string        `json:"group,omitempty" maxItems:"4" schema:"{'items':{'type':'string','minLength':1}}"`
+	Compute []string        `json:"compute,omitempty" maxItems:"16" schema:"{'items':{'type':'string','minLength':1}}"`
+	MaxScan int64           `json:"maxScan,omitempty" minimum:"1" maximum:"100000" default:"10000"`
+	Partial bool            `json:"partial,omitempty"`
+	Explain bool            `json:"explain,omitempty"`
+	View    string          `json:"view,omitempty" enum:"embedded|referenced"`
+	Expand  json.RawMessage `json:"expand,omitempty" minLength:"1" minItems:"1" schema:"{'type':['string','array'],'items':{'type':'string','minLength':1}}" doc:"relation[,relation.relation], or an array of such paths."`
+}
+
+// Groups holds a page of groups.
+type Groups struct {
+	Groups  []GroupsGroup `json:"groups"`
+	NoValue int64         `json:"noValue,omitempty" minimum:"1" doc:"Of an answer in which nothing matches the filter: the documents for which it has no value, because a member is missing or types do not go together."`
+	Next    string        `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
+}
+
+// GroupsGroup is a part of a Groups.
+type GroupsGroup struct {
+	Key    map[string]any `json:"key" schema:"{'additionalProperties':true}" doc:"The values of group, named as they were asked for. One that a document lacks is absent."`
+	Values map[string]any `json:"values" schema:"{'additionalProperties':true}" doc:"The values of compute, named as they were asked for. One without a value is absent."`
+}
+
+// Explained holds how a query was answered.
+type Explained struct {
+	Explain json.RawMessage `json:"explain" ref:"Plan"`
+}
+
+// PatchOperation holds an operation of a JSON Patch.
+type PatchOperation struct {
+	Op    string          `json:"op" enum:"add|remove|replace|move|copy|test"`
+	Path  string          `json:"path" doc:"A JSON pointer."`
+	From  string          `json:"from,omitempty" doc:"A JSON pointer; of move and copy."`
+	Value json.RawMessage `json:"value,omitempty" doc:"Of add, replace and test."`
+}
+
+// DeltaOperation holds an operation of a JSON Patch, with the value before.
+type DeltaOperation struct {
+	Op    string          `json:"op" enum:"add|remove|replace"`
+	Path  string          `json:"path"`
+	Value json.RawMessage `json:"value,omitempty" doc:"The new value."`
+	Old   json.RawMessage `json:"old,omitempty" doc:"The value before; absent where there was none."`
+}
+
+// Operation holds an operation of a transaction.
+type Operation struct {
+	Op          string            `json:"op" enum:"put|create|patch|delete|check"`
+	Collection  string            `json:"collection" ref:"CollectionName"`
+	ID          json.RawMessage   `json:"id,omitempty" schema:"{'anyOf':[{'$ref':'#/components/schemas/ID'},{'type':'object','description':'The id of the document that an earlier operation of that name creates.','properties':{'ref':{'type':'string'}},'required':['ref'],'additionalProperties':false}]}"`
+	Body        json.RawMessage   `json:"body,omitempty" ref:"DocumentIn" doc:"Of put and create: the document."`
+	Patch       json.RawMessage   `json:"patch,omitempty" schema:"{'anyOf':[{'$ref':'#/components/schemas/MergePatch'},{'$ref':'#/components/schemas/JSONPatch'}]}" doc:"Of patch: an object is a merge patch (RFC 7396), an array a JSON Patch (RFC 6902)."`
+	IfMatch     json.RawMessage   `json:"ifMatch,omitempty" schema:"{'type':['string','integer']}" doc:"Of put, patch, delete and check: the ETag the document must have, with or without its quotes, or its revision; \"*\" for any. A tag of another store matches nothing."`
+	IfNoneMatch string            `json:"ifNoneMatch,omitempty" const:"*" doc:"Of put and check: the document must not be there."`
+	Refresh     []string          `json:"refresh,omitempty" minItems:"1" doc:"Of put and patch: paths of frozen fields to take anew from their targets."`
+	As          string            `json:"as,omitempty" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" maxLength:"64" doc:"Of create: a name by which later operations take the document's id, also one that the store makes. It is once in a transaction."`
+	Refs        map[string]string `json:"refs,omitempty" minProperties:"1" maxProperties:"100" doc:"Of put, create and patch: names of earlier operations, by JSON pointers into body or patch. Each leads to a null, which the id replaces."`
+}
+
+// Transaction holds the body of a transaction.
+type Transaction struct {
+	Operations []Operation `json:"operations" minItems:"1" maxItems:"1000" doc:"Each document at most once."`
+}
+
+// DocumentHistory holds a page of the history of a document.
+type DocumentHistory struct {
+	Items  []Version        `json:"items"`
+	Next   string           `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
+	Oldest fanfold.Bookmark `json:"oldest" doc:"The oldest position whose history is kept."`
+}
+
+// Version holds a change of a document, and the document after it.
+type Version struct {
+	Seq        fanfold.Bookmark `json:"seq"`
+	Collection string           `json:"collection" ref:"CollectionName"`
+	ID         string           `json:"id"`
+	Op         string           `json:"op" enum:"create|replace|patch|delete|derive|erase" doc:"derive: a derived value changed, and the revision did not. erase: the document was deleted before, and all that it ever was is erased."`
+	Rev        fanfold.Revision `json:"rev"`
+	Time       time.Time        `json:"time" doc:"The log's time; it never decreases."`
+	Cause      *Cause           `json:"cause,omitempty"`
+	Tx         string           `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
+	Actor      string           `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"For the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
+	Patch      []DeltaOperation `json:"patch,omitempty" doc:"A JSON Patch from the version before to this one, in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it. With view=referenced a derived change has an empty one. Absent where it would have more than 16 MiB."`
+	Omitted    map[string]int64 `json:"omitted,omitempty" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
+	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"The document after the change. Absent of a delete, and with include_docs=false."`
+}
+
+// DocumentDifference holds how a document differs between two states.
+type DocumentDifference struct {
+	Collection string           `json:"collection" ref:"CollectionName"`
+	ID         string           `json:"id"`
+	Op         string           `json:"op" enum:"create|change|delete" doc:"create: it was not there in the earlier state; delete: it is not there in the later one."`
+	Before     json.RawMessage  `json:"before,omitempty" ref:"DocumentWithMeta" doc:"The document in the earlier state. Absent of a create."`
+	After      json.RawMessage  `json:"after,omitempty" ref:"DocumentWithMeta" doc:"The document in the later state. Absent of a delete."`
+	Patch      []DeltaOperation `json:"patch,omitempty" doc:"A JSON Patch from the one to the other, in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it."`
+}
+
+// DocumentDifferences holds a page of what differs between two states.
+type DocumentDifferences struct {
+	From  fanfold.Bookmark     `json:"from" doc:"The position of the earlier state."`
+	To    fanfold.Bookmark     `json:"to" doc:"The position of the later state."`
+	Items []DocumentDifference `json:"items"`
+	Next  string               `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
+}
+
+// Cause holds which write caused a change.
+type Cause struct {
+	Seq        fanfold.Bookmark `json:"seq,omitzero" doc:"Of that write or delete. Absent where the delete was still to come, as in a delete in steps."`
+	Collection string           `json:"collection,omitempty" doc:"Of the document that was written or deleted; absent, as id is, where a model was applied, and where one does not read the collection."`
+	ID         string           `json:"id,omitempty"`
+	Rule       string           `json:"rule,omitempty" doc:"The rule whose value changed, or the relation whose delete policy made the write; the first where several did."`
+	Rules      []string         `json:"rules,omitempty" minItems:"2" doc:"All rules whose values changed, or up to eight relations, where there are several."`
+}
+
+// Change holds a row of the feed.
+type Change struct {
+	Seq        fanfold.Bookmark `json:"seq"`
+	Collection string           `json:"collection" ref:"CollectionName"`
+	ID         string           `json:"id"`
+	Op         string           `json:"op" enum:"create|replace|patch|delete|derive|erase|leave" doc:"derive: a derived value changed, and the revision did not. erase: the document was deleted before, and all that it ever was is erased: forget what you kept of it. leave: with a filter, the document matched before the change, and does not any more; the row has no doc, previous and patch."`
+	Rev        fanfold.Revision `json:"rev"`
+	Time       time.Time        `json:"time" doc:"The log's time; it never decreases."`
+	Cause      *Cause           `json:"cause,omitempty"`
+	Previous   json.RawMessage  `json:"previous,omitempty" ref:"Document" doc:"mode=all: the view before a direct change."`
+	Patch      []DeltaOperation `json:"patch,omitempty" doc:"mode=all&view=embedded: what a derived change did, with the old values. Absent where an erasure caused it (its rule is erase): fetch the document anew."`
+	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"include_docs: mode=all: the document as it was after the change; mode=latest: as it is now. Absent where it was deleted."`
+	Tx         string           `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
+	Omitted    map[string]int64 `json:"omitted,omitempty" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
+	Actor      string           `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"mode=all, for the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
+}
+
+// Heartbeat holds how far a quiet feed is.
+type Heartbeat struct {
+	LastSeq string `json:"last_seq" doc:"Everything up to this position was looked at."`
+	Head    string `json:"head,omitempty" doc:"Where this node is, if that is before last_seq."`
+}
+
+// End holds why a feed ends.
+type End struct {
+	End     string           `json:"end" enum:"rights-changed|position-gone"`
+	LastSeq fanfold.Bookmark `json:"last_seq" doc:"Everything up to this position was looked at."`
+	Oldest  fanfold.Bookmark `json:"oldest,omitzero" doc:"position-gone: the oldest position from which the feed can be read."`
+}
+
+// Changes holds an answer of the feed.
+type Changes struct {
+	Results []Change         `json:"results"`
+	NoValue int64            `json:"noValue,omitempty" minimum:"1" doc:"Of an answer without results: the changes for which the filter has no value, because a member is missing or types do not go together."`
+	Unknown []string         `json:"unknown,omitempty" minItems:"1" items:"CollectionName" doc:"Those of the collections that were asked for which are not there."`
+	LastSeq fanfold.Bookmark `json:"last_seq" doc:"Give it as since to go on."`
+	Pending int64            `json:"pending,omitempty" doc:"Changes behind last_seq that the request would give; absent where they cannot be counted without looking at them: behind the end of an answer, unless mode is all and nothing is left out. Whoever does not read every collection is not told."`
+	Head    fanfold.Bookmark `json:"head,omitzero" doc:"Where this node stands, if the position asked for is beyond it: nothing was skipped, and last_seq is that position."`
+	End     string           `json:"end,omitempty" enum:"rights-changed|position-gone|work-bound" doc:"feed=normal: changes behind last_seq are left out. rights-changed: the rights have changed with which the answer began. position-gone: changes that follow are no longer kept. work-bound: the answer has looked at as many changes as one may without a row for it; go on from last_seq."`
+	Oldest  fanfold.Bookmark `json:"oldest,omitzero" doc:"position-gone: the oldest position from which the feed can be read."`
 }

@@ -8,28 +8,28 @@ import (
 
 // History says how far back a store can be read, in GET /v1/_status.
 type History struct {
-	Oldest     fanfold.Bookmark `json:"oldest"`              // the oldest position that can be read
-	OldestTime time.Time        `json:"oldestTime,omitzero"` // of the last event up to there; absent for a store that has all its events
-	Base       *HistoryBase     `json:"base,omitempty"`      // at which the store begins; nil for a store that has all its events
+	Oldest     fanfold.Bookmark `json:"oldest" doc:"The oldest position that can be read."`
+	OldestTime time.Time        `json:"oldestTime,omitzero" doc:"Of the last event up to there; absent for a store that has all its events."`
+	Base       *HistoryBase     `json:"base,omitempty" doc:"The file with which the store begins; absent for a store that has all its events."`
 	Compaction *Compaction      `json:"compaction,omitempty"`
-	Erasures   []Erasure        `json:"erasures,omitempty"` // those that are not over, and the last one
-	Backup     *ErasedBackup    `json:"backup,omitempty"`   // nil where the last backup that the node has served has nothing of what is erased
+	Erasures   []Erasure        `json:"erasures,omitempty" maxItems:"1001" doc:"Erasures that are under way, and the last that is done."`
+	Backup     *ErasedBackup    `json:"backup,omitempty" doc:"The last backup that the node has served, which has what was erased since; absent otherwise."`
 }
 
 // ErasedBackup is a backup from before an erasure, which has what was erased since.
 type ErasedBackup struct {
-	Time    time.Time        `json:"time"`    // when the node had served it
-	Last    fanfold.Bookmark `json:"last"`    // its last event
-	Erasure uint64           `json:"erasure"` // the last erase event that is in force since
+	Time    time.Time        `json:"time" doc:"When the node had served it."`
+	Last    fanfold.Bookmark `json:"last" doc:"Its last event."`
+	Erasure uint64           `json:"erasure" doc:"The last erase event that is in force since."`
 }
 
 // HistoryBase says what the file is with which a store begins.
 type HistoryBase struct {
-	Seq   uint64 `json:"seq"` // the last event that it stands for
-	Name  string `json:"name"`
-	Bytes int64  `json:"bytes"`
-	Sum   string `json:"sha256"`
-	Event uint64 `json:"event"` // that says so
+	Seq   uint64 `json:"seq" doc:"The last event that it stands for."`
+	Name  string `json:"name" doc:"In the object store fanfold_fanfold_base."`
+	Bytes int64  `json:"bytes" doc:"Its size."`
+	Sum   string `json:"sha256" doc:"Of its bytes, in hexadecimal digits."`
+	Event uint64 `json:"event" doc:"The event that says so."`
 }
 
 // The phases of a compaction, after a replay's.
@@ -46,55 +46,53 @@ const (
 
 // Compaction says how far a compaction is that runs, or ran last, on the node that was asked.
 type Compaction struct {
-	Running    bool             `json:"running"` // false once the store begins at the horizon, while the log may be purged yet, and after an error
-	Phase      string           `json:"phase"`
-	Done       int64            `json:"done"`  // events or rows of the phase
-	Total      int64            `json:"total"` // of them
+	Running    bool             `json:"running" doc:"False once the store begins there, and after an error. The log may be purged yet."`
+	Phase      string           `json:"phase" enum:"replaying|writing|storing|comparing|appending|switching|purging|done"`
+	Done       int64            `json:"done" doc:"Events, or rows, of the phase."`
+	Total      int64            `json:"total" doc:"Of them; 0 where that is not known."`
 	Before     fanfold.Bookmark `json:"before"`
-	By         string           `json:"by,omitempty"`         // who asked for it, where that is known; retain for the node itself
-	Started    time.Time        `json:"started,omitzero"`     // absent where another process ran it
-	Seconds    float64          `json:"seconds"`              // it has taken
-	WaitingFor []string         `json:"waitingFor,omitempty"` // nodes whose read models still have what goes
-	Error      string           `json:"error,omitempty"`
+	By         string           `json:"by,omitempty" doc:"Who asked for it: key:<id>, or retain for the node itself. Absent where nobody knows."`
+	Started    time.Time        `json:"started,omitzero" doc:"Absent where another process ran it."`
+	Seconds    float64          `json:"seconds" doc:"It has taken."`
+	WaitingFor []string         `json:"waitingFor,omitempty" maxItems:"1024" doc:"Nodes that have yet to begin there. The log is purged once they have, or after ten minutes."`
+	Error      string           `json:"error,omitempty" doc:"Why it has ended early. The store begins where it did."`
 }
 
 // CompactPlan says what a compaction would take away.
 type CompactPlan struct {
-	Before   fanfold.Bookmark `json:"before"` // the horizon: the end of an event and its transaction
-	Time     time.Time        `json:"time,omitzero"`
-	Done     bool             `json:"done"`     // the store begins there, or later, already
-	Events   int64            `json:"events"`   // of the log that go
-	Bytes    int64            `json:"bytes"`    // of the log that they take, as estimated
-	Versions int64            `json:"versions"` // changes of the feed, and of the histories of documents, that go
-	Groups   []string         `json:"groups"`   // consumer groups that have not acknowledged all of them
-	Feeds    int64            `json:"feeds"`    // open feeds of this node that have yet to send some of them
+	Before   fanfold.Bookmark `json:"before" doc:"Where the store begins then: the end of an event and of its transaction. It is the oldest position that can be read."`
+	Time     time.Time        `json:"time,omitzero" doc:"Of the last event that goes."`
+	Done     bool             `json:"done" doc:"The store begins there already, or later: nothing goes."`
+	Events   int64            `json:"events" doc:"Events of the log that go."`
+	Bytes    int64            `json:"bytes" doc:"Of the log, that these take, as estimated."`
+	Versions int64            `json:"versions" doc:"Versions of documents that go, and rows of the feed."`
+	Groups   []string         `json:"groups" maxItems:"1000" doc:"Consumer groups that have yet to acknowledge changes that go, by name."`
+	Feeds    int64            `json:"feeds" doc:"Open feeds of the node that was asked that have yet to get some of these changes. They end with position-gone."`
 }
 
 // LogReport says how the log compares with what was folded from it.
 type LogReport struct {
-	Last   uint64 `json:"last"`   // the last event that the log had when reading began, or that was known of it
-	Read   uint64 `json:"read"`   // events that could be read
-	Digest string `json:"digest"` // of all of them, where none is missing
-	// Compared is the last event up to which the digest was compared with what a node knew, 0 where nothing was known.
-	Compared uint64  `json:"compared"`
-	Missing  []Range `json:"missing,omitempty"` // events that are missing or cannot be read: the first hundred runs
-	More     uint64  `json:"more,omitempty"`    // runs besides those
-	Differs  *Range  `json:"differs,omitempty"` // events with at least one that is not the folded one
-	// Base is that at which the log begins; nil for a log that has all its events.
-	Base *BaseReport `json:"base,omitempty"`
+	Last     uint64      `json:"last" doc:"The last event that the log had, or that was known of it."`
+	Read     uint64      `json:"read" doc:"Events that could be read."`
+	Digest   string      `json:"digest" doc:"Of all events; empty where some are missing."`
+	Compared uint64      `json:"compared" doc:"The last event up to which the digest is the one that was folded; 0 where nothing was known."`
+	Missing  []Range     `json:"missing,omitempty" maxItems:"100" doc:"Events that are missing or cannot be read: the first runs."`
+	More     uint64      `json:"more,omitempty" doc:"Runs of missing events besides those listed."`
+	Differs  *Range      `json:"differs,omitempty" doc:"Events of which at least one is not the one that was folded."`
+	Base     *BaseReport `json:"base,omitempty" doc:"The base at which the log begins; absent where it has all its events."`
 }
 
 // BaseReport says whether the base is what the log says.
 type BaseReport struct {
-	Seq   uint64 `json:"seq"` // the last event that it stands for
+	Seq   uint64 `json:"seq" doc:"The last event that it stands for."`
 	Bytes int64  `json:"bytes"`
-	Error string `json:"error,omitempty"` // why it is of no use; "" where it is whole
+	Error string `json:"error,omitempty" doc:"Why it is of no use; absent where it is whole."`
 }
 
 // Range is a run of events, both ends included.
 type Range struct {
-	First uint64 `json:"first"`
-	Last  uint64 `json:"last"`
+	First uint64 `json:"first" minimum:"1"`
+	Last  uint64 `json:"last" minimum:"1"`
 }
 
 // Summary returns what was found in a few numbers.

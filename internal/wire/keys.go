@@ -4,36 +4,36 @@ import "time"
 
 // KeySecret is what is told of a secret.
 type KeySecret struct {
-	Created time.Time  `json:"created"`
-	Until   *time.Time `json:"until,omitempty"`
+	Created time.Time  `json:"created" doc:"When the secret was made."`
+	Until   *time.Time `json:"until,omitempty" doc:"When it ends because of a rotation."`
 }
 
 // Key is what is told of a key.
 type Key struct {
-	ID      string      `json:"id"`
-	Name    string      `json:"name"`
-	Roles   []string    `json:"roles"`
-	Created time.Time   `json:"created"`
-	Expires *time.Time  `json:"expires,omitempty"`
-	Revoked *time.Time  `json:"revoked,omitempty"`
-	Secrets []KeySecret `json:"secrets"`
+	ID      string      `json:"id" pattern:"^[a-z0-9]{12}$"`
+	Name    string      `json:"name" ref:"KeyName"`
+	Roles   []string    `json:"roles" items:"RoleName"`
+	Created time.Time   `json:"created" doc:"When the key was made."`
+	Expires *time.Time  `json:"expires,omitempty" doc:"When it ends; absent for never."`
+	Revoked *time.Time  `json:"revoked,omitempty" doc:"When it was revoked; absent for a key that was not."`
+	Secrets []KeySecret `json:"secrets" doc:"The newest first. A revoked key has none."`
 }
 
 // MadeKey is the answer to a request that makes a key. Nobody is told the key again.
 type MadeKey struct {
-	ID      string     `json:"id"`
-	Name    string     `json:"name"`
-	Roles   []string   `json:"roles"`
-	Created time.Time  `json:"created"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Key     string     `json:"key"`
+	ID      string     `json:"id" pattern:"^[a-z0-9]{12}$"`
+	Name    string     `json:"name" ref:"KeyName"`
+	Roles   []string   `json:"roles" items:"RoleName"`
+	Created time.Time  `json:"created" doc:"When the key was made."`
+	Expires *time.Time `json:"expires,omitempty" doc:"When it ends; absent for never."`
+	Key     string     `json:"key" pattern:"^fan_[a-z0-9]{12}_[A-Za-z0-9]{43}_[A-Za-z0-9]{6}$" doc:"The key. It is told once."`
 }
 
 // RotatedKey is the answer to a rotation.
 type RotatedKey struct {
 	Key
 
-	Secret string `json:"key"`
+	Secret string `json:"key" pattern:"^fan_[a-z0-9]{12}_[A-Za-z0-9]{43}_[A-Za-z0-9]{6}$" doc:"The key. It is told once."`
 }
 
 // KeyList is the answer with all keys.
@@ -43,19 +43,18 @@ type KeyList struct {
 
 // Principal is the answer to GET /v1/_me.
 type Principal struct {
-	ID      string     `json:"id,omitempty"`
-	Name    string     `json:"name,omitempty"`
-	Roles   []string   `json:"roles"`
-	Expires *time.Time `json:"expires,omitempty"`
-	Open    bool       `json:"open"` // nobody needs a key here
+	ID      string     `json:"id,omitempty" pattern:"^[a-z0-9]{12}$" doc:"Of the key; absent without one."`
+	Name    string     `json:"name,omitempty" ref:"KeyName"`
+	Roles   []string   `json:"roles" items:"RoleName" doc:"The key's, and everyone."`
+	Expires *time.Time `json:"expires,omitempty" doc:"When the key ends; absent for never."`
+	Open    bool       `json:"open" doc:"The house is open: no key was ever made, and nobody needs one."`
 
-	// Collections has those that the model declares and the principal reads; Others stands for all that it does not declare.
-	Collections map[string]CollectionRights `json:"collections"`
-	Others      CollectionRights            `json:"otherCollections"`
+	Collections map[string]CollectionRights `json:"collections" doc:"What the principal may do with documents of each collection that the model declares. One that the principal does not read is absent."`
+	Others      CollectionRights            `json:"otherCollections" doc:"What the principal may do with documents of collections that the model does not declare."`
 }
 
 // CollectionRights are what a principal may do with documents of a collection. Who writes reads.
 type CollectionRights struct {
 	Read  bool `json:"read"`
-	Write bool `json:"write"`
+	Write bool `json:"write" doc:"Who writes a collection reads it, too."`
 }

@@ -9,38 +9,30 @@ import (
 
 // Lineage says where a document's derived values come from, and where its own go.
 type Lineage struct {
-	Position fanfold.Bookmark `json:"position"` // of the prefix looked at
-	Derived  []DerivedValue   `json:"derived"`
-	More     int64            `json:"more,omitempty"` // derived values beyond those listed
-	Copies   []Copies         `json:"copies"`
-	// Omitted says how many values the embedded view has no room for, by rule, as a JSON object; absent for none.
-	Omitted json.RawMessage `json:"omitted,omitempty"`
-	// Unguarded lists what is unique in the collection, and does not tell this document apart from others.
-	Unguarded []Unguarded `json:"unguarded,omitempty"`
+	Position  fanfold.Bookmark `json:"position"` // of the prefix looked at
+	Derived   []DerivedValue   `json:"derived" doc:"The document's derived values; behind those that are there, those that are not."`
+	More      int64            `json:"more,omitempty" minimum:"1" doc:"Derived values beyond the 1,000 that are listed."`
+	Copies    []Copies         `json:"copies" doc:"For each rule that makes other documents carry something of this one, which they are."`
+	Omitted   json.RawMessage  `json:"omitted,omitempty" schema:"{'type':'object','additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document has no room for derived values: how many of them, by rule."`
+	Unguarded []Unguarded      `json:"unguarded,omitempty" maxItems:"200" doc:"What is unique in the collection and does not tell this document apart from others, because a part of it has no value."`
 }
 
 // DerivedValue says where one derived value of the document comes from.
 type DerivedValue struct {
-	Path string `json:"path,omitempty"` // a JSON pointer; absent where the document has no place for the value
-	Rule string `json:"rule"`
-	// Kind says what the rule does, in the words of a model: copy, count, ids and so on. Whoever may not read the model is told too.
-	Kind  string `json:"kind"`
-	State string `json:"state,omitempty"` // frozen, kept after the target's delete, or no value
-	// Reason says why there is no value, or, of a list, why there is none of one of the documents.
-	Reason string `json:"reason,omitempty"`
-	// Sources names the first 100 documents it is made of. For a copy they are its targets, in order, for a computed member this
-	// document, and for the other rules the documents that refer to this one, by creation. Documents is how many there are.
-	Sources   []ValueSource `json:"sources"`
-	Documents int64         `json:"documents"`
-	// Hidden says that sources, how many there are, and the reason are left out: the reader may not read their collection.
-	Hidden bool `json:"hidden,omitempty"`
-	// Event names the change of this document that gave it the value; absent where it is further back than is looked.
-	Event *Origin `json:"event,omitempty"`
+	Path      string        `json:"path,omitempty" doc:"A JSON pointer. Absent where the document has no place for the value."`
+	Rule      string        `json:"rule"`
+	Kind      string        `json:"kind" enum:"copy|count|sum|min|max|avg|ids|recent|value" doc:"What the rule does, in the words of a model. value: an expression over the document itself."`
+	State     string        `json:"state,omitempty" enum:"frozen|kept|no value" doc:"A copy that does not follow its target: frozen, or kept after its target's delete; or a value that is not there."`
+	Reason    string        `json:"reason,omitempty" doc:"Why there is no value or, of a list, none of one of the documents."`
+	Sources   []ValueSource `json:"sources" doc:"The first 100 documents that it is made of: a copy's targets, this document for value alone, else the documents that refer to this one. One that is gone has no rev."`
+	Documents int64         `json:"documents" doc:"How many there are."`
+	Hidden    bool          `json:"hidden,omitempty" doc:"True where the sources, their number and the reason are left out, because you may not read their collection."`
+	Event     *Origin       `json:"event,omitempty" doc:"The change of this document that gave it the value, and the document whose write caused it. Absent where it is further back than 1000 changes. It has a reason alone where the change is no longer kept."`
 }
 
 // ValueSource names a document that a value is made of. One that is gone has no revision.
 type ValueSource struct {
-	Collection string           `json:"collection"`
+	Collection string           `json:"collection" ref:"CollectionName"`
 	ID         string           `json:"id"`
 	Revision   fanfold.Revision `json:"rev,omitempty"`
 	Position   fanfold.Bookmark `json:"position,omitzero"`
@@ -49,23 +41,21 @@ type ValueSource struct {
 // Origin names a change and the document whose write caused it; none where a model did.
 type Origin struct {
 	Seq        fanfold.Bookmark `json:"seq,omitzero"`
-	Time       time.Time        `json:"time,omitzero"`
-	Op         fanfold.Op       `json:"op,omitempty"`
+	Time       time.Time        `json:"time,omitzero" doc:"The log's time of the change."`
+	Op         fanfold.Op       `json:"op,omitempty" enum:"create|replace|patch|delete|derive|erase"`
 	Collection string           `json:"collection,omitempty"`
 	ID         string           `json:"id,omitempty"`
 	// Reason says why no change is named: it was before the history that is kept.
-	Reason string `json:"reason,omitempty"`
+	Reason string `json:"reason,omitempty" const:"before the history that is kept"`
 }
 
 // Copies names the documents that a rule makes carry something of this one.
 type Copies struct {
 	Rule      string   `json:"rule"`
 	Documents int64    `json:"documents"`
-	First     []string `json:"first"` // ids of the first 100, of the rule's collection
-	// More is how many ids that this document refers to were not looked for: they are beyond the first 100,000.
-	More int64 `json:"more,omitempty"`
-	// Reason says that the rule's condition was not evaluated, so that no documents are listed.
-	Reason string `json:"reason,omitempty"`
+	First     []string `json:"first" doc:"Ids of the first 100, of the rule's collection."`
+	More      int64    `json:"more,omitempty" minimum:"1" doc:"Ids that the document refers to and that were not looked for: those beyond the first 100,000."`
+	Reason    string   `json:"reason,omitempty" doc:"Why no documents are listed: the rule's condition was not evaluated. Otherwise absent."`
 }
 
 // Unguarded names a declaration of what is unique that does not tell the document apart from others, because one of its parts

@@ -11,9 +11,9 @@ import (
 // Need tells of something that somebody should see to.
 type Need struct {
 	What   string `json:"what"`
-	Detail string `json:"detail"`          // why, or how far it is
-	Place  string `json:"place,omitempty"` // the path after /v1 where it shows, such as /_status
-	Role   string `json:"-"`               // that a reader needs to be told of it; "" for every reader of a status
+	Detail string `json:"detail" doc:"Why, or how far it is."`
+	Place  string `json:"place,omitempty" doc:"The path after /v1 where it shows, such as /_status or /_groups/mail."`
+	Role   string `json:"-"` // that a reader needs to be told of it; "" for every reader of a status
 }
 
 // MaxNeeds is how many needs a status lists.

@@ -10,21 +10,20 @@ import (
 
 // Projection says how far the fold is.
 type Projection struct {
-	Applied    uint64      `json:"applied"` // last event folded
-	Lag        uint64      `json:"lag"`     // events that the log had beyond it, when last heard
-	Stopped    *Stopped    `json:"stopped,omitempty"`
-	RuleErrors []RuleError `json:"ruleErrors,omitempty"`
-	Replay     *Replay     `json:"replay,omitempty"`
-	// Preparing says how far this node is with an announced model, Activated how the last one came to apply.
-	Preparing *Preparation `json:"preparing,omitempty"`
-	Activated *Activation  `json:"activated,omitempty"`
-	Withdrawn *Withdrawn   `json:"withdrawn,omitempty"`
-	Folded    uint64       `json:"-"` // events folded by this process
+	Applied    uint64       `json:"applied" doc:"Last event folded."`
+	Lag        uint64       `json:"lag" doc:"Events not folded yet, when last heard."`
+	Stopped    *Stopped     `json:"stopped,omitempty" doc:"Why the projector has stopped; absent while it runs."`
+	RuleErrors []RuleError  `json:"ruleErrors,omitempty" doc:"Rules whose expression failed since the start."`
+	Replay     *Replay      `json:"replay,omitempty" doc:"The replay that runs, or the last one."`
+	Preparing  *Preparation `json:"preparing,omitempty" doc:"How far this node is with a model that is to come."`
+	Activated  *Activation  `json:"activated,omitempty" doc:"How the last model that was prepared came to apply, since the start."`
+	Withdrawn  *Withdrawn   `json:"withdrawn,omitempty" doc:"The last model that was announced and did not come, since the start."`
+	Folded     uint64       `json:"-"` // events folded by this process
 }
 
 // Stopped says why nothing is folded at present.
 type Stopped struct {
-	Seq    uint64 `json:"seq"` // the event that cannot be folded
+	Seq    uint64 `json:"seq" doc:"The event that cannot be folded."`
 	Reason string `json:"reason"`
 
 	Reading bool `json:"-"` // the log could not be read; otherwise an event could not be folded
@@ -37,65 +36,64 @@ func (s *Stopped) LogAway() bool { return s != nil && s.Away }
 // RuleError names a rule whose expression could not be evaluated, so that its field is absent.
 type RuleError struct {
 	Rule     string `json:"rule"`
-	Count    int64  `json:"count"`    // since this process started
-	Document string `json:"document"` // the last one it failed on
+	Count    int64  `json:"count"` // since this process started
+	Document string `json:"document" doc:"The last one it failed on."`
 	Error    string `json:"error"`
 }
 
 // Replay says how far a replay is, or how the last one ended.
 type Replay struct {
 	Running bool      `json:"running"`
-	Phase   string    `json:"phase"`  // replaying; of a check also copying and comparing; done once it has ended
-	Seq     uint64    `json:"seq"`    // last event replayed
-	Target  uint64    `json:"target"` // last event to replay
-	Rate    float64   `json:"rate"`   // events a second so far, of comparing rows a second
+	Phase   string    `json:"phase" enum:"replaying|copying|comparing|done" doc:"What is done: a check also copies the read model and compares it."`
+	Seq     uint64    `json:"seq" doc:"Last event replayed."`
+	Target  uint64    `json:"target" doc:"Last event to replay."`
+	Rate    float64   `json:"rate" doc:"Events a second; rows, while a check compares them."`
 	Left    float64   `json:"secondsLeft"`
 	Started time.Time `json:"started"`
-	Seconds float64   `json:"seconds"` // it has taken
+	Seconds float64   `json:"seconds" doc:"It has taken."`
 	Error   string    `json:"error,omitempty"`
-	Check   *Check    `json:"check,omitempty"` // nil for a replay whose read model is put in place
+	Check   *Check    `json:"check,omitempty" doc:"What a check has found so far; absent for a replay whose read model is put in place."`
 }
 
 // Check says what came of comparing the read model with one that was replayed.
 type Check struct {
-	Position  fanfold.Bookmark `json:"position"`         // at which both stand; 0 before they are compared
-	Compared  int64            `json:"compared"`         // rows
-	Rows      int64            `json:"rows"`             // that the read model has
-	Different int64            `json:"different"`        // rows
-	First     *RowDifference   `json:"first,omitempty"`  // in order of table and key
-	Tables    map[string]int64 `json:"tables,omitempty"` // rows that differ, by table
+	Position  fanfold.Bookmark `json:"position"` // at which both stand; 0 before they are compared
+	Compared  int64            `json:"compared" doc:"Rows that are compared."`
+	Rows      int64            `json:"rows" doc:"All rows."`
+	Different int64            `json:"different" doc:"Rows that differ."`
+	First     *RowDifference   `json:"first,omitempty" doc:"The first row that differs, in order of table and key."`
+	Tables    map[string]int64 `json:"tables,omitempty" schema:"{'additionalProperties':{'type':'integer'}}" doc:"How many rows differ, by table."`
 }
 
 // RowDifference is a row of the read model that is not as a replay makes it.
 type RowDifference struct {
 	Table string `json:"table"`
-	Key   string `json:"key"`  // the values of the primary key, separated by spaces
-	Kind  string `json:"kind"` // missing, surplus or changed
+	Key   string `json:"key" doc:"The values of the primary key; empty for who may not read every collection."`
+	Kind  string `json:"kind" enum:"missing|surplus|changed"`
 }
 
 // Preparation says how far this node is with an announced model.
 type Preparation struct {
-	Model   uint64    `json:"model"` // the event that announces it
-	Phase   string    `json:"phase"` // waiting, copying, computing, following, ready or failed
-	Done    int64     `json:"done"`  // of the phase: pages, documents, or the last event followed
-	Total   int64     `json:"total"`
-	Changes int64     `json:"changes"` // documents that the model changes, as far as known
-	Started time.Time `json:"started"`
-	Error   string    `json:"error,omitempty"`
-	// WaitingFor names the nodes for which this one waits before the model applies: they do not hold their writes yet.
-	WaitingFor []string `json:"waitingFor,omitempty"`
+	Model      uint64    `json:"model" doc:"The event that announces it."`
+	Phase      string    `json:"phase" enum:"waiting|copying|computing|following|ready|failed"`
+	Done       int64     `json:"done" doc:"Of the phase: pages, documents, or the last event followed."`
+	Total      int64     `json:"total"`
+	Changes    int64     `json:"changes" doc:"Documents that the model changes, as far as known."`
+	Started    time.Time `json:"started"`
+	Error      string    `json:"error,omitempty"`
+	WaitingFor []string  `json:"waitingFor,omitempty" doc:"The nodes for which this one waits before the model applies, for they do not hold their writes yet: an id, and an address."`
 }
 
 // Activation says how the last model that was prepared came to apply.
 type Activation struct {
-	Model     uint64  `json:"model"` // the event that applied it
-	Documents int64   `json:"documents"`
-	Seconds   float64 `json:"seconds"` // for which nothing was folded
+	Model     uint64  `json:"model" doc:"The event that applied it."`
+	Documents int64   `json:"documents" doc:"That it changed."`
+	Seconds   float64 `json:"seconds" doc:"For which nothing was folded."`
 }
 
 // Withdrawn says which model was announced last and did not come to apply.
 type Withdrawn struct {
-	Model  uint64 `json:"model"` // the event that announced it
+	Model  uint64 `json:"model" doc:"The event that announced it."`
 	Reason string `json:"reason"`
 }
 

@@ -13,23 +13,22 @@ type Index struct {
 	Collection string `json:"collection"`
 	Name       string `json:"name"`
 	Entries    int64  `json:"entries"`
-	Queries    int64  `json:"queries"` // that it has served since the start
+	Queries    int64  `json:"queries" doc:"That it has served since the start."`
 }
 
 // QueryShape tells what the queries of one shape, which differ in constants alone, did since the start.
 type QueryShape struct {
 	Collection string  `json:"collection"`
-	Filter     string  `json:"filter,omitempty"` // with ? in place of constants and parameters
+	Filter     string  `json:"filter,omitempty" doc:"With ? in place of constants and params."`
 	Sort       string  `json:"sort,omitempty"`
-	Group      string  `json:"group,omitempty"` // and what is computed
-	Queries    int64   `json:"queries"`
-	Documents  int64   `json:"documents"` // that they looked at
-	Given      int64   `json:"given"`     // of these, those that they gave, counted or grouped
+	Group      string  `json:"group,omitempty" doc:"And what is computed."`
+	Queries    int64   `json:"queries" minimum:"1"`
+	Documents  int64   `json:"documents" doc:"That they looked at."`
+	Given      int64   `json:"given" doc:"Of these, those that they answered with, counted or grouped."`
 	Seconds    float64 `json:"seconds"`
-	// Index names what served the last of them, null where all documents were looked at.
-	Index *string `json:"index"`
+	Index      *string `json:"index" doc:"What served the last of them; null for all documents."`
 	// Suggest is a merge patch of the model that declares an index for the last of them; absent where none would help.
-	Suggest json.RawMessage `json:"suggest,omitempty"`
+	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
 }
 
 // Wasted returns how many documents the queries looked at without giving them.

@@ -2,9 +2,11 @@ package docs_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -40,8 +42,9 @@ func apiNames(t *testing.T) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	type answers map[string]struct{ Headers map[string]any }
 	var doc struct {
-		Paths      map[string]map[string]json.RawMessage
+		Paths      map[string]map[string]struct{ Responses answers }
 		Components struct {
 			Schemas struct {
 				Problem, Change struct {
@@ -49,23 +52,30 @@ func apiNames(t *testing.T) []string {
 				}
 				Heartbeat struct{ Properties map[string]any }
 			}
-			Headers map[string]any
+			Parameters map[string]struct{ In, Name string }
+			Responses  answers
 		}
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
 		t.Fatal(err)
 	}
 	var names []string
-	for path := range doc.Paths {
+	add := func(all answers) {
+		for _, a := range all {
+			names = slices.AppendSeq(names, maps.Keys(a.Headers))
+		}
+	}
+	for path, item := range doc.Paths {
 		parts := strings.Split(path, "/") // a row of a table may have the end of a route alone, below its beginning
 		names = append(names, strings.Trim(parts[len(parts)-1], "{}"))
+		for _, o := range item {
+			add(o.Responses)
+		}
 	}
-	for _, m := range regexp.MustCompile(`"name": "([^"]+)",\s+"in": "(?:query|header)"`).FindAllStringSubmatch(string(text), -1) {
-		names = append(names, m[1])
-	}
-	for name := range doc.Components.Headers {
-		if !regexp.MustCompile(`^(Current|Model)|IfKnown$`).MatchString(name) { // descriptions of ETag and others that differ
-			names = append(names, name)
+	add(doc.Components.Responses)
+	for _, p := range doc.Components.Parameters {
+		if p.In != "path" {
+			names = append(names, p.Name)
 		}
 	}
 	for _, urn := range doc.Components.Schemas.Problem.Properties["type"].Enum {

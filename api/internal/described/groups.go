@@ -1,0 +1,98 @@
+package described
+
+// ofGroups lists the operations with the tag groups.
+var ofGroups = []Operation{
+	{Route: "GET /v1/_groups", ID: "listGroups", Summary: "The consumer groups whose role one has",
+		Answers: []Answer{
+			{"200", "By name.", "", is("GroupList")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
+	{Route: "GET /v1/_groups/{name}", ID: "getGroup", Summary: "A consumer group: who owns what, how far it is, how far behind",
+		Takes: "group",
+		Answers: []Answer{
+			{"200", "The group.", "", is("Group")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound Internal Unavailable"},
+	{Route: "PUT /v1/_groups/{name}", ID: "putGroup", Summary: "Make a consumer group, or change its settings",
+		Text:  "Whoever has the role of a new group may make it. Only admin changes one that is there.",
+		Takes: "group",
+		Body:  &Body{Content: is("GroupSettings")},
+		Answers: []Answer{
+			{"201", "The group is new.", "Fanfold-Unknown-Collections", nil},
+			{"204", "Done.", "Fanfold-Unknown-Collections", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden TooSlow GroupConflict PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
+	{Route: "DELETE /v1/_groups/{name}", ID: "deleteGroup", Summary: "Delete a consumer group, with its checkpoints and parked batches",
+		Takes: "group",
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound Internal Unavailable"},
+	{Route: "GET /v1/_groups/{name}/_changes", ID: "groupChanges", Summary: "The changes of a leased partition, from its checkpoint",
+		Text:  "As GET /v1/_changes with the group's settings, by the same transports. Before the back-off of a batch that failed is over there are none, and a parked batch that is to be given again comes first, by itself. The changes are those that the group's role reads. An answer that lasts ends when the lease is lost, a batch has failed, or a parked one is to be given. Last-Event-ID is ignored: the checkpoint counts.",
+		Takes: "group partition-changes token feed limit-changes timeout heartbeat include_docs-changes Last-Event-ID lastEventId",
+		Answers: []Answer{
+			{"200", "The changes.", "", Content{"application/json": "Changes", "application/x-ndjson": `{"type": "string", "description": "A Change, a Heartbeat or an End a line."}`, "text/event-stream": `{"type": "string", "description": "Server-sent events."}`}},
+			{"101", "The connection is a WebSocket.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound LeaseLost PositionGone Internal Unavailable"},
+	{Route: "POST /v1/_groups/{name}/_lease", ID: "lease", Summary: "Join a group, or stay in it, and get the leases that one has",
+		Text:  "Each member has its share of the partitions. One that has more gets fewer leases than before; what it is not given any more it may still acknowledge until another member has it, and should release. Ask again before the leases end, such as after a third of their time.",
+		Takes: "group",
+		Body:  &Body{Content: is(`{"type": "object", "required": ["member"], "additionalProperties": false, "properties": {"member": {"type": "string", "description": "Letters, digits and ._:@+-.", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:@+-]*$", "maxLength": 128}, "max": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "The most partitions that it wants; without it, its whole share."}}}`)},
+		Answers: []Answer{
+			{"200", "The member's leases, by partition.", "", is("LeaseList")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "POST /v1/_groups/{name}/_ack", ID: "ack", Summary: "Acknowledge what was handled",
+		Text:  "A position that is not behind the checkpoint changes nothing.",
+		Takes: "group",
+		Body:  &Body{Content: is(`{"type": "object", "required": ["partition", "token", "position"], "additionalProperties": false, "properties": {"partition": {"type": "integer", "minimum": 0}, "token": {"type": "string"}, "position": {"type": "string", "description": "The last_seq of the answer, or the position of a row: everything up to it."}}}`)},
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow LeaseLost PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
+	{Route: "POST /v1/_groups/{name}/_nack", ID: "nack", Summary: "Say that a batch could not be handled",
+		Text:  "The batch is everything behind the checkpoint, up to position. It comes again after a back-off of 1 s, then twice as long each time, 60 s at most. At its last attempt it is parked, and the partition goes on behind it; while the group has 1,000 parked batches, or the partition 100, it comes again instead.",
+		Takes: "group",
+		Body:  &Body{Content: is(`{"type": "object", "required": ["partition", "token", "position"], "additionalProperties": false, "properties": {"partition": {"type": "integer", "minimum": 0}, "token": {"type": "string"}, "position": {"type": "string", "description": "The last_seq of the answer, or the position of a row: everything up to it."}, "error": {"type": "string", "description": "Why; 2,000 bytes of it are kept."}}}`)},
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow LeaseLost PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
+	{Route: "POST /v1/_groups/{name}/_release", ID: "release", Summary: "End leases",
+		Text:  "All leases of a member, which leaves the group; or that of one partition, which its member or its token names. A lease that is somebody else's stays as it is.",
+		Takes: "group",
+		Body:  &Body{Content: is(`{"anyOf": [{"type": "object", "required": ["member"], "additionalProperties": false, "properties": {"member": {"type": "string"}}}, {"type": "object", "required": ["partition"], "additionalProperties": false, "properties": {"partition": {"type": "integer", "minimum": 0}, "member": {"type": "string"}, "token": {"type": "string"}}}]}`)},
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "POST /v1/_groups/{name}/_reset", ID: "resetGroup", Summary: "Make a group begin elsewhere",
+		Text:  "What was parked behind the position comes again by itself, and is not parked any more.",
+		Takes: "group",
+		Body:  &Body{Content: is(`{"type": "object", "required": ["to"], "additionalProperties": false, "properties": {"to": {"type": "string", "description": "A position, 0, now or an RFC 3339 time."}, "force": {"type": "boolean", "default": false, "description": "Also while leases are held, which end."}}}`)},
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow GroupConflict PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
+	{Route: "GET /v1/_groups/{name}/_parked", ID: "listParked", Summary: "The parked batches of a group",
+		Takes: "group",
+		Answers: []Answer{
+			{"200", "By partition.", "", is("ParkedList")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound Internal Unavailable"},
+	{Route: "POST /v1/_groups/{name}/_parked/{batch}/_retry", ID: "retryParked", Summary: "Have a parked batch given again",
+		Text:  "The owner of its partition gets it before anything else, once. It stays parked until it is acknowledged. The request needs Content-Type: application/json, though it has no body: a page of another origin cannot send that.",
+		Takes: "group batch",
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound UnsupportedMedia Internal Unavailable"},
+	{Route: "DELETE /v1/_groups/{name}/_parked/{batch}", ID: "dropParked", Summary: "Drop a parked batch",
+		Takes: "group batch",
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound Internal Unavailable"},
+}

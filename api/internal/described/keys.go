@@ -1,0 +1,51 @@
+package described
+
+// ofKeys lists the operations with the tag keys.
+var ofKeys = []Operation{
+	{Route: "GET /v1/_me", ID: "me", Summary: "Whom the node takes the sender for",
+		Answers: []Answer{
+			{"200", "The principal.", "", is("Principal")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
+	{Route: "GET /v1/_keys", ID: "listKeys", Summary: "All keys, revoked ones included, without their secrets",
+		Answers: []Answer{
+			{"200", "The oldest first.", "", is("KeyList")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
+	{Route: "POST /v1/_keys", ID: "createKey", Summary: "Make a key",
+		Text: "The first key closes the house, for good: from then on nobody enters without one. It must have the role admin. There are at most 1,000 keys, revoked ones included.",
+		Body: &Body{Content: is(`{"type": "object", "required": ["name", "roles"], "additionalProperties": false, "properties": {"name": {"$ref": "#/components/schemas/KeyName"}, "roles": {"$ref": "#/components/schemas/KeyRoles"}, "expires": {"type": "string", "format": "date-time", "description": "When it ends: within ten years; absent for never."}}}`)},
+		Answers: []Answer{
+			{"201", "Made. This answer alone has the key.", "Location", is("MadeKey")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden TooSlow TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "GET /v1/_keys/{id}", ID: "getKey", Summary: "A key, without its secrets",
+		Takes: "key",
+		Answers: []Answer{
+			{"200", "The key.", "", is("Key")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NoKey Internal Unavailable"},
+	{Route: "PATCH /v1/_keys/{id}", ID: "patchKey", Summary: "Change the name, the roles or the end of a key",
+		Text:  "A merge patch (RFC 7396). It holds on this node before the answer, and on others within a second.",
+		Takes: "key",
+		Body:  &Body{Content: Content{"application/merge-patch+json": `{"type": "object", "additionalProperties": false, "properties": {"name": {"$ref": "#/components/schemas/KeyName"}, "roles": {"$ref": "#/components/schemas/KeyRoles"}, "expires": {"type": ["string", "null"], "format": "date-time", "description": "null for never."}}}`, "application/json": `{"type": "object", "additionalProperties": false, "properties": {"name": {"$ref": "#/components/schemas/KeyName"}, "roles": {"$ref": "#/components/schemas/KeyRoles"}, "expires": {"type": ["string", "null"], "format": "date-time", "description": "null for never."}}}`}},
+		Answers: []Answer{
+			{"200", "The key as it is now.", "Accept-Patch", is("Key")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NoKey TooSlow KeyConflict TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "DELETE /v1/_keys/{id}", ID: "deleteKey", Summary: "Revoke a key, or forget one that is revoked",
+		Text:  "A revoked key works nowhere within a second, for good. Its name and roles stay for the record until it is deleted a second time.",
+		Takes: "key",
+		Answers: []Answer{
+			{"204", "Done.", "", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NoKey KeyConflict TooMany Internal Unavailable"},
+	{Route: "POST /v1/_keys/{id}/_rotate", ID: "rotateKey", Summary: "Give a key a new secret",
+		Text:  "The secret before works for the overlap, and older ones end at once. With an overlap of 0s, all older ones do.",
+		Takes: "key",
+		Body:  &Body{Content: is(`{"type": "object", "additionalProperties": false, "properties": {"overlap": {"type": "string", "description": "A time with its unit, such as 24h: from 0s to 720h.", "default": "24h"}}}`)},
+		Answers: []Answer{
+			{"200", "The key. This answer alone has the new secret.", "", is("RotatedKey")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NoKey TooSlow KeyConflict TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+}

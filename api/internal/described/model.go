@@ -1,0 +1,51 @@
+package described
+
+// ofModel lists the operations with the tag model.
+var ofModel = []Operation{
+	{Route: "GET /v1/_model", ID: "getModel", Summary: "The model that applies",
+		Text:  "YAML where Accept names it.",
+		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout If-None-Match",
+		Answers: []Answer{
+			{"200", "The model.", "ETag=ModelETag Fanfold-Revision", Content{"application/json": "Model", "application/yaml": "Model"}},
+			{"304", "It is what If-None-Match names.", "ETag=ModelETag Fanfold-Revision", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden PositionGone Internal Unavailable Timeout"},
+	{Route: "PUT /v1/_model", ID: "putModel", Summary: "Apply a model, or tell what it would do",
+		Takes: "dryRun-model If-Match Fanfold-Timeout allowMisfits allowRemoval background Prefer-work",
+		Body:  &Body{Text: "The whole model, at most 1 MiB.", Content: Content{"application/yaml": "Model", "application/x-yaml": "Model", "text/yaml": "Model", "application/json": "Model"}},
+		Answers: []Answer{
+			{"200", "Applied; or, with dryRun and without the headers, what it would do.", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AppliedPosition Preference-Applied", is("Preview|ModelSummary")},
+			{"202", "In the log, and not folded yet; or, with Location, being prepared, or looked at in the background (Prefer: respond-async).", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AnnouncedPosition Location=WorkLocation Preference-Applied", is("Preview|ModelSummary|Work")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden TooSlow ModelPending ModelStale TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "PATCH /v1/_model", ID: "patchModel", Summary: "Change a part of the model, by a JSON merge patch",
+		Text:  "The patch is put into the model that applies. Without If-Match it is a 409 where another model is applied meanwhile.",
+		Takes: "dryRun-model If-Match Fanfold-Timeout allowMisfits allowRemoval background Prefer-work",
+		Body:  &Body{Content: Content{"application/merge-patch+json": `{"type": "object"}`}},
+		Answers: []Answer{
+			{"200", "Applied; or, with dryRun and without the headers, what it would do.", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AppliedPosition Preference-Applied", is("Preview|ModelSummary")},
+			{"202", "In the log, and not folded yet; or, with Location, being prepared, or looked at in the background (Prefer: respond-async).", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AnnouncedPosition Location=WorkLocation Preference-Applied", is("Preview|ModelSummary|Work")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden TooSlow ModelPending ModelStale TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "PUT /v1/_model/{collection}", ID: "putModelCollection", Summary: "Replace what the model says about one collection",
+		Text:  "The declaration is put into the model that applies. Without If-Match it is a 409 where another model is applied meanwhile.",
+		Takes: "collection dryRun-model If-Match Fanfold-Timeout allowMisfits allowRemoval background Prefer-work",
+		Body:  &Body{Text: "The collection's declaration, at most 1 MiB.", Content: Content{"application/yaml": `{"type": "object"}`, "application/x-yaml": `{"type": "object"}`, "text/yaml": `{"type": "object"}`, "application/json": `{"type": "object"}`}},
+		Answers: []Answer{
+			{"200", "Applied; or, with dryRun and without the headers, what it would do.", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AppliedPosition Preference-Applied", is("Preview|ModelSummary")},
+			{"202", "In the log, and not folded yet; or, with Location, being prepared, or looked at in the background (Prefer: respond-async).", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AnnouncedPosition Location=WorkLocation Preference-Applied", is("Preview|ModelSummary|Work")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden TooSlow ModelPending ModelStale TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "GET /v1/_model/_pending", ID: "getPendingModel", Summary: "The model that is being prepared",
+		Answers: []Answer{
+			{"200", "It does not apply yet.", "Fanfold-Revision=AnnouncedRevision", is("Model")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NoModelPending Internal Unavailable"},
+	{Route: "DELETE /v1/_model/_pending", ID: "withdrawModel", Summary: "Withdraw the model that is being prepared",
+		Takes: "Fanfold-Timeout",
+		Answers: []Answer{
+			{"202", "In the log, and not folded yet.", "Fanfold-Position", nil},
+			{"204", "It does not come.", "Fanfold-Position", nil},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NoModelPending ModelPending Internal Unavailable"},
+}
