@@ -22,6 +22,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/events"
@@ -100,6 +101,7 @@ type Node struct {
 	Log       *events.Log
 	Store     *sqlite.Store
 	Projector *projector.Projector
+	Backups   *transfer.Backups
 	Forget    *forget.Forgetter // compactions and erasures
 
 	cfg        Config
@@ -115,7 +117,6 @@ type Node struct {
 	feed       *changefeed.Feed
 	metrics    *metrics.Metrics
 	groups     *group.Groups // for the node itself
-	backups    backupsMade
 	writer     *writer.Writer
 	api        *api.Server
 	check      *logcheck.Check
@@ -153,7 +154,7 @@ var (
 	_ api.Cluster       = cluster{}
 	_ api.Feed          = (*changefeed.Feed)(nil)
 	_ api.Lag           = lagging{}
-	_ api.Backups       = (*Node)(nil)
+	_ api.Backups       = (*transfer.Backups)(nil)
 	_ api.Judge         = (*access.Judge)(nil)
 	_ api.KeyStore      = (*keys.Store)(nil)
 	_ keys.Bucket       = (*buckets.KeyValue)(nil)
@@ -304,6 +305,7 @@ func (n *Node) openAPI() {
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget.Sending, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
 	n.groups = groups.By(n.judge.Of(access.OfRole(model.RoleAdmin)))
+	n.Backups = transfer.NewBackups(transfer.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Groups: n.groups, Issuer: n.issuer(), Forget: n.Forget})
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt = n.cfg.Logger, n.Log.Reachable, n.startModel
@@ -328,7 +330,7 @@ func (n *Node) openAPI() {
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n.Backups, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
 	n.metrics.CountDenied(n.api.Routes())
 }
 
@@ -340,7 +342,7 @@ func (n *Node) watch() http.Handler {
 	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: func() bool { return len(n.reasons()) == 0 }, Running: func() int64 { return n.api.Running() },
 		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: n.groups, Keys: n.keys,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.shownLag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
-		Members: n.members, Backed: n.backups.last})
+		Members: n.members, Backed: n.Backups.Last})
 }
 
 // version is set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.
@@ -429,6 +431,21 @@ func (n *Node) serveAPI(ctx, parts context.Context) error {
 		err = cmp.Or(first, errors.New("the HTTP server ended"))
 	}
 	return err
+}
+
+// CatchUp folds what the log has up to its end, on a node that does not run. It blocks until that is folded. Errors are ctx's, and why the
+// projector stopped.
+func (n *Node) CatchUp(ctx context.Context) error {
+	last, err := n.Log.LastSeq(ctx)
+	if err != nil {
+		return err
+	}
+	running, stop := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	go func() { ended <- n.Projector.Run(running) }()
+	err = n.Store.Applied.Wait(ctx, last)
+	stop()
+	return errors.Join(err, <-ended)
 }
 
 // runParts starts what runs beside the API, until ctx ends.

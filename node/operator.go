@@ -78,7 +78,7 @@ func (o operator) Status() (wire.Status, error) {
 	}
 	_ = n.Store.Read(func(snap *sqlite.Snapshot) error { // what cannot be read is absent
 		if history, err := n.Forget.History(snap); err == nil {
-			history.Backup = n.beforeErasure()
+			history.Backup = n.Backups.BeforeErasure()
 			s.History = history
 		}
 		return n.showReadModel(&s, snap, n.issuer())

@@ -5,10 +5,9 @@ import (
 	"io"
 	"slices"
 
-	"github.com/nats-io/nats.go"
-
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/projector/batch"
@@ -78,7 +77,7 @@ func (r *backupReader) read(ctx context.Context, b *backup.Backup, from uint64) 
 	defer close(r.events)
 	decoder := events.NewDecoder("")
 	r.err = b.Events(ctx, from-1, func(stored *backup.Event) error {
-		m := messageOf(stored)
+		m := transfer.MessageOf(stored)
 		m.Data = slices.Clone(m.Data)
 		ev, err := decoder.Decode(m)
 		if err != nil {
@@ -94,15 +93,6 @@ func (r *backupReader) read(ctx context.Context, b *backup.Backup, from uint64) 
 	if r.err == nil {
 		r.err = io.EOF
 	}
-}
-
-// messageOf returns an event of a backup as its log had it. It shares the payload.
-func messageOf(ev *backup.Event) events.Message {
-	header := nats.Header{}
-	for _, h := range ev.Headers {
-		header[h.Name] = []string{h.Value}
-	}
-	return events.Message{Subject: ev.Subject, Headers: header, Data: ev.Payload, Seq: ev.Seq, Time: ev.Time}
 }
 
 // Next returns the next event. It returns io.EOF after the last one, and the errors of ctx and the backup.

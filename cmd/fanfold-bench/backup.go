@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/internal/datadir"
@@ -181,7 +182,7 @@ func (b *backupBench) restore(ctx context.Context) error {
 			return 0, err
 		}
 		dir, began := filepath.Join(b.dir, "restored"), time.Now()
-		restored, err := node.Restore(ctx, from, node.RestoreConfig{Data: dir})
+		restored, err := transfer.Restore(ctx, from, transfer.RestoreConfig{Data: dir})
 		if err != nil {
 			return 0, err
 		}

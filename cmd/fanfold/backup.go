@@ -196,7 +196,7 @@ func offlineBackups(ctx context.Context, data string) (s backupSource, err error
 		position, ended := make(chan fanfold.Position, 1), make(chan struct{})
 		go func() {
 			defer close(ended)
-			err := n.Backup(ctx, b.Seq(), base, func(at fanfold.Position) io.Writer {
+			err := n.Backups.Backup(ctx, b.Seq(), base, func(at fanfold.Position) io.Writer {
 				position <- at
 				return in
 			})

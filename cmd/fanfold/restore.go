@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/node/logcheck"
@@ -21,7 +22,7 @@ import (
 
 // restoreFlags are the flags of a restore.
 type restoreFlags struct {
-	node.RestoreConfig
+	transfer.RestoreConfig
 	verify, asJSON bool
 	erasures       string
 }
@@ -145,7 +146,7 @@ func restoreFrom(cmd *cobra.Command, f *restoreFlags, dir string) error {
 			fmt.Fprint(standardError(), clearLine()+workLine("restore", phase, done, total, began))
 		}
 	}
-	restored, err := node.Restore(cmd.Context(), b, f.RestoreConfig)
+	restored, err := transfer.Restore(cmd.Context(), b, f.RestoreConfig)
 	clearWork()
 	if err != nil {
 		return err
@@ -171,7 +172,7 @@ func restoreFrom(cmd *cobra.Command, f *restoreFlags, dir string) error {
 
 // restoreResult is what a restore prints as JSON.
 type restoreResult struct {
-	*node.Restored
+	*transfer.Restored
 	Seconds  float64          `json:"seconds"`
 	Verified *restoreVerified `json:"verified,omitempty"`
 }
@@ -190,7 +191,7 @@ func (v *restoreVerified) right() bool {
 }
 
 // verifyRestored folds all events of a directory, and verifies what comes of it, and the log.
-func verifyRestored(ctx context.Context, f *restoreFlags, restored *node.Restored) (out *restoreVerified, err error) {
+func verifyRestored(ctx context.Context, f *restoreFlags, restored *transfer.Restored) (out *restoreVerified, err error) {
 	n, err := openRestored(ctx, f.Data, false)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/backup"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -70,7 +70,7 @@ func lifeOfBackup() *life {
 		}
 		dir, data := filepath.Join(l.TempDir(), "backup"), filepath.Join(l.TempDir(), "data")
 		must(l.T, backup.Unpack(bytes.NewReader(whole), dir))
-		_, err := harness.Restore(l.Context(), dir, node.RestoreConfig{Data: data})
+		_, err := harness.Restore(l.Context(), dir, transfer.RestoreConfig{Data: data})
 		must(l.T, err)
 		restored := harness.StartProcess(l.T, "--data", data)
 		checkTransactions(l.T, restored)

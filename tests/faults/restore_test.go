@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
@@ -56,7 +56,7 @@ func backedUp(t *testing.T, compacted bool) (s *harness.Store, dir string) {
 }
 
 // crashing returns a configuration that ends a restore at the step, event or fsync that fails.
-func crashing(cfg node.RestoreConfig, f *failing) node.RestoreConfig {
+func crashing(cfg transfer.RestoreConfig, f *failing) transfer.RestoreConfig {
 	f.arm()
 	cfg.Step = func(string) error { return f.write() }
 	cfg.Sent = func(uint64) error { return f.write() }
@@ -80,12 +80,12 @@ func restoreInto(name string, compacted bool) crash {
 		rows := s.Digest()
 		return func(t *testing.T, f *failing) {
 			data := filepath.Join(t.TempDir(), "data")
-			if _, err := harness.Restore(t.Context(), dir, crashing(node.RestoreConfig{Data: data}, f)); f.struck() != (err != nil) {
+			if _, err := harness.Restore(t.Context(), dir, crashing(transfer.RestoreConfig{Data: data}, f)); f.struck() != (err != nil) {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(filepath.Join(data, "restoring")); err == nil {
 				requireUnfinished(t, harness.Options{Dir: data})
-				if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data}); err != nil {
+				if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data}); err != nil {
 					t.Fatalf("after the crash: %v", err)
 				}
 			} // else it was ended after the last step: what is there is whole
@@ -102,10 +102,10 @@ func restoreOnto(name string, compacted bool) crash {
 		digest := digestUpTo(t, s, last)
 		return func(t *testing.T, f *failing) {
 			urls := strings.Join(natsserver.Start(t, 1), ",")
-			cfg, finished := crashing(node.RestoreConfig{NATS: urls, Replicas: 1}, f), false
+			cfg, finished := crashing(transfer.RestoreConfig{NATS: urls, Replicas: 1}, f), false
 			fault := cfg.Step
 			cfg.Step = func(done string) error {
-				finished = done == node.FinishedStream
+				finished = done == transfer.FinishedStream
 				return fault(done)
 			}
 			if _, err := harness.Restore(t.Context(), dir, cfg); f.struck() != (err != nil) {
@@ -113,7 +113,7 @@ func restoreOnto(name string, compacted bool) crash {
 			}
 			if !finished { // the last step comes after the end
 				requireUnfinished(t, harness.Options{Dir: t.TempDir(), NATS: urls})
-				if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: urls, Replicas: 1}); err != nil {
+				if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{NATS: urls, Replicas: 1}); err != nil {
 					t.Fatalf("after the crash: %v", err)
 				}
 			}
@@ -129,7 +129,7 @@ func requireOnServers(t *testing.T, urls, dir string, last uint64, digest fanfol
 	if digestUpTo(t, restored, last) != digest {
 		t.Fatal("the events are not those of the store before")
 	}
-	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: urls}); fanfold.CodeOf(err) != fanfold.Conflict {
+	if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{NATS: urls}); fanfold.CodeOf(err) != fanfold.Conflict {
 		t.Fatalf("a restore where a log is: %v", err)
 	}
 	if report, err := restored.Node.VerifyLog(t.Context(), nil); err != nil || report.Err() != nil {
@@ -208,14 +208,14 @@ func restoreOnFullDisk(t *testing.T) {
 		s.Put("docs", fmt.Sprint(i), `{"x":"`+strings.Repeat("y", 200_000)+`"}`)
 	}
 	dir, data := harness.BackUp(t, s), filepath.Join(disk, "data")
-	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data}); fanfold.CodeOf(err) != fanfold.Unavailable {
+	if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data}); fanfold.CodeOf(err) != fanfold.Unavailable {
 		t.Fatalf("a restore on a full disk: %v", err)
 	}
 	requireUnfinished(t, harness.Options{Dir: data})
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", syscall.MS_REMOUNT, "size=400m"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data}); err != nil {
+	if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data}); err != nil {
 		t.Fatal(err)
 	}
 	harness.RequireRows(t, harness.Options{Dir: data}, s.Digest())

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 )
 
 // BackUp returns the directory of a backup of all that a store has.
@@ -18,7 +18,7 @@ func BackUp(t *testing.T, s *Store) string {
 	t.Helper()
 	s.CatchUp()
 	var stream bytes.Buffer
-	err := s.Node.Backup(t.Context(), 0, 0, func(fanfold.Position) io.Writer { return &stream })
+	err := s.Node.Backups.Backup(t.Context(), 0, 0, func(fanfold.Position) io.Writer { return &stream })
 	dir := filepath.Join(t.TempDir(), "backup")
 	if err == nil {
 		err = backup.Unpack(&stream, dir)
@@ -30,13 +30,13 @@ func BackUp(t *testing.T, s *Store) string {
 }
 
 // Restore restores the backup in a directory.
-func Restore(ctx context.Context, dir string, cfg node.RestoreConfig) (*node.Restored, error) {
+func Restore(ctx context.Context, dir string, cfg transfer.RestoreConfig) (*transfer.Restored, error) {
 	b, err := backup.Open(dir)
 	if err != nil {
 		return nil, err
 	}
 	cfg.Logger = slog.New(slog.DiscardHandler)
-	return node.Restore(ctx, b, cfg)
+	return transfer.Restore(ctx, b, cfg)
 }
 
 // RequireRows opens a restored store, and compares its rows.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -29,7 +29,7 @@ func (h *history) checkRestored() {
 	rows, before := h.s.Digest(), h.s
 	var stream bytes.Buffer
 	data := filepath.Join(dir, "data")
-	err = before.Node.Backup(context.Background(), 0, 0, func(fanfold.Position) io.Writer { return &stream })
+	err = before.Node.Backups.Backup(context.Background(), 0, 0, func(fanfold.Position) io.Writer { return &stream })
 	if err == nil {
 		err = backup.Unpack(&stream, filepath.Join(dir, "backup"))
 	}
@@ -38,7 +38,7 @@ func (h *history) checkRestored() {
 	}
 	b, err := backup.Open(filepath.Join(dir, "backup"))
 	if err == nil {
-		_, err = node.Restore(context.Background(), b, node.RestoreConfig{Data: data, Logger: slog.New(slog.DiscardHandler)})
+		_, err = transfer.Restore(context.Background(), b, transfer.RestoreConfig{Data: data, Logger: slog.New(slog.DiscardHandler)})
 	}
 	if err != nil {
 		h.t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -72,7 +73,7 @@ func TestRestoreAfterCompaction(t *testing.T) {
 }
 
 // requireWholeLog requires that a restored log is whole, and has the digest that the restore says.
-func requireWholeLog(t *testing.T, s *harness.Store, r *node.Restored) {
+func requireWholeLog(t *testing.T, s *harness.Store, r *transfer.Restored) {
 	t.Helper()
 	report, err := s.Node.VerifyLog(t.Context(), nil)
 	if err != nil || report.Err() != nil {
@@ -120,7 +121,7 @@ func TestRestoreToAfterCompaction(t *testing.T) {
 	}
 	for _, to := range []string{"0", "1", fmt.Sprintf("%d-0", b.Base.Seq-1), b.Base.Time.Add(-time.Nanosecond).Format(time.RFC3339Nano)} {
 		data := filepath.Join(t.TempDir(), "data")
-		_, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, To: to})
+		_, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data, To: to})
 		if fanfold.CodeOf(err) != fanfold.Invalid || !strings.Contains(err.Error(), "before the backup's beginning") {
 			t.Errorf("--to %s: %v", to, err)
 		}
@@ -196,7 +197,7 @@ func TestDamageOfBaseIsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				data := filepath.Join(t.TempDir(), "data")
-				_, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data})
+				_, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data})
 				var damage *backup.Damage
 				if !errors.As(err, &damage) {
 					t.Fatalf("damage of %s at %d: %v", file, i, err)
@@ -210,7 +211,7 @@ func TestDamageOfBaseIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")}); err != nil {
+	if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")}); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
@@ -38,7 +38,7 @@ func TestDamageIsRefused(t *testing.T) {
 					t.Fatal(err)
 				}
 				data := filepath.Join(t.TempDir(), "data")
-				for _, cfg := range []node.RestoreConfig{{Data: data}, {NATS: urls}} {
+				for _, cfg := range []transfer.RestoreConfig{{Data: data}, {NATS: urls}} {
 					_, err := harness.Restore(t.Context(), dir, cfg)
 					var damage *backup.Damage
 					if !errors.As(err, &damage) {
@@ -54,7 +54,7 @@ func TestDamageIsRefused(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: urls}); err != nil {
+	if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{NATS: urls}); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -70,18 +70,18 @@ func TestRestoreRefuses(t *testing.T) {
 	end()
 	for _, c := range []struct {
 		ctx  context.Context
-		cfg  node.RestoreConfig
+		cfg  transfer.RestoreConfig
 		want fanfold.Code
 	}{
-		{t.Context(), node.RestoreConfig{Data: full}, fanfold.Conflict},
-		{t.Context(), node.RestoreConfig{}, fanfold.Invalid},
-		{t.Context(), node.RestoreConfig{Data: full, NATS: "nats://127.0.0.1:1"}, fanfold.Invalid},
-		{t.Context(), node.RestoreConfig{Data: filepath.Join(full, "mine")}, fanfold.Invalid},
-		{t.Context(), node.RestoreConfig{Data: t.TempDir(), To: "100000-0"}, fanfold.Invalid},
-		{t.Context(), node.RestoreConfig{Data: t.TempDir(), To: "yesterday"}, fanfold.Invalid},
-		{t.Context(), node.RestoreConfig{Data: t.TempDir(), To: "2-0-aaaaaaaa"}, fanfold.Invalid},
-		{t.Context(), node.RestoreConfig{Data: t.TempDir(), To: "1999-01-01T00:00:00Z"}, fanfold.Invalid},
-		{ended, node.RestoreConfig{Data: t.TempDir()}, ""},
+		{t.Context(), transfer.RestoreConfig{Data: full}, fanfold.Conflict},
+		{t.Context(), transfer.RestoreConfig{}, fanfold.Invalid},
+		{t.Context(), transfer.RestoreConfig{Data: full, NATS: "nats://127.0.0.1:1"}, fanfold.Invalid},
+		{t.Context(), transfer.RestoreConfig{Data: filepath.Join(full, "mine")}, fanfold.Invalid},
+		{t.Context(), transfer.RestoreConfig{Data: t.TempDir(), To: "100000-0"}, fanfold.Invalid},
+		{t.Context(), transfer.RestoreConfig{Data: t.TempDir(), To: "yesterday"}, fanfold.Invalid},
+		{t.Context(), transfer.RestoreConfig{Data: t.TempDir(), To: "2-0-aaaaaaaa"}, fanfold.Invalid},
+		{t.Context(), transfer.RestoreConfig{Data: t.TempDir(), To: "1999-01-01T00:00:00Z"}, fanfold.Invalid},
+		{ended, transfer.RestoreConfig{Data: t.TempDir()}, ""},
 	} {
 		if _, err := harness.Restore(c.ctx, dir, c.cfg); err == nil || c.want != "" && fanfold.CodeOf(err) != c.want {
 			t.Errorf("%+v: %v, want %s", c.cfg, err, c.want)

@@ -18,6 +18,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/wire"
@@ -97,7 +98,7 @@ func addBackup(t *testing.T, s *harness.Store, dir string) {
 	defer func() { _ = w.Close() }()
 	for try := 0; ; try++ {
 		var stream bytes.Buffer
-		err := s.Node.Backup(t.Context(), w.After().Seq, w.HasBase(), func(fanfold.Position) io.Writer { return &stream })
+		err := s.Node.Backups.Backup(t.Context(), w.After().Seq, w.HasBase(), func(fanfold.Position) io.Writer { return &stream })
 		if err == nil {
 			_, err = w.Receive(t.Context(), &stream, nil)
 		}
@@ -188,7 +189,7 @@ func TestBackupAfterErasure(t *testing.T) {
 			if !compact {
 				return
 			}
-			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data"), To: fmt.Sprint(b.Erasure)}); fanfold.CodeOf(err) != fanfold.Invalid {
+			if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: filepath.Join(t.TempDir(), "data"), To: fmt.Sprint(b.Erasure)}); fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Errorf("up to a place before the erasure: %v", err)
 			}
 		})
@@ -236,11 +237,11 @@ func TestRestoreWithErasures(t *testing.T) {
 			digest := s.Node.Log.Prefix().Base().Digest.String()
 			list := []wire.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "made-later"}, {Erasure: 95, Collection: "customers", ID: "ann"},
 				{Erasure: 99, Collection: "customers", ID: "ann", Members: []string{"/email"}}}
-			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
+			if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{NATS: "nats://127.0.0.1:1", Erasures: list}); fanfold.CodeOf(err) != fanfold.Invalid {
 				t.Errorf("onto servers: %v", err)
 			}
 			data := filepath.Join(t.TempDir(), "data")
-			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+			if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data, Erasures: list}); err != nil {
 				t.Fatal(err)
 			}
 			if err := forget.CheckErasedFirst(data); fanfold.CodeOf(err) != fanfold.Conflict {
@@ -315,7 +316,7 @@ func TestWithheld(t *testing.T) {
 	s := withCustomers(t, false)
 	dir, data := harness.BackUp(t, s), filepath.Join(t.TempDir(), "data")
 	list := []wire.ErasedDocument{{Erasure: 90, Collection: "customers", ID: "ann"}}
-	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+	if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data, Erasures: list}); err != nil {
 		t.Fatal(err)
 	}
 	readers := func(cfg *node.Config) { cfg.NATSListen = "127.0.0.1:0" }

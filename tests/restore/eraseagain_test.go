@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/backup"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -37,7 +37,7 @@ func TestBackupBetweenErasures(t *testing.T) {
 	}
 	for _, to := range []uint64{first, b.Erasure, b.Position} {
 		data := filepath.Join(t.TempDir(), "data")
-		if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, To: fmt.Sprint(to)}); err != nil {
+		if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data, To: fmt.Sprint(to)}); err != nil {
 			t.Fatalf("--to %d: %v", to, err)
 		}
 		restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})

@@ -5,15 +5,15 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
 // restore restores the backup in a directory into a new data directory, up to a place, "" for all of it, and returns that directory.
-func restore(t *testing.T, dir, to string) (data string, r *node.Restored) {
+func restore(t *testing.T, dir, to string) (data string, r *transfer.Restored) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
-	r, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, To: to})
+	r, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data, To: to})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -16,9 +16,9 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
-	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
@@ -110,7 +110,7 @@ func TestRestoreOnSmallServers(t *testing.T) {
 	s.Put("docs", "large", `{"x":"`+strings.Repeat("y", 200_000)+`"}`)
 	dir := harness.BackUp(t, s)
 	url := natsserver.StartWith(t, func(o *server.Options) { o.MaxPayload = 100_000 })
-	if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{NATS: url}); fanfold.CodeOf(err) != fanfold.TooLarge {
+	if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{NATS: url}); fanfold.CodeOf(err) != fanfold.TooLarge {
 		t.Fatalf("a restore onto a small server: %v", err)
 	}
 	js, err := jetstream.New(natsserver.Connect(t, url))
@@ -147,7 +147,7 @@ func TestRestoreIsBounded(t *testing.T) {
 		t.Fatal(err)
 	}
 	digest := out.Digest()
-	r, err := harness.Restore(context.Background(), dir, node.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")})
+	r, err := harness.Restore(context.Background(), dir, transfer.RestoreConfig{Data: filepath.Join(t.TempDir(), "data")})
 	if err != nil || r.Events != n || r.Digest != digest {
 		t.Fatalf("%+v, %v", r, err)
 	}

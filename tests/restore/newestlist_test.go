@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -57,7 +57,7 @@ func TestNewestBackupAndList(t *testing.T) {
 				t.Fatalf("the list is %+v", list)
 			}
 			data := filepath.Join(t.TempDir(), "data")
-			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: list}); err != nil {
+			if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data, Erasures: list}); err != nil {
 				t.Fatal(err)
 			}
 			restored := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})
@@ -73,7 +73,7 @@ func TestNewestBackupAndList(t *testing.T) {
 			s.Put("customers", "bob", `{"name":"anew"}`)
 			erase(t, s, "/v1/customers/ann") // for the second time, after the backup
 			data = filepath.Join(t.TempDir(), "data")
-			if _, err := harness.Restore(t.Context(), dir, node.RestoreConfig{Data: data, Erasures: exported(t, s)}); err != nil {
+			if _, err := harness.Restore(t.Context(), dir, transfer.RestoreConfig{Data: data, Erasures: exported(t, s)}); err != nil {
 				t.Fatal(err)
 			}
 			again := harness.Open(t, harness.Options{Dir: data, Configure: quickPurge})

@@ -8,7 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
-	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
@@ -63,14 +63,14 @@ func backUpWithRows(t *testing.T, s *harness.Store) (dir, rows string) {
 
 // restoreRows restores a backup to servers, or into a directory, and fails the test unless the store has the rows of the store before. It
 // tries again where the node has appended a fence before the rows were read.
-func restoreRows(t *testing.T, dir, to, rows string) (*harness.Store, *node.Restored) {
+func restoreRows(t *testing.T, dir, to, rows string) (*harness.Store, *transfer.Restored) {
 	t.Helper()
 	b, err := backup.Open(dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for try := range 10 {
-		target, cfg := harness.Options{Dir: t.TempDir(), Replicas: 3}, node.RestoreConfig{}
+		target, cfg := harness.Options{Dir: t.TempDir(), Replicas: 3}, transfer.RestoreConfig{}
 		if to == "servers" {
 			target.NATS = strings.Join(natsserver.Start(t, 3), ",")
 			cfg.NATS, cfg.Replicas = target.NATS, 3

@@ -1,4 +1,5 @@
-package node
+// Package transfer has the ways between a log and a backup: it makes backups of a log, and logs of backups.
+package transfer
 
 import (
 	"context"
@@ -190,7 +191,7 @@ func (r *restorer) addAll(ctx context.Context, base uint64) error {
 		if ev.Seq > r.plan.last {
 			return errRestored
 		}
-		m := messageOf(ev)
+		m := MessageOf(ev)
 		if ev.Seq == r.plan.cutBatch {
 			events.ForgetBatch(m.Headers)
 		}

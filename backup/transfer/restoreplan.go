@@ -1,4 +1,4 @@
-package node
+package transfer
 
 import (
 	"context"
@@ -163,7 +163,7 @@ func (s *restoreSurvey) erased(stored *backup.Event) error {
 	if !strings.HasSuffix(stored.Subject, ".erased") {
 		return nil
 	}
-	ev, err := s.decoder.Decode(messageOf(stored))
+	ev, err := s.decoder.Decode(MessageOf(stored))
 	switch {
 	case err != nil:
 		return err
@@ -181,7 +181,7 @@ func (s *restoreSurvey) guard(stored *backup.Event) error {
 	if !s.guards.Open() && !strings.Contains(stored.Subject, ".link.") && !strings.Contains(stored.Subject, ".claim.") {
 		return nil
 	}
-	ev, err := s.decoder.Decode(messageOf(stored))
+	ev, err := s.decoder.Decode(MessageOf(stored))
 	if err == nil {
 		s.guards.Add(ev)
 	}

@@ -1,4 +1,4 @@
-package node
+package transfer
 
 import (
 	"cmp"
@@ -10,44 +10,62 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup"
+	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
+	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// backupsMade remembers the last backup that the node made.
-type backupsMade struct {
-	mu   sync.Mutex
-	time time.Time // zero for none since the start
-	seq  uint64
+// Parts are what backups are made of.
+type Parts struct {
+	Log       *events.Log
+	Store     *sqlite.Store
+	Projector *projector.Projector
+	Groups    *group.Groups // for the node itself
+	Issuer    fanfold.Issuer
+	Forget    *forget.Forgetter
+}
 
+// Backups makes backups of a log, and remembers the last one.
+type Backups struct {
+	Parts
+
+	mu      sync.Mutex
+	time    time.Time // of the last one; zero for none since the start
+	seq     uint64
 	erasure uint64 // that was in force
 }
 
-// add takes note of a backup up to an event.
-func (b *backupsMade) add(seq, erasure uint64) {
+// NewBackups returns what makes backups of a log.
+func NewBackups(p Parts) *Backups { return &Backups{Parts: p} }
+
+// made takes note of a backup up to an event.
+func (b *Backups) made(seq, erasure uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.time, b.seq, b.erasure = time.Now(), seq, erasure
 }
 
-// beforeErasure returns the last backup that the node has served where something was erased since, nil otherwise.
-func (n *Node) beforeErasure() *wire.ErasedBackup {
-	_, inForce := n.Log.Prefix().Erasures()
-	b := &n.backups
+// BeforeErasure returns the last backup where something was erased since, nil otherwise.
+func (b *Backups) BeforeErasure() *wire.ErasedBackup {
+	_, inForce := b.Log.Prefix().Erasures()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.time.IsZero() || b.erasure >= inForce {
 		return nil
 	}
-	return &wire.ErasedBackup{Time: b.time.UTC(), Last: n.issuer().Mark(fanfold.EndOf(b.seq)), Erasure: inForce}
+	return &wire.ErasedBackup{Time: b.time.UTC(), Last: b.Issuer.Mark(fanfold.EndOf(b.seq)), Erasure: inForce}
 }
 
-// last returns when the last backup was made, and its last event.
-func (b *backupsMade) last() (at time.Time, seq uint64) {
+// Last returns when the last backup was made, and its last event.
+func (b *Backups) Last() (at time.Time, seq uint64) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.time, b.seq
@@ -59,22 +77,22 @@ func (b *backupsMade) last() (at time.Time, seq uint64) {
 // until all is written. The error is Invalid for an event that is yet to come, and LogDamaged where the log lacks an event, or has another one
 // than was folded. Others are ctx's, Unavailable, also if the store was compacted meanwhile, and the errors of begin's writer. A stream has a
 // manifest only if there is no error.
-func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fanfold.Position) io.Writer) error {
-	groups, err := n.groups.Backup(ctx) // before the position is chosen, so that no checkpoint is after it
+func (b *Backups) Backup(ctx context.Context, after, base uint64, begin func(at fanfold.Position) io.Writer) error {
+	groups, err := b.Groups.Backup(ctx) // before the position is chosen, so that no checkpoint is after it
 	if err != nil {
 		return err
 	}
-	cp, h, name, err := awaitBackupEnd(ctx, n, after)
+	cp, h, name, err := b.awaitEnd(ctx, after)
 	if err != nil {
 		return err
 	}
-	m := backup.Manifest{Store: n.Log.Store(), Predecessors: n.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC(), Erasure: cp.Erasure}
-	m.Fold, _ = n.Projector.FoldOf(cp.Seq)
+	m := backup.Manifest{Store: b.Log.Store(), Predecessors: b.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC(), Erasure: cp.Erasure}
+	m.Fold, _ = b.Projector.FoldOf(cp.Seq)
 	if h.Seq > 0 {
 		m.Base = &backup.Base{Point: backup.Point{Seq: h.Seq, Digest: h.Digest}}
 	}
 	var file buckets.Base
-	bases := buckets.NewBases(n.Log)
+	bases := buckets.NewBases(b.Log)
 	if h.Seq > 0 && h.Seq != base {
 		if file, err = bases.Find(ctx, h.Seq, h.Digest, name); err != nil {
 			return err
@@ -83,7 +101,7 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 	}
 	from := backup.Point{Seq: h.Seq, Digest: h.Digest}
 	if after > h.Seq {
-		if from.Digest, err = n.digestAt(ctx, after); err != nil {
+		if from.Digest, err = b.digestAt(ctx, after); err != nil {
 			return err
 		}
 		from.Seq = after
@@ -98,16 +116,16 @@ func (n *Node) Backup(ctx context.Context, after, base uint64, begin func(at fan
 		err = s.WriteBase(m.Base, func(w io.Writer) error { return bases.Get(ctx, file, w) })
 	}
 	if err == nil {
-		err = n.writeEvents(ctx, s, from, cp)
+		err = b.writeEvents(ctx, s, from, cp)
 	}
 	if err == nil {
 		err = s.Finish(m)
 	}
-	if _, inForce := n.Log.Prefix().Erasures(); err != nil && ctx.Err() == nil && (n.Log.Prefix().Base().Seq > h.Seq || inForce != cp.Erasure) {
+	if _, inForce := b.Log.Prefix().Erasures(); err != nil && ctx.Err() == nil && (b.Log.Prefix().Base().Seq > h.Seq || inForce != cp.Erasure) {
 		err = fanfold.Wrap(err, fanfold.Unavailable, "the store was compacted, or something was erased, while the backup was made: begin it anew")
 	}
 	if err == nil {
-		n.backups.add(cp.Seq, cp.Erasure)
+		b.made(cp.Seq, cp.Erasure)
 	}
 	return err
 }
@@ -118,11 +136,11 @@ const changeOverTime = 10 * time.Second
 // errChangesOver is the cause of the error of a node that changes over to a read model without what was erased.
 var errChangesOver = errors.New("the read model has what was erased")
 
-// awaitBackupEnd does what backupEnd does, once the node has changed over to a read model without what was erased.
-func awaitBackupEnd(ctx context.Context, n *Node, after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
+// awaitEnd does what backupEnd does, once the node has changed over to a read model without what was erased.
+func (b *Backups) awaitEnd(ctx context.Context, after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
 	limit := time.Now().Add(changeOverTime)
 	for {
-		if cp, h, name, err = n.backupEnd(after); !errors.Is(err, errChangesOver) || time.Now().After(limit) {
+		if cp, h, name, err = b.backupEnd(after); !errors.Is(err, errChangesOver) || time.Now().After(limit) {
 			return cp, h, name, err
 		}
 		select {
@@ -135,8 +153,8 @@ func awaitBackupEnd(ctx context.Context, n *Node, after uint64) (cp sqlite.Check
 
 // backupEnd returns the checkpoint up to which a backup goes, and where it begins if the log does not begin with its first event. name is the base's,
 // if the log says it. The error is Invalid for a backup after an event that is yet to come, and Unavailable.
-func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
+func (b *Backups) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon, name string, err error) {
+	err = b.Store.Read(func(s *sqlite.Snapshot) error {
 		cp = s.Checkpoint
 		h, _, err = s.Horizon()
 		return err
@@ -144,17 +162,17 @@ func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon,
 	if err == nil && after > cp.Seq {
 		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
 	}
-	if _, inForce := n.Log.Prefix().Erasures(); err == nil && (inForce != cp.Erasure || n.Forget.BaseLacks(inForce)) {
+	if _, inForce := b.Log.Prefix().Erasures(); err == nil && (inForce != cp.Erasure || b.Forget.BaseLacks(inForce)) {
 		err = fanfold.Wrap(errChangesOver, fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
 	}
-	base := n.Log.Prefix().Base()
+	base := b.Log.Prefix().Base()
 	if err == nil && (base.Seq < h.Seq || base.Seq > cp.Seq) {
 		err = fanfold.Errorf(fanfold.Unavailable, "the store begins after event %d by now, and this node has not come so far: try again", max(base.Seq, h.Seq))
 	}
 	if base.Seq > h.Seq { // the compact event is yet to be folded
 		h = fanfold.Horizon{Seq: base.Seq, Digest: base.Digest}
 	}
-	if c, _ := n.Log.Prefix().Compaction(); c != nil && c.Seq == base.Seq {
+	if c, _ := b.Log.Prefix().Compaction(); c != nil && c.Seq == base.Seq {
 		h, name = c.Horizon, c.Base.Name
 	}
 	return cp, h, name, err
@@ -164,10 +182,10 @@ func (n *Node) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horizon,
 const yieldEvery = 32
 
 // writeEvents writes the events after a point up to a checkpoint.
-func (n *Node) writeEvents(ctx context.Context, s *backup.Stream, from backup.Point, cp sqlite.Checkpoint) error {
+func (b *Backups) writeEvents(ctx context.Context, s *backup.Stream, from backup.Point, cp sqlite.Checkpoint) error {
 	read := from.Seq
 	var ev backup.Event
-	if err := n.Log.Messages(ctx, from.Seq+1, cp.Seq, func(msg *events.Message) error {
+	if err := b.Log.Messages(ctx, from.Seq+1, cp.Seq, func(msg *events.Message) error {
 		read = msg.Seq
 		fillEvent(&ev, msg)
 		if read%yieldEvery == 0 {
@@ -199,9 +217,9 @@ func fillEvent(ev *backup.Event, msg *events.Message) {
 
 // digestAt returns the digest of all events up to one that is folded. It reads the log from the last event on whose digest the read model
 // has. Errors are LogDamaged, ctx's and Unavailable.
-func (n *Node) digestAt(ctx context.Context, seq uint64) (fanfold.Digest, error) {
-	at := sqlite.LogDigest{Seq: n.Log.Prefix().Base().Seq, Digest: n.Log.Prefix().Base().Digest}
-	err := n.Store.Read(func(s *sqlite.Snapshot) error {
+func (b *Backups) digestAt(ctx context.Context, seq uint64) (fanfold.Digest, error) {
+	at := sqlite.LogDigest{Seq: b.Log.Prefix().Base().Seq, Digest: b.Log.Prefix().Base().Digest}
+	err := b.Store.Read(func(s *sqlite.Snapshot) error {
 		known, err := s.LastLogDigest(seq)
 		if known.Seq > at.Seq {
 			at = known
@@ -209,7 +227,7 @@ func (n *Node) digestAt(ctx context.Context, seq uint64) (fanfold.Digest, error)
 		return err
 	})
 	if err == nil {
-		err = n.Log.Scan(ctx, at.Seq+1, seq, func(next uint64, _ int, d fanfold.Digest) error {
+		err = b.Log.Scan(ctx, at.Seq+1, seq, func(next uint64, _ int, d fanfold.Digest) error {
 			if fanfold.Follows(at.Seq, next) {
 				at = sqlite.LogDigest{Seq: next, Digest: at.Digest.Followed(d)}
 			}
@@ -222,17 +240,11 @@ func (n *Node) digestAt(ctx context.Context, seq uint64) (fanfold.Digest, error)
 	return at.Digest, err
 }
 
-// CatchUp folds what the log has up to its end, on a node that does not run. It blocks until that is folded. Errors are ctx's, and why the
-// projector stopped.
-func (n *Node) CatchUp(ctx context.Context) error {
-	last, err := n.Log.LastSeq(ctx)
-	if err != nil {
-		return err
+// MessageOf returns an event of a backup as its log had it. It shares the payload.
+func MessageOf(ev *backup.Event) events.Message {
+	header := nats.Header{}
+	for _, h := range ev.Headers {
+		header[h.Name] = []string{h.Value}
 	}
-	running, stop := context.WithCancel(ctx)
-	ended := make(chan error, 1)
-	go func() { ended <- n.Projector.Run(running) }()
-	err = n.Store.Applied.Wait(ctx, last)
-	stop()
-	return errors.Join(err, <-ended)
+	return events.Message{Subject: ev.Subject, Headers: header, Data: ev.Payload, Seq: ev.Seq, Time: ev.Time}
 }
