@@ -132,12 +132,12 @@ func (g *Eraser) Erase(ctx context.Context, asked fanfold.EraseRequest, by strin
 func (g *Eraser) erasureOf(ctx context.Context, documents []fanfold.Key) (*wire.Erasure, error) {
 	number := uint64(0)
 	err := g.store.Read(func(s *sqlite.Snapshot) error {
-		list, err := s.Erasures()
+		list, err := s.Erasures().All()
 		if err != nil {
 			return err
 		}
 		of := numbersOf(list)
-		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+		return s.Erasures().EachDocument(func(seq uint64, d fanfold.ErasedDocument) error {
 			if d.Key == documents[0] {
 				number = of[seq]
 			}
@@ -196,7 +196,7 @@ func checkKnown(s *sqlite.Snapshot, key fanfold.Key) error {
 	if err != nil || deleted != 0 {
 		return err
 	}
-	if erased, err := s.IsErased(key); err != nil || erased {
+	if erased, err := s.Erasures().Names(key); err != nil || erased {
 		return err
 	}
 	return fanfold.Errorf(fanfold.NotFound, "there never was a document %s", key)
@@ -242,7 +242,7 @@ func (e *erasing) readErased(s *sqlite.Snapshot) error {
 	for _, key := range e.asked.Documents {
 		asked[key] = true
 	}
-	return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+	return s.Erasures().EachDocument(func(seq uint64, d fanfold.ErasedDocument) error {
 		missing := func(member string) bool { return !slices.Contains(d.Members, member) }
 		if asked[d.Key] && (d.Members == nil || e.asked.Members != nil && !slices.ContainsFunc(e.asked.Members, missing)) {
 			e.erasedAt[d.Key] = seq

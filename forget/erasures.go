@@ -381,7 +381,7 @@ func (g *Forgetter) nameLeft(ctx context.Context, inForce uint64) error {
 // inForceSince returns the position of the event by which an erasure came into force, 0 for none that is folded.
 func (g *Forgetter) inForceSince(erasure uint64) (at fanfold.Position, err error) {
 	err = g.store.Read(func(s *sqlite.Snapshot) error {
-		e, err := s.Erasure(erasure)
+		e, err := s.Erasures().Get(erasure)
 		if e != nil {
 			at = e.Position
 		}

@@ -190,12 +190,12 @@ func (g *Restored) notErasedYet(list []wire.ErasedDocument) (left []wire.ErasedD
 		return string(text)
 	}
 	err = g.store.Read(func(s *sqlite.Snapshot) error {
-		stored, err := s.Erasures()
+		stored, err := s.Erasures().All()
 		if err != nil {
 			return err
 		}
 		of := numbersOf(stored)
-		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+		return s.Erasures().EachDocument(func(seq uint64, d fanfold.ErasedDocument) error {
 			known[name(wire.ErasedDocument{Erasure: of[seq], Collection: d.Collection, ID: d.ID, Members: d.Members})]++
 			return nil
 		})

@@ -14,7 +14,7 @@ import (
 func (g *Eraser) erasuresWaiting() (erasures, documents int, err error) {
 	waiting := map[uint64]bool{}
 	err = g.store.Read(func(s *sqlite.Snapshot) error {
-		list, err := s.Erasures()
+		list, err := s.Erasures().All()
 		if err != nil {
 			return err
 		}
@@ -23,7 +23,7 @@ func (g *Eraser) erasuresWaiting() (erasures, documents int, err error) {
 				continue
 			}
 			waiting[e.Of] = true
-			named, err := s.CountErasedDocuments(e.Seq)
+			named, err := s.Erasures().CountDocuments(e.Seq)
 			if err != nil {
 				return err
 			}
@@ -38,14 +38,14 @@ func (g *Eraser) erasuresWaiting() (erasures, documents int, err error) {
 func (g *Eraser) Erasure(_ context.Context, number uint64) (*wire.Erasure, error) {
 	var list []wire.Erasure
 	err := g.store.Read(func(s *sqlite.Snapshot) error {
-		stored, err := s.Erasures()
+		stored, err := s.Erasures().All()
 		if err != nil {
 			return err
 		}
 		stored = slices.DeleteFunc(stored, func(e sqlite.StoredErasure) bool { return e.Of != number })
 		list, err = g.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
 			for _, e := range stored {
-				if err := s.EachDocumentErasedAt(e.Seq, func(key fanfold.Key) error { fn(e.Seq, key); return nil }); err != nil {
+				if err := s.Erasures().EachDocumentAt(e.Seq, func(key fanfold.Key) error { fn(e.Seq, key); return nil }); err != nil {
 					return err
 				}
 			}
@@ -73,12 +73,12 @@ func (g *Eraser) Erasures(context.Context) (out []wire.Erasure, err error) {
 
 // erasuresOf returns the erasures that a read model knows of.
 func (g *Eraser) erasuresOf(s *sqlite.Snapshot) (out []wire.Erasure, err error) {
-	stored, err := s.Erasures()
+	stored, err := s.Erasures().All()
 	if err != nil {
 		return nil, err
 	}
 	return g.reportErasures(stored, func(fn func(seq uint64, key fanfold.Key)) error {
-		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error { fn(seq, d.Key); return nil })
+		return s.Erasures().EachDocument(func(seq uint64, d fanfold.ErasedDocument) error { fn(seq, d.Key); return nil })
 	})
 }
 
@@ -165,12 +165,12 @@ func (g *Eraser) describe(e *wire.Erasure, last sqlite.StoredErasure) {
 // EachErased calls fn for each document of each erasure, in order. Errors are Unavailable, ctx's and fn's.
 func (g *Eraser) EachErased(ctx context.Context, fn func(wire.ErasedDocument) error) error {
 	return g.store.Read(func(s *sqlite.Snapshot) error {
-		stored, err := s.Erasures()
+		stored, err := s.Erasures().All()
 		if err != nil {
 			return err
 		}
 		of := numbersOf(stored)
-		return s.EachErasedDocument(func(seq uint64, d fanfold.ErasedDocument) error {
+		return s.Erasures().EachDocument(func(seq uint64, d fanfold.ErasedDocument) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}

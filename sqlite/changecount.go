@@ -26,7 +26,7 @@ func (s *Snapshot) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change)
 		return err
 	}
 	err := s.c.Query("SELECT "+latestColumns+fromChange+"WHERE c.position > ? ORDER BY c.position", func(r driver.Row) error {
-		ch, err := s.scanChange(r)
+		ch, err := s.changes().scan(r)
 		if err != nil {
 			return err
 		}
@@ -34,7 +34,7 @@ func (s *Snapshot) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change)
 			return nil
 		}
 		if q.Latest {
-			if newest, err := s.isNewestOf(ch, q); err != nil || !newest {
+			if newest, err := s.changes().isNewestOf(ch, q); err != nil || !newest {
 				return err
 			}
 		}

@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// changeColumns are the columns of a change that scanChange reads, in its order.
+// changeColumns are the columns of a change that changes.scan reads, in its order.
 const changeColumns = "c.position, c.ordinal, " + changeCollection + ", " + changeID + ", c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch, " + eventActor + ", " + changeNumber
 
 // The time, the transaction and the actor of a change's event. They stand in the event's first change.
@@ -32,8 +32,14 @@ const (
 // in common.
 const fromChange = " FROM change c LEFT JOIN change k ON k.position = coalesce(c.number << 20, c.position) LEFT JOIN change e ON e.position = c.position >> 20 << 20 LEFT JOIN form f ON f.id = c.form "
 
-// scanChange returns the change in a row of changeColumns. The error is the rows', with which it is stored.
-func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
+// changes reads the rows of changes.
+type changes struct{ *Snapshot }
+
+// changes returns what reads the rows of changes.
+func (s *Snapshot) changes() changes { return changes{s} }
+
+// scan returns the change in a row of changeColumns. The error is the rows', with which it is stored.
+func (cs changes) scan(r driver.Row) (ch *fanfold.Change, err error) {
 	ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Ordinal: r.Int(1), Number: r.Int(16),
 		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7),
 		Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13), Actor: r.Text(15)}
@@ -50,7 +56,7 @@ func (s *Snapshot) scanChange(r driver.Row) (ch *fanfold.Change, err error) {
 		}
 	}
 	if delta := r.Blob(9); delta != nil {
-		if ch.Delta, err = s.chains.patch(s.c, storedDelta{ch.Position, ch.Prior, r.Text(14), delta}); err != nil {
+		if ch.Delta, err = cs.chains.patch(cs.c, storedDelta{ch.Position, ch.Prior, r.Text(14), delta}); err != nil {
 			return nil, err
 		}
 	}
@@ -74,7 +80,7 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	if err := s.requireKept(q.After); err != nil {
 		return page, err
 	}
-	changes, full, err := s.changesAfter(q)
+	changes, full, err := s.changes().after(q)
 	if err != nil {
 		return page, err
 	}
@@ -128,7 +134,7 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	}
 	row := fanfold.ChangeRow{Change: ch}
 	if f.q.Latest {
-		newest, err := f.s.isNewestOf(ch, f.q)
+		newest, err := f.s.changes().isNewestOf(ch, f.q)
 		if row.Superseded = !newest; err != nil || row.Superseded && !f.mayLeave(ch) {
 			return true, err
 		}
@@ -147,7 +153,7 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 		f.showReferenced(ch)
 	}
 	if ch.Op == fanfold.OpDerive {
-		if f.cause, err = f.s.firstOfEvent(ch.Position.Seq(), f.cause); err != nil {
+		if f.cause, err = f.s.changes().firstOfEvent(ch.Position.Seq(), f.cause); err != nil {
 			return false, err
 		}
 		if f.cause != nil && f.cause.Op.Writes() {
@@ -217,16 +223,16 @@ func selects(q fanfold.ChangeQuery, ch *fanfold.Change) bool {
 }
 
 // isNewestOf reports whether a change is the newest of its document, of the kinds that a query asks for.
-func (s *Snapshot) isNewestOf(ch *fanfold.Change, q fanfold.ChangeQuery) (newest bool, err error) {
+func (cs changes) isNewestOf(ch *fanfold.Change, q fanfold.ChangeQuery) (newest bool, err error) {
 	if q.Direct {
-		newest, err = s.isNewestWrite(ch)
+		newest, err = cs.isNewestWrite(ch)
 	} else {
-		newest, err = s.isNewest(ch)
+		newest, err = cs.isNewest(ch)
 	}
 	if newest || err != nil || !q.NoCascades {
 		return newest, err
 	}
-	last, err := s.newestSelected(ch.Key, q)
+	last, err := cs.newestSelected(ch.Key, q)
 	return err == nil && last != nil && last.Position == ch.Position, err
 }
 
@@ -238,19 +244,19 @@ var (
 	latestColumns  = strings.NewReplacer("c.delta, c.previous, c.previous_source", "NULL, NULL, NULL").Replace(changeColumns)
 )
 
-// changesAfter returns the changes that a page looks at. They are more than fit at most by the last one. full is false
+// after returns the changes that a page looks at. They are more than fit at most by the last one. full is false
 // where they end with the snapshot.
-func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Change, full bool, err error) {
+func (cs changes) after(q fanfold.ChangeQuery) (changes []*fanfold.Change, full bool, err error) {
 	columns, size := feedColumns, 0
-	bare := q.Latest && (!q.Versions || q.HeldFrom >= s.Checkpoint.Position) // no values are needed
+	bare := q.Latest && (!q.Versions || q.HeldFrom >= cs.Checkpoint.Position) // no values are needed
 	switch {
 	case bare:
 		columns = latestColumns
 	case q.View == fanfold.Referenced:
 		columns = writtenColumns
 	}
-	err = s.c.Query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ? + 0", func(r driver.Row) error {
-		ch, err := s.scanChange(r)
+	err = cs.c.Query("SELECT "+columns+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT ? + 0", func(r driver.Row) error {
+		ch, err := cs.scan(r)
 		if err != nil {
 			return err
 		}
@@ -271,26 +277,28 @@ func (s *Snapshot) changesAfter(q fanfold.ChangeQuery) (changes []*fanfold.Chang
 
 // firstOfEvent returns the first change of an event without its values, which is the direct one where the event wrote a
 // document. It returns known without reading where that is a change of the event.
-func (s *Snapshot) firstOfEvent(seq uint64, known *fanfold.Change) (*fanfold.Change, error) {
+func (cs changes) firstOfEvent(seq uint64, known *fanfold.Change) (*fanfold.Change, error) {
 	if known != nil && known.Position.Seq() == seq {
 		return known, nil
 	}
-	return s.change(latestColumns, fanfold.At(seq, 0))
+	return cs.at(latestColumns, fanfold.At(seq, 0))
 }
 
 // Change returns the change at a position, or nil where there is none.
 func (s *Snapshot) Change(at fanfold.Position) (ch *fanfold.Change, err error) {
-	return s.change(writtenColumns, at)
+	return s.changes().at(writtenColumns, at)
 }
 
 // Cause returns the first change of an event, without its values, or nil where there is none. It is the direct one where the
 // event wrote a document.
-func (s *Snapshot) Cause(seq uint64) (*fanfold.Change, error) { return s.firstOfEvent(seq, nil) }
+func (s *Snapshot) Cause(seq uint64) (*fanfold.Change, error) {
+	return s.changes().firstOfEvent(seq, nil)
+}
 
-// change returns some columns of the change at a position, or nil where there is none.
-func (s *Snapshot) change(columns string, at fanfold.Position) (ch *fanfold.Change, err error) {
-	err = s.c.Query("SELECT "+columns+fromChange+"WHERE c.position = ?", func(r driver.Row) (err error) {
-		ch, err = s.scanChange(r)
+// at returns some columns of the change at a position, or nil where there is none.
+func (cs changes) at(columns string, at fanfold.Position) (ch *fanfold.Change, err error) {
+	err = cs.c.Query("SELECT "+columns+fromChange+"WHERE c.position = ?", func(r driver.Row) (err error) {
+		ch, err = cs.scan(r)
 		return err
 	}, int64(at))
 	return ch, err
@@ -318,21 +326,21 @@ func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 }
 
 // isNewestWrite reports whether a direct change is the newest direct one of its document.
-func (s *Snapshot) isNewestWrite(ch *fanfold.Change) (bool, error) {
+func (cs changes) isNewestWrite(ch *fanfold.Change) (bool, error) {
 	if ch.Op.Gone() { // nothing is derived after it
-		return s.isNewest(ch)
+		return cs.isNewest(ch)
 	}
-	return s.c.QueryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func(driver.Row) {},
+	return cs.c.QueryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func(driver.Row) {},
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position.Seq()))
 }
 
 // isNewest reports whether a change is the newest of its document.
-func (s *Snapshot) isNewest(ch *fanfold.Change) (bool, error) {
+func (cs changes) isNewest(ch *fanfold.Change) (bool, error) {
 	table := "document"
 	if ch.Op.Gone() {
 		table = "tombstone"
 	}
-	return s.c.QueryRow("SELECT 1 FROM "+table+" WHERE collection = ? AND id = ? AND position = ?", func(driver.Row) {},
+	return cs.c.QueryRow("SELECT 1 FROM "+table+" WHERE collection = ? AND id = ? AND position = ?", func(driver.Row) {},
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position))
 }
 

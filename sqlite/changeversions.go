@@ -60,7 +60,7 @@ func (f *feedPage) skipsChanges() bool {
 // change before that a consumer was told of.
 func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
 	if f.skipsChanges() {
-		told, err := f.s.lastSelected(ch.Key, ch.Number, ch.Prior, f.q)
+		told, err := f.s.changes().lastSelected(ch.Key, ch.Number, ch.Prior, f.q)
 		if err != nil || told == nil {
 			return nil, err
 		}
@@ -78,11 +78,11 @@ func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]b
 // lastSelected returns the change at a position, or the last one of its document before it whose kind a query asks for. It has no values;
 // nil stands for none. A deletion ends the way back. At the horizon it ends with the document as it was there: what was before is no longer
 // known.
-func (s *Snapshot) lastSelected(key fanfold.Key, number int64, at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
+func (cs changes) lastSelected(key fanfold.Key, number int64, at fanfold.Position, q fanfold.ChangeQuery) (*fanfold.Change, error) {
 	for at != 0 {
-		ch, err := s.change(latestColumns, at)
+		ch, err := cs.at(latestColumns, at)
 		if err == nil && ch == nil {
-			if ch, err = s.versionAtHorizon(key, number, at); ch == nil && err == nil {
+			if ch, err = cs.versionAtHorizon(key, number, at); ch == nil && err == nil {
 				err = damagedChange(at)
 			}
 			return ch, err
@@ -103,13 +103,13 @@ func (s *Snapshot) lastSelected(key fanfold.Key, number int64, at fanfold.Positi
 
 // newestSelected returns the newest change of a document that is of a kind which a query asks for; nil where there is no
 // document.
-func (s *Snapshot) newestSelected(key fanfold.Key, q fanfold.ChangeQuery) (*fanfold.Change, error) {
+func (cs changes) newestSelected(key fanfold.Key, q fanfold.ChangeQuery) (*fanfold.Change, error) {
 	at, number := fanfold.Position(0), int64(0)
-	if _, err := s.c.QueryRow("SELECT position, number FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { at, number = fanfold.Position(r.Int(0)), r.Int(1) },
+	if _, err := cs.c.QueryRow("SELECT position, number FROM document WHERE collection = ? AND id = ?", func(r driver.Row) { at, number = fanfold.Position(r.Int(0)), r.Int(1) },
 		key.Collection, key.ID); err != nil {
 		return nil, err
 	}
-	return s.lastSelected(key, number, at, q)
+	return cs.lastSelected(key, number, at, q)
 }
 
 // distantVersion returns the body of a document after a change that may be far from the page, which needs no version of those
@@ -127,7 +127,7 @@ func (f *feedPage) newestVersion(key fanfold.Key) (body []byte, err error) {
 	case known:
 		return body, nil
 	case f.skipsChanges():
-		last, err := f.s.newestSelected(key, f.q)
+		last, err := f.s.changes().newestSelected(key, f.q)
 		if err == nil && last != nil {
 			body, err = f.distantVersion(last)
 		}

@@ -122,7 +122,7 @@ func TestChains(t *testing.T) {
 		}
 	}
 	if err := store.Read(func(s *Snapshot) error {
-		found, _, err := s.changesAfter(fanfold.ChangeQuery{Limit: 1000, MaxBytes: pageBytes})
+		found, _, err := s.changes().after(fanfold.ChangeQuery{Limit: 1000, MaxBytes: pageBytes})
 		for i := range changes {
 			if err != nil || string(found[2*i+1].Delta) != string(gathered(i+1).Delta) {
 				return fmt.Errorf("change %d of a page was read as %s, %w", i+1, found[2*i+1].Delta, err)

@@ -113,27 +113,33 @@ func scanErasure(r driver.Row) StoredErasure {
 	return StoredErasure{uint64(r.Int(0)), uint64(r.Int(1)), r.Int(2), r.Int(3), timeOf(r.Int(4)), r.Text(5), fanfold.Position(r.Int(6))}
 }
 
-// Erasures returns the erase events, in order.
-func (s *Snapshot) Erasures() (list []StoredErasure, err error) {
-	err = s.c.Query("SELECT "+erasureColumns+" FROM erasure ORDER BY seq", func(r driver.Row) error {
+// Erasures are the erase events that a snapshot shows.
+type Erasures struct{ c *driver.Conn }
+
+// Erasures returns the erase events that the snapshot shows.
+func (s *Snapshot) Erasures() Erasures { return Erasures{s.c} }
+
+// All returns the erase events, in order.
+func (er Erasures) All() (list []StoredErasure, err error) {
+	err = er.c.Query("SELECT "+erasureColumns+" FROM erasure ORDER BY seq", func(r driver.Row) error {
 		list = append(list, scanErasure(r))
 		return nil
 	})
 	return list, err
 }
 
-// Erasure returns an erase event, nil where there is none at seq.
-func (s *Snapshot) Erasure(seq uint64) (e *StoredErasure, err error) {
-	_, err = s.c.QueryRow("SELECT "+erasureColumns+" FROM erasure WHERE seq = ?", func(r driver.Row) {
+// Get returns an erase event, nil where there is none at seq.
+func (er Erasures) Get(seq uint64) (e *StoredErasure, err error) {
+	_, err = er.c.QueryRow("SELECT "+erasureColumns+" FROM erasure WHERE seq = ?", func(r driver.Row) {
 		stored := scanErasure(r)
 		e = &stored
 	}, int64(seq))
 	return e, err
 }
 
-// EachErasedDocument calls fn with each document that an erase event names, in order of the events.
-func (s *Snapshot) EachErasedDocument(fn func(erasure uint64, d fanfold.ErasedDocument) error) error {
-	return s.c.Query("SELECT collection, id, members, erasure FROM erased_document ORDER BY erasure, collection, id", func(r driver.Row) error {
+// EachDocument calls fn with each document that an erase event names, in order of the events.
+func (er Erasures) EachDocument(fn func(erasure uint64, d fanfold.ErasedDocument) error) error {
+	return er.c.Query("SELECT collection, id, members, erasure FROM erased_document ORDER BY erasure, collection, id", func(r driver.Row) error {
 		d, err := scanErasedDocument(r)
 		if err != nil {
 			return err
@@ -142,22 +148,22 @@ func (s *Snapshot) EachErasedDocument(fn func(erasure uint64, d fanfold.ErasedDo
 	})
 }
 
-// EachDocumentErasedAt calls fn with each document that one erase event names.
-func (s *Snapshot) EachDocumentErasedAt(erasure uint64, fn func(key fanfold.Key) error) error {
-	return s.c.Query("SELECT collection, id FROM erased_document WHERE erasure = ? ORDER BY collection, id", func(r driver.Row) error {
+// EachDocumentAt calls fn with each document that one erase event names.
+func (er Erasures) EachDocumentAt(erasure uint64, fn func(key fanfold.Key) error) error {
+	return er.c.Query("SELECT collection, id FROM erased_document WHERE erasure = ? ORDER BY collection, id", func(r driver.Row) error {
 		return fn(fanfold.Key{Collection: r.Text(0), ID: r.Text(1)})
 	}, int64(erasure))
 }
 
-// CountErasedDocuments returns how many documents an erase event names.
-func (s *Snapshot) CountErasedDocuments(erasure uint64) (n int, err error) {
-	_, err = s.c.QueryRow("SELECT count(*) FROM erased_document WHERE erasure = ?", func(r driver.Row) { n = int(r.Int(0)) }, int64(erasure))
+// CountDocuments returns how many documents an erase event names.
+func (er Erasures) CountDocuments(erasure uint64) (n int, err error) {
+	_, err = er.c.QueryRow("SELECT count(*) FROM erased_document WHERE erasure = ?", func(r driver.Row) { n = int(r.Int(0)) }, int64(erasure))
 	return n, err
 }
 
-// IsErased reports whether an erase event names a document.
-func (s *Snapshot) IsErased(key fanfold.Key) (bool, error) {
-	return s.c.Has("SELECT 1 FROM erased_document WHERE collection = ? AND id = ?", key.Collection, key.ID)
+// Names reports whether an erase event names a document.
+func (er Erasures) Names(key fanfold.Key) (bool, error) {
+	return er.c.Has("SELECT 1 FROM erased_document WHERE collection = ? AND id = ?", key.Collection, key.ID)
 }
 
 // ReplaceHorizon replaces the horizon's digests by a base's that takes the place of another one at the same event.

@@ -48,7 +48,7 @@ func (h *history) after(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document
 		doc, err = h.document(ch, v.number, v.body)
 		return doc, len(v.body), err
 	}
-	newest, err := h.s.isNewest(ch)
+	newest, err := h.s.changes().isNewest(ch)
 	if err != nil {
 		return nil, 0, err
 	}

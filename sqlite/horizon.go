@@ -68,8 +68,8 @@ func (s *Snapshot) requireKept(after fanfold.Position) error {
 
 // versionAtHorizon returns a document as it was at the horizon, as a change that led to it, without values. It is nil where the document was
 // not there, or the position is later.
-func (s *Snapshot) versionAtHorizon(key fanfold.Key, number int64, at fanfold.Position) (ch *fanfold.Change, err error) {
-	_, err = s.c.QueryRow("SELECT position, revision, updated FROM horizon_version WHERE number = ? AND position >= ?", func(r driver.Row) {
+func (cs changes) versionAtHorizon(key fanfold.Key, number int64, at fanfold.Position) (ch *fanfold.Change, err error) {
+	_, err = cs.c.QueryRow("SELECT position, revision, updated FROM horizon_version WHERE number = ? AND position >= ?", func(r driver.Row) {
 		ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Key: key, Number: number, Op: fanfold.OpDerive, Revision: fanfold.Revision(r.Int(1)), Time: timeOf(r.Int(2))}
 	}, number, int64(at))
 	return ch, err

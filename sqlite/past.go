@@ -22,7 +22,7 @@ func (s *Snapshot) Time() time.Time { return s.Checkpoint.Time }
 // the oldest one.
 func (s *Snapshot) Resolve(m fanfold.Moment) (fanfold.Position, error) {
 	if m.Time.IsZero() {
-		return s.whole(m.Position)
+		return s.past().whole(m.Position)
 	}
 	if !s.Checkpoint.Time.After(m.Time) {
 		return s.At(), nil
@@ -37,38 +37,38 @@ func (s *Snapshot) Resolve(m fanfold.Moment) (fanfold.Position, error) {
 	if _, err = s.c.QueryRow("SELECT max(seq) FROM model WHERE time <= ?", func(r driver.Row) { at = max(at, fanfold.At(uint64(r.Int(0)), 0)) }, m.Time.UnixNano()); err != nil {
 		return 0, err
 	}
-	return s.whole(at)
+	return s.past().whole(at)
 }
 
 // whole returns the position at which the event of a position ends, and its transaction.
-func (s *Snapshot) whole(at fanfold.Position) (fanfold.Position, error) {
+func (pa past) whole(at fanfold.Position) (fanfold.Position, error) {
 	at = fanfold.At(at.Seq(), fanfold.MaxChanges)
-	if at >= s.At() {
-		return s.At(), nil
+	if at >= pa.At() {
+		return pa.At(), nil
 	}
-	h, _, err := s.Horizon()
+	h, _, err := pa.Horizon()
 	if err != nil || at.Seq() < h.Seq {
 		return fanfold.At(at.Seq(), 0), err
 	}
 	if at.Seq() == h.Seq && h.Seq > 0 {
 		return h.At(), nil
 	}
-	last, tx, err := s.lastChange(at)
+	last, tx, err := pa.lastChange(at)
 	for tx != "" && err == nil {
 		next, following := fanfold.Position(0), ""
-		if _, err = s.c.QueryRow("SELECT c.position, "+eventTx+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1", func(r driver.Row) {
+		if _, err = pa.c.QueryRow("SELECT c.position, "+eventTx+fromChange+"WHERE c.position > ? ORDER BY c.position LIMIT 1", func(r driver.Row) {
 			next, following = fanfold.Position(r.Int(0)), r.Text(1)
 		}, int64(fanfold.At(last.Seq(), fanfold.MaxChanges))); following != tx || err != nil {
 			break
 		}
-		last, tx, err = s.lastChange(fanfold.At(next.Seq(), fanfold.MaxChanges))
+		last, tx, err = pa.lastChange(fanfold.At(next.Seq(), fanfold.MaxChanges))
 	}
 	return max(last, fanfold.At(at.Seq(), 0)), err
 }
 
 // lastChange returns the position of the last change up to a position, 0 for none, and the transaction of its event.
-func (s *Snapshot) lastChange(at fanfold.Position) (last fanfold.Position, tx string, err error) {
-	_, err = s.c.QueryRow("SELECT c.position, "+eventTx+fromChange+"WHERE c.position <= ? ORDER BY c.position DESC LIMIT 1", func(r driver.Row) {
+func (pa past) lastChange(at fanfold.Position) (last fanfold.Position, tx string, err error) {
+	_, err = pa.c.QueryRow("SELECT c.position, "+eventTx+fromChange+"WHERE c.position <= ? ORDER BY c.position DESC LIMIT 1", func(r driver.Row) {
 		last, tx = fanfold.Position(r.Int(0)), r.Text(1)
 	}, int64(at))
 	return last, tx, err
@@ -86,19 +86,25 @@ func (s *Snapshot) ModelAt(at fanfold.Position) (source []byte, seq uint64, err 
 // the body had, or takes to be rebuilt. A body for which maxBytes are too few is nil. It undoes at most what changed between two key frames: see
 // IsKeyFrame.
 func (s *Snapshot) GetAt(when fanfold.Position, key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	life, err := s.lifetimeAt(key, when)
+	life, err := s.past().lifetimeAt(key, when)
 	switch {
 	case err != nil || life == nil:
 		return nil, 0, err
 	case life.live && life.end <= when:
 		return s.GetWithin(key, view, maxBytes)
 	}
-	return s.lifetimeVersion(*life, key, when, view, maxBytes)
+	return s.past().version(*life, key, when, view, maxBytes)
 }
 
-// lifetimeVersion returns a document as it was at a position within its lifetime, and before its last change, as GetAt does.
-func (s *Snapshot) lifetimeVersion(life lifetime, key fanfold.Key, when fanfold.Position, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	h := history{s: s, view: view}
+// past reads documents as they were, from their changes.
+type past struct{ *Snapshot }
+
+// past returns what reads documents as they were.
+func (s *Snapshot) past() past { return past{s} }
+
+// version returns a document as it was at a position within its lifetime, and before its last change, as GetAt does.
+func (pa past) version(life lifetime, key fanfold.Key, when fanfold.Position, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	h := history{s: pa.Snapshot, view: view}
 	ch := &fanfold.Change{Position: when, Key: key, Number: life.number}
 	base, err := h.image(ch, maxBytes)
 	if err != nil {
@@ -109,7 +115,7 @@ func (s *Snapshot) lifetimeVersion(life lifetime, key fanfold.Key, when fanfold.
 	case base.after <= when:
 		ch.Position = base.after
 	case view == fanfold.Referenced || body == nil:
-		ch.Position, err = s.versionBefore(base.after, when)
+		ch.Position, err = pa.versionBefore(base.after, when)
 	default:
 		body, ch.Position, err = h.walkTo(base, ch, maxBytes)
 		size = len(body)
@@ -122,12 +128,12 @@ func (s *Snapshot) lifetimeVersion(life lifetime, key fanfold.Key, when fanfold.
 		size = len(body)
 	}
 	doc = &fanfold.Document{Key: key, Number: life.number, Position: ch.Position, Body: body}
-	return doc, size, s.addTimes(doc)
+	return doc, size, pa.addTimes(doc)
 }
 
 // lifetimeAt returns the lifetime of a document that was there at a position, nil where none was.
-func (s *Snapshot) lifetimeAt(key fanfold.Key, at fanfold.Position) (life *lifetime, err error) {
-	lives, err := s.lifetimes(key, at, 1)
+func (pa past) lifetimeAt(key fanfold.Key, at fanfold.Position) (life *lifetime, err error) {
+	lives, err := pa.lifetimes(key, at, 1)
 	if err != nil || len(lives) == 0 || !lives[0].live && lives[0].end <= at {
 		return nil, err
 	}
@@ -136,13 +142,13 @@ func (s *Snapshot) lifetimeAt(key fanfold.Key, at fanfold.Position) (life *lifet
 
 // lifetimes returns the newest lifetimes of documents with a key that began at or before a position, the newest first, limit of them at
 // most.
-func (s *Snapshot) lifetimes(key fanfold.Key, at fanfold.Position, limit int) (lives []lifetime, err error) {
-	return s.readLifetimes(lifetimesSQL, key, int64(at.Seq()), limit)
+func (pa past) lifetimes(key fanfold.Key, at fanfold.Position, limit int) (lives []lifetime, err error) {
+	return pa.readLifetimes(lifetimesSQL, key, int64(at.Seq()), limit)
 }
 
 // readLifetimes returns the lifetimes that a query finds for a key and a bound.
-func (s *Snapshot) readLifetimes(query string, key fanfold.Key, bound int64, limit int) (lives []lifetime, err error) {
-	err = s.c.Query(query, func(r driver.Row) error {
+func (pa past) readLifetimes(query string, key fanfold.Key, bound int64, limit int) (lives []lifetime, err error) {
+	err = pa.c.Query(query, func(r driver.Row) error {
 		lives = append(lives, lifetime{number: r.Int(0), end: fanfold.Position(r.Int(1)), live: r.Int(2) == 1})
 		return nil
 	}, key.Collection, key.ID, bound, int64(limit))
@@ -154,12 +160,12 @@ const lifetimesSQL = "SELECT * FROM (SELECT number, position, 1 FROM document WH
 	" UNION ALL SELECT * FROM (SELECT number, deleted, 0 FROM past_document WHERE collection = ?1 AND id = ?2 AND number <= ?3 ORDER BY number DESC LIMIT ?4 + 0) LIMIT ?4 + 0"
 
 // addTimes adds to a document its revision and its times after the change at its position.
-func (s *Snapshot) addTimes(doc *fanfold.Document) error {
-	found, err := s.c.QueryRow(timesSQL, func(r driver.Row) {
+func (pa past) addTimes(doc *fanfold.Document) error {
+	found, err := pa.c.QueryRow(timesSQL, func(r driver.Row) {
 		doc.Revision, doc.Created, doc.Updated = fanfold.Revision(r.Int(0)), timeOf(r.Int(1)), timeOf(r.Int(2))
 	}, int64(doc.Position), doc.Number)
 	if err == nil && !found {
-		found, err = s.c.QueryRow("SELECT revision, created, updated FROM horizon_version WHERE position = ? AND number = ?", func(r driver.Row) {
+		found, err = pa.c.QueryRow("SELECT revision, created, updated FROM horizon_version WHERE position = ? AND number = ?", func(r driver.Row) {
 			doc.Revision, doc.Created, doc.Updated = fanfold.Revision(r.Int(0)), timeOf(r.Int(1)), timeOf(r.Int(2))
 		}, int64(doc.Position), doc.Number)
 	}
@@ -186,20 +192,20 @@ func writtenTimeSQL(seq string) string {
 }
 
 // lastVersion returns the position of the last change of a document up to a position within its lifetime.
-func (s *Snapshot) lastVersion(life lifetime, at fanfold.Position) (version fanfold.Position, err error) {
+func (pa past) lastVersion(life lifetime, at fanfold.Position) (version fanfold.Position, err error) {
 	if life.end <= at {
 		return life.end, nil
 	}
-	if version, err = s.imageAfter(life, at); err != nil {
+	if version, err = pa.imageAfter(life, at); err != nil {
 		return 0, err
 	}
-	return s.versionBefore(version, at)
+	return pa.versionBefore(version, at)
 }
 
 // versionBefore goes back from a change after a position to the last one of its document that is not after it. The last one
 // has no row if the horizon is after it.
-func (s *Snapshot) versionBefore(from, at fanfold.Position) (version fanfold.Position, err error) {
-	if _, err = s.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(from), int64(at)); err == nil && (version == 0 || version > at) {
+func (pa past) versionBefore(from, at fanfold.Position) (version fanfold.Position, err error) {
+	if _, err = pa.c.QueryRow(lastVersionSQL, func(r driver.Row) { version = fanfold.Position(r.Int(0)) }, int64(from), int64(at)); err == nil && (version == 0 || version > at) {
 		err = damagedHistory(from)
 	}
 	return version, err
@@ -207,9 +213,9 @@ func (s *Snapshot) versionBefore(from, at fanfold.Position) (version fanfold.Pos
 
 // imageAfter returns the position of the first change of a document after a position that has an image, and where there is none, the last
 // change of its lifetime.
-func (s *Snapshot) imageAfter(life lifetime, at fanfold.Position) (image fanfold.Position, err error) {
+func (pa past) imageAfter(life lifetime, at fanfold.Position) (image fanfold.Position, err error) {
 	image = life.end
-	_, err = s.c.QueryRow("SELECT position FROM change WHERE number = ? AND position > ? AND previous IS NOT NULL ORDER BY position LIMIT 1",
+	_, err = pa.c.QueryRow("SELECT position FROM change WHERE number = ? AND position > ? AND previous IS NOT NULL ORDER BY position LIMIT 1",
 		func(r driver.Row) { image = fanfold.Position(r.Int(0)) }, life.number, int64(at))
 	return image, err
 }

@@ -42,7 +42,7 @@ func wasThere(r driver.Row, seq uint64) bool {
 // EachReferringAt does what EachReferring does for documents as they were at a position that Resolve has returned. It ends early where it
 // would look at too much. last is the number that it has come to, and more tells that others may follow.
 func (s *Snapshot) EachReferringAt(at fanfold.Position, relation, target string, after int64, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last int64, more bool, err error) {
-	bound, n, seq := s.bound(), 0, at.Seq()
+	bound, n, seq := s.past().bound(), 0, at.Seq()
 	query := recentHoldersAtSQL
 	if _, err := s.c.QueryRow(countRecentSQL, func(r driver.Row) {
 		if r.Int(0) > maxRecentEnds {
@@ -65,7 +65,7 @@ func (s *Snapshot) EachReferringAt(at fanfold.Position, relation, target string,
 		}
 		taken := n < limit
 		if taken {
-			doc, err := s.numberAt(holder, at, view)
+			doc, err := s.past().numberAt(holder, at, view)
 			if err != nil {
 				return err
 			}
@@ -88,7 +88,7 @@ func (s *Snapshot) EachOnPageAt(at fanfold.Position, p model.PageQuery, begin fu
 	if _, err := s.c.QueryRow("SELECT max(seq) FROM relinked WHERE relation = ? AND seq <= ?", func(r driver.Row) { first = r.Int(0) }, p.Relation, int64(at.Seq())); err != nil {
 		return err
 	}
-	count, err := s.placesAt(p, first, int64(at.Seq()))
+	count, err := s.past().placesAt(p, first, int64(at.Seq()))
 	if err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (s *Snapshot) EachOnPageAt(at fanfold.Position, p model.PageQuery, begin fu
 		if r.Int(1) < first || !wasThere(r, at.Seq()) {
 			return nil
 		}
-		doc, err := s.numberAt(r.Int(0), at, p.View)
+		doc, err := s.past().numberAt(r.Int(0), at, p.View)
 		if err != nil {
 			return err
 		}
@@ -119,17 +119,17 @@ func (s *Snapshot) EachOnPageAt(at fanfold.Position, p model.PageQuery, begin fu
 
 // placesAt returns how many documents had come into a target's pages after an event, which is not before the horizon, where the places are counted from the event first on. The
 // later a link was made, the higher is its place.
-func (s *Snapshot) placesAt(p model.PageQuery, first, seq int64) (n int64, err error) {
-	if _, err := s.c.QueryRow(lastPlaceSQL, func(r driver.Row) { n = r.Int(0) + 1 }, p.Relation, p.Target); err != nil {
+func (pa past) placesAt(p model.PageQuery, first, seq int64) (n int64, err error) {
+	if _, err := pa.c.QueryRow(lastPlaceSQL, func(r driver.Row) { n = r.Int(0) + 1 }, p.Relation, p.Target); err != nil {
 		return 0, err
 	}
 	given := func(place int64) (found bool) {
 		if err == nil {
-			found, err = s.c.Has(givenPlaceSQL, p.Relation, p.Target, place, first, seq)
+			found, err = pa.c.Has(givenPlaceSQL, p.Relation, p.Target, place, first, seq)
 		}
 		return found
 	}
-	atHorizon, err := s.placesAtHorizon(p, first)
+	atHorizon, err := pa.placesAtHorizon(p, first)
 	if n = max(n, atHorizon); err != nil || n == atHorizon || given(n-1) {
 		return n, err
 	}
@@ -138,12 +138,12 @@ func (s *Snapshot) placesAt(p model.PageQuery, first, seq int64) (n int64, err e
 
 // placesAtHorizon returns how many documents had come into a target's pages at the horizon, where places are counted from an event up to it on;
 // otherwise 0. The links that ended before the horizon are not known.
-func (s *Snapshot) placesAtHorizon(p model.PageQuery, first int64) (n int64, err error) {
-	_, base, err := s.Horizon()
+func (pa past) placesAtHorizon(p model.PageQuery, first int64) (n int64, err error) {
+	_, base, err := pa.Horizon()
 	if err != nil || base == 0 || first > int64(base) {
 		return 0, err
 	}
-	_, err = s.c.QueryRow("SELECT count FROM horizon_paged WHERE relation = ? AND target = ?", func(r driver.Row) { n = r.Int(0) }, p.Relation, p.Target)
+	_, err = pa.c.QueryRow("SELECT count FROM horizon_paged WHERE relation = ? AND target = ?", func(r driver.Row) { n = r.Int(0) }, p.Relation, p.Target)
 	return n, err
 }
 
@@ -156,10 +156,10 @@ const (
 )
 
 // numberAt returns the document with a number as it was at a position within its lifetime.
-func (s *Snapshot) numberAt(number int64, at fanfold.Position, view fanfold.View) (doc *fanfold.Document, err error) {
+func (pa past) numberAt(number int64, at fanfold.Position, view fanfold.View) (doc *fanfold.Document, err error) {
 	var life *lifetime
 	var key fanfold.Key
-	if _, err := s.c.QueryRow(numberAtSQL(view), func(r driver.Row) {
+	if _, err := pa.c.QueryRow(numberAtSQL(view), func(r driver.Row) {
 		if life = lifetimeOf(r); life.live && life.end <= at {
 			doc = scanDocument(r)
 		}
@@ -170,6 +170,6 @@ func (s *Snapshot) numberAt(number int64, at fanfold.Position, view fanfold.View
 	if life == nil {
 		return nil, damagedHistory(fanfold.At(uint64(number), 0))
 	}
-	doc, _, err = s.lifetimeVersion(*life, key, at, view, math.MaxInt)
+	doc, _, err = pa.version(*life, key, at, view, math.MaxInt)
 	return doc, err
 }

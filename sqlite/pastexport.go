@@ -21,13 +21,13 @@ var createdSQL = func() string {
 // after. It returns limit of them at most, and fewer where they are large, or take long. last is the number that it has come to, and more tells
 // that others may follow.
 func (s *Snapshot) CreatedAt(at fanfold.Position, after int64, limit int) (docs []*fanfold.Document, last int64, more bool, err error) {
-	bound, size := s.bound(), 0
+	bound, size := s.past().bound(), 0
 	bound.most, last = maxPastExportTime, after
 	err = s.c.Query(createdSQL, func(r driver.Row) error {
 		if more = len(docs) == limit || size > exportBytes || last != after && bound.reached(); more {
 			return driver.ErrStop
 		}
-		doc, err := s.listedAt(r, at, fanfold.Referenced)
+		doc, err := s.past().listedAt(r, at, fanfold.Referenced)
 		if last = r.Int(0); doc != nil {
 			docs, size = append(docs, doc), size+len(doc.Body)
 		}

@@ -23,7 +23,9 @@ type pastBound struct {
 }
 
 // bound returns the bound of a page that begins.
-func (s *Snapshot) bound() pastBound { return pastBound{s, s.RowsRead(), time.Now(), maxPastTime} }
+func (pa past) bound() pastBound {
+	return pastBound{pa.Snapshot, pa.RowsRead(), time.Now(), maxPastTime}
+}
 
 // reached reports whether the page has looked at as much as it may.
 func (b *pastBound) reached() bool {
@@ -69,7 +71,7 @@ func numberAtSQL(view fanfold.View) string {
 // EachListedAt does what EachListed does for documents as they were at a position that Resolve has returned. It ends early where it
 // would look at too much. last is the id that it has come to, and more tells that others may follow.
 func (s *Snapshot) EachListedAt(at fanfold.Position, collection, after string, limit int, view fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error) {
-	bound, n := s.bound(), 0
+	bound, n := s.past().bound(), 0
 	last = after
 	id := after // of the last row, which more rows may have
 	err = s.c.Query(selectListed(view), func(r driver.Row) error {
@@ -79,7 +81,7 @@ func (s *Snapshot) EachListedAt(at fanfold.Position, collection, after string, l
 				return driver.ErrStop
 			}
 		}
-		doc, err := s.listedAt(r, at, view)
+		doc, err := s.past().listedAt(r, at, view)
 		if err != nil {
 			return err
 		}
@@ -101,7 +103,7 @@ func (s *Snapshot) EachListedAt(at fanfold.Position, collection, after string, l
 }
 
 // listedAt returns the document in a row of selectListed as it was, nil where it was not there.
-func (s *Snapshot) listedAt(r driver.Row, at fanfold.Position, view fanfold.View) (*fanfold.Document, error) {
+func (pa past) listedAt(r driver.Row, at fanfold.Position, view fanfold.View) (*fanfold.Document, error) {
 	life := lifetimeOf(r)
 	switch {
 	case uint64(life.number) > at.Seq(), !life.live && life.end <= at:
@@ -109,6 +111,6 @@ func (s *Snapshot) listedAt(r driver.Row, at fanfold.Position, view fanfold.View
 	case life.live && life.end <= at:
 		return scanDocument(r), nil
 	}
-	doc, _, err := s.lifetimeVersion(*life, fanfold.Key{Collection: r.Text(1), ID: r.Text(2)}, at, view, math.MaxInt)
+	doc, _, err := pa.version(*life, fanfold.Key{Collection: r.Text(1), ID: r.Text(2)}, at, view, math.MaxInt)
 	return doc, err
 }

@@ -116,12 +116,12 @@ func (v *versions) newestFirst() (positions []fanfold.Position, err error) {
 	if v.q.After != 0 {
 		upper = min(upper, v.q.After-1)
 	}
-	lives, err := v.s.lifetimes(v.q.Key, upper, v.q.Limit+1)
+	lives, err := v.s.past().lifetimes(v.q.Key, upper, v.q.Limit+1)
 	if err != nil {
 		return nil, err
 	}
 	for _, life := range lives {
-		at, err := v.s.lastVersion(life, upper)
+		at, err := v.s.past().lastVersion(life, upper)
 		for err == nil && at != 0 && at >= v.q.From && len(positions) <= v.q.Limit {
 			var prior, write fanfold.Position
 			if prior, write, err = v.before(at); v.q.Direct && write != at {
@@ -153,7 +153,7 @@ func (v *versions) before(at fanfold.Position) (prior, write fanfold.Position, e
 // stretch between two images are read from its end.
 func (v *versions) oldestFirst() (positions []fanfold.Position, err error) {
 	lower := max(v.q.From, v.q.After+1)
-	lives, err := v.s.lifetimesFrom(v.q.Key, lower, v.q.Limit+1)
+	lives, err := v.s.past().lifetimesFrom(v.q.Key, lower, v.q.Limit+1)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +182,7 @@ func (v *versions) stretch(life lifetime, from fanfold.Position) (positions []fa
 	if v.q.Direct {
 		return v.writes(life, from)
 	}
-	if end, err = v.s.imageAfter(life, from-1); err != nil {
+	if end, err = v.s.past().imageAfter(life, from-1); err != nil {
 		return nil, 0, err
 	}
 	err = v.s.c.Query(stretchSQL, func(r driver.Row) error {
@@ -213,8 +213,8 @@ func (v *versions) writes(life lifetime, from fanfold.Position) (positions []fan
 }
 
 // lifetimesFrom returns the lifetimes of documents with a key that did not end before a position, the oldest first, limit of them at most.
-func (s *Snapshot) lifetimesFrom(key fanfold.Key, from fanfold.Position, limit int) (lives []lifetime, err error) {
-	return s.readLifetimes(lifetimesFromSQL, key, int64(from), limit)
+func (pa past) lifetimesFrom(key fanfold.Key, from fanfold.Position, limit int) (lives []lifetime, err error) {
+	return pa.readLifetimes(lifetimesFromSQL, key, int64(from), limit)
 }
 
 // lifetimesFromSQL reads lifetimes. A document that is there is newer than all that were deleted.
@@ -227,7 +227,7 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 	if v.q.View == fanfold.Referenced {
 		columns = writtenColumns
 	}
-	ch, err := v.s.change(columns, at)
+	ch, err := v.s.changes().at(columns, at)
 	if err == nil && ch == nil {
 		err = damagedHistory(at)
 	}
@@ -320,7 +320,7 @@ func (v *versions) causeOf(ch *fanfold.Change) (*fanfold.Key, error) {
 	if ch.Op != fanfold.OpDerive {
 		return nil, nil
 	}
-	cause, err := v.s.firstOfEvent(ch.Position.Seq(), nil)
+	cause, err := v.s.changes().firstOfEvent(ch.Position.Seq(), nil)
 	if err != nil || cause == nil || !cause.Op.Writes() {
 		return nil, err
 	}

@@ -147,25 +147,25 @@ func TestErasuresAreTold(t *testing.T) {
 func requireErasures(t *testing.T, store *sqlite.Store) {
 	t.Helper()
 	if err := store.Read(func(s *sqlite.Snapshot) error {
-		list, err := s.Erasures()
+		list, err := s.Erasures().All()
 		if got, want := fmt.Sprint(list), "[{8 8 3 0 1970-01-01 00:00:08 +0000 UTC key:e 11-0} {9 8 2 2 1970-01-01 00:00:09 +0000 UTC  11-0}]"; got != want {
 			t.Errorf("the erasures are %s, want %s", got, want)
 		}
-		one, err2 := s.Erasure(9)
-		none, err3 := s.Erasure(7)
+		one, err2 := s.Erasures().Get(9)
+		none, err3 := s.Erasures().Get(7)
 		if one == nil || *one != list[1] || none != nil {
 			t.Errorf("erasure 9 is %v, and 7 %v", one, none)
 		}
 		named := ""
-		err4 := s.EachErasedDocument(func(erasure uint64, d fanfold.ErasedDocument) error {
+		err4 := s.Erasures().EachDocument(func(erasure uint64, d fanfold.ErasedDocument) error {
 			named += fmt.Sprintf("%d %s/%s %v ", erasure, d.Collection, d.ID, d.Members)
 			return nil
 		})
 		if want := "8 a/1 [] 8 a/2 [/email] 8 a/3 [] 9 a/1 [] 9 a/4 [] "; named != want {
 			t.Errorf("they name %s, want %s", named, want)
 		}
-		is, err5 := s.IsErased(fanfold.Key{Collection: "a", ID: "1"})
-		isNot, err6 := s.IsErased(fanfold.Key{Collection: "b", ID: "1"})
+		is, err5 := s.Erasures().Names(fanfold.Key{Collection: "a", ID: "1"})
+		isNot, err6 := s.Erasures().Names(fanfold.Key{Collection: "b", ID: "1"})
 		if !is || isNot || s.Checkpoint.Erasure != 9 {
 			t.Errorf("a/1 is erased: %t; b/1: %t; as of %d", is, isNot, s.Checkpoint.Erasure)
 		}
