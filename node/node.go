@@ -308,7 +308,7 @@ func (n *Node) openAPI() {
 	n.Backups = transfer.NewBackups(transfer.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Groups: n.groups, Issuer: n.issuer(), Forget: n.Forget})
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
-	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt = n.cfg.Logger, n.Log.Reachable, n.startModel
+	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt, writerOptions.KeepFold = n.cfg.Logger, n.Log.Reachable, n.startModel, n.cfg.KeepFold
 	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
 	if n.members != nil {
 		parts.Members = n.members

@@ -61,7 +61,7 @@ func (n *Node) server() string {
 func (o operator) Status() (wire.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
-	s := wire.Status{Version: Version(), Versions: wire.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}, Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Prefix().Erasable(), Durability: n.cfg.Durability,
+	s := wire.Status{Version: Version(), Versions: foldVersion(m, seq), Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Prefix().Erasable(), Durability: n.cfg.Durability,
 		Snapshot: n.snapshots.status(), Projection: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.

@@ -6,6 +6,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -36,6 +38,16 @@ const (
 	maxUpgradeRetry = time.Minute
 )
 
+// foldVersion returns what the status says of the version of the fold, by the model of event seq. Without a model it is the one that the first
+// model brings.
+func foldVersion(m *model.Model, seq uint64) wire.FoldVersion {
+	v := wire.FoldVersion{Version: m.Fold, Newest: fold.LatestVersion}
+	if seq == 0 {
+		v.Version = v.Newest
+	}
+	return v
+}
+
 // upgrade sets the newest version of the fold that the program knows, on a node that is the only one, unless the log has it
 // or a newer one. It blocks until it is in force, which it logs, or ctx ends, and returns nil.
 func (n *Node) upgrade(ctx context.Context) error {
@@ -64,8 +76,8 @@ func (n *Node) tryUpgrade(ctx context.Context) (done bool, err error) {
 	if err := n.Store.Applied.Wait(ctx, n.startLast); err != nil {
 		return false, err
 	}
-	m, _, _ := n.Projector.Model()
-	if m.Fold >= fold.LatestVersion {
+	m, seq, _ := n.Projector.Model()
+	if m.Fold >= fold.LatestVersion || seq == 0 { // the first model brings the newest version with it
 		return true, nil
 	}
 	if p, _ := n.Projector.Proposal(); p != nil {

@@ -252,7 +252,7 @@ func (p *planner) unique(u *model.Unique) (unfit string) {
 		term := part.String()
 		if part.Expression != "" {
 			t, err := expr.CompileTerm(part.Expression)
-			if err != nil || !t.AsRule() { // a claim has the value of a rule
+			if err != nil || !t.AsUnique() { // a claim has the value of a rule
 				return "it has the values of a rule, whose numbers compare otherwise"
 			}
 			term = t.String()

@@ -96,6 +96,9 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 		return ModelResult{}, err
 	}
 	m, err := w.readModel(ctx, src, nil)
+	if err == nil && seq == 0 && !w.opt.KeepFold { // nothing is there that it could change
+		m.Fold, err = newestFold(ctx, w.Nodes, have.Fold)
+	}
 	if err != nil {
 		return ModelResult{}, err
 	}

@@ -69,6 +69,19 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	return result, overtaken(err)
 }
 
+// newestFold returns the newest version that the program of each live node knows, and at least the one in force.
+func newestFold(ctx context.Context, live Nodes, have int) (int, error) {
+	nodes, err := live.Folds(ctx)
+	if err != nil || len(nodes) == 0 {
+		return have, err
+	}
+	newest := nodes[0].Newest
+	for _, n := range nodes {
+		newest = min(newest, n.Newest)
+	}
+	return max(have, newest), nil
+}
+
 // maxNodesNamed is how many nodes a refusal names.
 const maxNodesNamed = 100
 

@@ -152,7 +152,9 @@ type Options struct {
 	ModelAt uint64
 	// BeforeActivate is called before a prepared model is applied. It is for tests; default nil.
 	BeforeActivate func(ctx context.Context) error
-	Logger         *slog.Logger // default slog.Default()
+	// KeepFold says that the first model does not bring the newest fold that all live nodes know. It is for tests.
+	KeepFold bool
+	Logger   *slog.Logger // default slog.Default()
 }
 
 // envelopeRoom bounds what an event takes besides its body, in bytes.

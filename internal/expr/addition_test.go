@@ -7,11 +7,11 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// TestListAndNoList: a list and a value that is no list add up to an error. In rules it says that the cost is spent, as ever. In terms and
+// TestListAndNoList: a list and a value that is no list add up to an error. In rules of the first version of the fold it says that the cost is spent. In terms and
 // conditions it costs little, and || passes over it.
 func TestListAndNoList(t *testing.T) {
 	doc := jsondoc.MustParse([]byte(`{"x":[1]}`))
-	p, err := Compile("doc.x + 1")
+	p, err := CompileBinary("doc.x + 1")
 	if err != nil {
 		t.Fatal(err)
 	}

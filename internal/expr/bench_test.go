@@ -38,6 +38,35 @@ func BenchmarkEval(b *testing.B) {
 	}
 }
 
+// BenchmarkNumbers compares exact numbers with CEL's own.
+func BenchmarkNumbers(b *testing.B) {
+	doc := jsondoc.MustParse([]byte(`{"price":29.90,"quantity":3,"discount":0.05,"n":17,"m":4,"lines":[{"price":29.90,"quantity":3},{"price":0.1,"quantity":2},{"price":5.25,"quantity":1}]}`))
+	for name, source := range map[string]string{
+		"integers": `doc.n * 3 + doc.m`,
+		"product":  `doc.price * doc.quantity`,
+		"line":     `doc.price * doc.quantity * (1.0 - doc.discount)`,
+		"third":    `doc.price / 3.0`,
+		"where":    `doc.price * doc.quantity > 80.0`,
+		"compare":  `doc.n < 20 && doc.price > 2`,
+		"list":     `doc.lines.map(l, l.price * l.quantity)`,
+	} {
+		for kind, compile := range map[string]func(string) (*Program, error){"exact": Compile, "binary": CompileBinary} {
+			b.Run(name+"/"+kind, func(b *testing.B) {
+				p, err := compile(source)
+				if err != nil {
+					b.Fatal(err)
+				}
+				b.ReportAllocs()
+				for b.Loop() {
+					if _, err := p.Eval(doc); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
+
 func BenchmarkMatches(b *testing.B) {
 	p, err := Compile(`doc.n < 3.5 && doc.price > 2`)
 	if err != nil {

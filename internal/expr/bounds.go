@@ -26,7 +26,7 @@ func Check(source string) (parts int, err error) {
 	}
 	p := compiled.get(source)
 	if p == nil {
-		if p, err = compile(source, checkParts); err != nil {
+		if p, err = compile(source, true, checkParts); err != nil {
 			return 0, err
 		}
 		compiled.put(source, p)

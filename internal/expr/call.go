@@ -73,6 +73,8 @@ func functionOf(node interpreter.InterpretableCall) function {
 		return matching(node)
 	case "join":
 		return join
+	case "abs", "ceil", "floor", "max", "min", "round", "sum":
+		return decimals(node.Function(), len(node.Args()))
 	}
 	library, err := libraryFunctions()
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"cel.dev/cel-go/common/types"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -163,7 +164,8 @@ func (w *writer) literal(e ast.Expr) {
 	case types.Double:
 		text := jsontext.Float(float64(v)).String()
 		if exact := w.literals[e.ID()]; exact != nil {
-			text = string(exact.Raw(jsondoc.Root))
+			n, _ := decimal.Parse(string(exact.Raw(jsondoc.Root))) // exactLiterals took it
+			text = n.String()
 		}
 		if !strings.ContainsAny(text, ".e") {
 			text += ".0"

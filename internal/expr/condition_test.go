@@ -51,10 +51,10 @@ func TestJudge(t *testing.T) {
 	for source, want := range map[string]Verdict{
 		`doc.n == params.n`: False, `doc.n > params.n`: True, `doc.n == 9007199254740993`: True, `doc.n == 9007199254740992.0`: False,
 		`doc.tenth == 0.1`: True, `doc.tenth == 0.10000000000000000001`: False, `doc.near == 0.10000000000000000001`: True, `doc.near == 0.1`: False,
-		`doc.near == .10000000000000000001`: True, `-doc.near == -0.1`: True, `doc.near != -0.10000000000000000001`: True, `doc.near in [0.1, 0.10000000000000000001]`: True,
+		`doc.near == .10000000000000000001`: True, `-doc.near == -0.1`: False, `doc.near != -0.10000000000000000001`: True, `doc.near in [0.1, 0.10000000000000000001]`: True,
 		`doc.near in [0.1]`: False, `[doc.near] == [0.1]`: False, `{"a": doc.near} == {"a": 0.10000000000000000001}`: True, `doc.one == 1 && doc.ten == 1.0 && doc.one == doc.ten`: True,
 		`doc.huge == 1`: NoValue, `doc.huge != 1`: NoValue, `doc.huge > 1`: NoValue, `doc.huge == doc.huge`: NoValue, `doc.huge == "a"`: NoValue, `[doc.huge] == [1]`: NoValue,
-		`params.huge == 1`: NoValue, `doc.one == params.huge`: NoValue, `doc.large == 1e300`: True, `doc.large * 1e300 > 1.0`: NoValue, `doc.one < params.big`: True,
+		`params.huge == 1`: NoValue, `doc.one == params.huge`: NoValue, `doc.large == 1e300`: True, `doc.large * 1e300 > 1.0`: True, `doc.large * 1e300 * 1e300 * 1e300 > 1.0`: NoValue, `doc.tenth + 0.2 == 0.3`: True, `29.90 * doc.tenth == 2.99`: True, `doc.one < params.big`: True,
 		`doc.text == 1`: False, `doc.text < 1`: NoValue, `doc.text != 1`: True, `doc.none != 1`: NoValue, `!has(doc.none) || doc.none != 1`: True, `doc.nul == null`: True,
 		`doc.nul < 1`: NoValue, `has(doc.nul)`: True, `has(doc.none)`: False, `has(doc.none.x)`: NoValue, `has(doc.text.x)`: False, `has(doc.tags.x)`: NoValue, `doc.text.x == 1`: NoValue,
 		`doc.yes`: True, `!doc.yes`: False, `doc.text`: NoValue, `doc.yes > false`: True, `doc.yes < false`: False, `true`: True, `1 == 2`: False,

@@ -133,10 +133,10 @@ func TestCost(t *testing.T) {
 	doc := jsondoc.MustParse([]byte(`{"s":"` + strings.Repeat("a", 320) + `","n":[1,2,3]}`))
 	for source, want := range map[string]int{
 		`doc.n`:                 1,
-		`1 + 2`:                 4,
-		`doc.s + doc.s`:         48,
-		`doc.n.map(x, x + 1)`:   47,
-		`doc.s.replace('a','')`: 30,
+		`1 + 2`:                 3,
+		`doc.s + doc.s`:         46,
+		`doc.n.map(x, x + 1)`:   43,
+		`doc.s.replace('a','')`: 29,
 	} {
 		p, err := Compile(source)
 		if err != nil {

@@ -1,6 +1,7 @@
 package expr
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math"
@@ -21,10 +22,10 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// exactness is what makes the numbers of an expression compare by their exact values: its literals that a double does not hold.
+// exactness is what makes the numbers of an expression exact decimals: its literals that a double does not hold, or not with their scale.
 type exactness struct{ literals map[int64]*jsondoc.Tree }
 
-// literal returns the text of a literal that a double does not hold; nil for any other.
+// literal returns the text of a literal that a double does not hold, or not with its scale; nil for any other.
 func (x *exactness) literal(id int64) *jsondoc.Tree {
 	if x == nil {
 		return nil
@@ -32,7 +33,7 @@ func (x *exactness) literal(id int64) *jsondoc.Tree {
 	return x.literals[id]
 }
 
-// exactConstant is a number that is written in an expression and that a double does not hold.
+// exactConstant is a number that is written in an expression, and that a double does not hold, or not with its scale.
 type exactConstant struct {
 	constant
 	text *jsondoc.Tree
@@ -137,7 +138,7 @@ func (x *exactness) functionOf(node interpreter.InterpretableCall) function {
 	case operators.GreaterEquals:
 		return ordered(func(order int) bool { return order >= 0 })
 	}
-	return nil
+	return decimals(node.Function(), len(node.Args()))
 }
 
 // plain returns a value as rules have it: its scalars are CEL's own, and so are the scalars of its lists.
@@ -240,7 +241,7 @@ func (e *evaluation) number(dst []byte, v ref.Val) (n decimal.Number, isNumber, 
 	return n, true, ok
 }
 
-// exactLiterals returns the literals of an expression that a double does not hold, by their ids. The error says that a literal is none
+// exactLiterals returns the literals of an expression that a double does not hold, or not with their scale, by their ids. The error says that a literal is none
 // that is compared, and where.
 func exactLiterals(source string, checked *ast.AST) (map[int64]*jsondoc.Tree, error) {
 	var literals map[int64]*jsondoc.Tree
@@ -272,7 +273,8 @@ func exactLiterals(source string, checked *ast.AST) (map[int64]*jsondoc.Tree, er
 			err = &placedError{e.ID(), errors.New(errBeyond)}
 			return
 		}
-		if held, _ := decimal.Scan(other[:0], []byte(jsontext.Float(float64(double)).String())); held.Compare(n) == 0 {
+		shortest := []byte(jsontext.Float(float64(double)).String())
+		if held, _ := decimal.Scan(other[:0], shortest); held.Compare(n) == 0 && sameScale([]byte(text), shortest) {
 			return
 		}
 		if literals == nil {
@@ -281,6 +283,13 @@ func exactLiterals(source string, checked *ast.AST) (map[int64]*jsondoc.Tree, er
 		literals[e.ID()] = jsondoc.MustParse([]byte(text))
 	}))
 	return literals, err
+}
+
+// sameScale reports whether arithmetic gives the same texts with either of two equal numbers.
+func sameScale(text, other []byte) bool {
+	a, err := decimal.ParseScaled(text)
+	b, otherErr := decimal.ParseScaled(other)
+	return err == nil && otherErr == nil && bytes.Equal(a.Append(nil), b.Append(nil))
 }
 
 // jsonNumber returns the number with which the text of an expression begins, as JSON writes it.
@@ -304,4 +313,61 @@ func jsonNumber(source []rune) string {
 		b.WriteRune(r)
 	}
 	return b.String()
+}
+
+// equal is CEL's equality, over values of ours and of cel-go alike.
+func (e *evaluation) equal(a, b ref.Val) bool {
+	if e.exact {
+		if equal, numbers := e.equalNumbers(a, b); numbers {
+			return equal
+		}
+	}
+	a, b = normalize(a), normalize(b)
+	e.spendText(min(textLen(a), textLen(b)), bytesPerUnit)
+	if list, ok := a.(traits.Lister); ok {
+		other, ok := b.(traits.Lister)
+		return ok && e.equalLists(list, other)
+	}
+	if object, ok := a.(traits.Mapper); ok {
+		other, ok := b.(traits.Mapper)
+		return ok && e.equalMaps(object, other)
+	}
+	return types.Equal(a, b) == types.True
+}
+
+func (e *evaluation) equalLists(a, b traits.Lister) bool {
+	if a.Size() != b.Size() {
+		return false
+	}
+	as, bs := e.elements(a), e.elements(b)
+	for i := range as {
+		if !e.equal(as[i], bs[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func (e *evaluation) equalMaps(a, b traits.Mapper) bool {
+	if a.Size() != b.Size() {
+		return false
+	}
+	for it := a.Iterator(); it.HasNext() == types.True; {
+		key := it.Next()
+		value, ok := b.Find(normalize(key))
+		if !ok || !e.equal(a.Get(key), value) {
+			return false
+		}
+	}
+	return true
+}
+
+// contains tells whether one of the list's elements equals v.
+func (e *evaluation) contains(list traits.Lister, v ref.Val) bool {
+	for _, element := range e.elements(list) {
+		if e.equal(element, v) {
+			return true
+		}
+	}
+	return false
 }

@@ -21,7 +21,7 @@ func TestExplain(t *testing.T) {
 		`doc.name + 1`:               "no such overload",
 		`has(doc.x) ? 1 : doc.nnn.n`: `there is no member "nnn"`,
 		`doc.tags.map(t, t + doc.y)`: `there is no member "y"`,
-		`1.0 / 0.0`:                  "the value is not a finite number",
+		`1.0 / 0.0`:                  "division by zero",
 	} {
 		p, err := Compile(source)
 		if err != nil {

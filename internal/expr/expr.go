@@ -1,6 +1,5 @@
 // Package expr evaluates the model's expressions: CEL (cel.dev) over JSON text, made deterministic. Maps iterate in
-// document order. Integers that fit int64 are int and other numbers double, and the two mix in arithmetic. A member
-// that is returned as it is keeps its original bytes. An evaluation ends at a fixed cost. There is no clock and no
+// document order. Numbers are exact decimals. A member that is returned as it is keeps its original bytes. An evaluation ends at a fixed cost. There is no clock and no
 // randomness.
 package expr
 
@@ -21,7 +20,7 @@ import (
 
 // Version names what expressions give: the implementation of the language, and what evaluations cost. It belongs to a version of
 // the fold: where it changes, evaluations for earlier versions must go on giving what they gave.
-const Version = "cel-go v0.32.0, cost 2"
+const Version = "cel-go v0.32.0, cost 2, decimals 1"
 
 // ErrNoValue is returned where an expression needs a member or an index that is not there. This is ordinary: the
 // derived field is absent.
@@ -32,11 +31,16 @@ var environment = sync.OnceValues(func() (*cel.Env, error) {
 	return environmentOf(adapter{}, cel.Variable("doc", cel.DynType))
 })
 
+// exactEnvironment does what environment does for expressions whose numbers are exact.
+var exactEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	return environmentOf(verbatim{}, cel.Variable("doc", cel.DynType))
+})
+
 // environmentOf returns CEL's standard library, with lower and upper, and further options. values gives cel-go the values that it
 // asks for.
 func environmentOf(values types.Adapter, options ...cel.EnvOption) (*cel.Env, error) {
 	return cel.NewCustomEnv(append([]cel.EnvOption{cel.StdLib(), ext.Strings(ext.StringsVersion(2), ext.StringsMaxPrecision(maxFormatDigits)),
-		casing("lower", toLower), casing("upper", toUpper), cel.CustomTypeAdapter(values)}, options...)...)
+		casing("lower", toLower), casing("upper", toUpper), cel.CustomTypeAdapter(values)}, append(arithmeticLibrary(), options...)...)...)
 }
 
 // Program is a compiled expression. It may be used from many goroutines.
@@ -47,27 +51,39 @@ type Program struct {
 	exact   bool     // numbers compare by their exact values
 }
 
-// Compile returns the program of an expression over doc. The error says what is wrong and where. Programs that were
-// compiled lately are kept.
-func Compile(source string) (*Program, error) {
-	if p := compiled.get(source); p != nil {
+// Compile returns the program of an expression over doc, whose numbers are exact decimals. The error says what is wrong and where. Programs
+// that were compiled lately are kept.
+func Compile(source string) (*Program, error) { return compileKept(&compiled, source, true) }
+
+// CompileBinary does what Compile does for an expression whose numbers compare and are computed as CEL's do: as int64 and float64. It is for
+// values that were stored before there were exact numbers.
+func CompileBinary(source string) (*Program, error) {
+	return compileKept(&compiledBinary, source, false)
+}
+
+func compileKept(kept *cache[Program], source string, exact bool) (*Program, error) {
+	if p := kept.get(source); p != nil {
 		return p, nil
 	}
-	p, err := compile(source, func(*cel.Ast) error { return nil })
+	p, err := compile(source, exact, func(*cel.Ast) error { return nil })
 	if err == nil {
-		compiled.put(source, p)
+		kept.put(source, p)
 	}
 	return p, err
 }
 
-// compile does what Compile does, each time. bounds looks at the parsed expression before its types are checked, and its
-// error is returned.
-func compile(source string, bounds func(*cel.Ast) error) (*Program, error) {
+// compile returns the program of an expression. exact says whether its numbers are exact decimals. bounds looks at the parsed expression before
+// its types are checked, and its error is returned.
+func compile(source string, exact bool, bounds func(*cel.Ast) error) (*Program, error) {
+	environment := environment
+	if exact {
+		environment = exactEnvironment
+	}
 	env, err := environment()
 	if err != nil {
 		return nil, err
 	}
-	return compileIn(env, source, false, bounds)
+	return compileIn(env, source, exact, bounds)
 }
 
 // compileIn does what compile does for an expression over the variables of an environment. exact says how its numbers compare.

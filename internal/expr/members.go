@@ -94,3 +94,17 @@ func (m *memberSet) selected(operand ast.Expr, name string, variables []string) 
 func isDoc(e ast.Expr, variables []string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == "doc" && !slices.Contains(variables, "doc")
 }
+
+// Selects reports whether an expression does nothing but select a member of doc by names, so that every kind of number gives the same value.
+func Selects(source string) bool {
+	env, err := environment()
+	if err != nil {
+		return false
+	}
+	parsed, issues := env.Parse(source)
+	if issues.Err() != nil {
+		return false
+	}
+	_, _, ok := pathOf(parsed.NativeRep().Expr())
+	return ok
+}

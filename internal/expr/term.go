@@ -14,10 +14,10 @@ import (
 
 // Term is an expression over doc by whose value documents are sorted, grouped or indexed. It may be used from many goroutines.
 type Term struct {
-	program *Program
-	text    string
-	path    string
-	asRule  bool
+	program  *Program
+	text     string
+	path     string
+	asUnique bool
 }
 
 // CompileTerm returns the term of an expression over doc, or of meta.createdAt or meta.updatedAt. Numbers compare by their exact values,
@@ -57,14 +57,14 @@ func compileTerm(source string) (*Term, error) {
 			t.path, _ = o.name("")
 		}
 	}
-	t.asRule = len(q.literals) == 0 && givesAsRule(q.ast.Expr())
+	t.asUnique = len(q.literals) == 0 && q.givesAsUnique(q.ast.Expr())
 	t.program, err = q.plan(q.ast.Expr())
 	return t, err
 }
 
-// givesAsRule reports whether there is nothing in an expression that rules compute otherwise: no comparison, and nothing that keeps numbers
-// which are selected from it later.
-func givesAsRule(e ast.Expr) bool {
+// givesAsUnique reports whether there is nothing in an expression that unique values compute otherwise: no comparison, no arithmetic, and nothing
+// that keeps numbers which are selected from it later.
+func (q *query) givesAsUnique(e ast.Expr) bool {
 	same := true
 	ast.PostOrderVisit(e, ast.NewExprVisitor(func(e ast.Expr) {
 		switch e.Kind() {
@@ -72,15 +72,25 @@ func givesAsRule(e ast.Expr) bool {
 			same = false
 		case ast.CallKind:
 			name := e.AsCall().FunctionName()
-			same = same && comparisons[name] == opUnknown && name != operators.In
+			same = same && comparisons[name] == opUnknown && name != operators.In && (decimals(name, len(e.AsCall().Args())) == nil || q.isText(e))
 		}
 	}))
 	return same
 }
 
-// AsRule reports whether a rule with the same expression is known to give the same value wherever the term has one. A rule's numbers compare
-// as CEL's do, and it may cost more.
-func (t *Term) AsRule() bool { return t.asRule }
+// isText reports whether a sum or a conversion is one of texts.
+func (q *query) isText(e ast.Expr) bool {
+	for _, arg := range e.AsCall().Args() {
+		if q.ast.GetType(arg.ID()).Kind() == types.StringKind {
+			return true
+		}
+	}
+	return false
+}
+
+// AsUnique reports whether a unique value with the same expression is known to be the same wherever the term has one. The numbers of unique
+// values are CEL's, and they may cost more.
+func (t *Term) AsUnique() bool { return t.asUnique }
 
 // String returns the term's text. Equal terms have equal texts, however they were written.
 func (t *Term) String() string { return t.text }

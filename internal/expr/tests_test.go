@@ -146,9 +146,9 @@ func TestTerms(t *testing.T) {
 			t.Errorf("%s was compiled again: %v", source, err)
 		}
 	}
-	for source, want := range map[string]bool{`lower(doc.a)`: true, `doc.a + doc.b`: true, `doc.a == doc.b`: false, `doc.a < 1 ? doc.b : doc.c`: false, `doc.a in doc.b`: false, `{1: 2}[doc.a]`: false, `doc.l.map(x, x)[0]`: false, `[doc.a][0]`: false, `doc.a[doc.b].c + upper(doc.d)`: true} {
-		if term, err := CompileTerm(source); err != nil || term.AsRule() != want {
-			t.Errorf("%s gives what a rule gives: %v (%v)", source, !want, err)
+	for source, want := range map[string]bool{`lower(doc.a)`: true, `doc.a + doc.b`: false, `doc.a + "-" + doc.b`: true, `string(doc.a)`: false, `doc.a == doc.b`: false, `doc.a < 1 ? doc.b : doc.c`: false, `doc.a in doc.b`: false, `{1: 2}[doc.a]`: false, `doc.l.map(x, x)[0]`: false, `[doc.a][0]`: false, `doc.a[doc.b].c + upper(doc.d)`: true} {
+		if term, err := CompileTerm(source); err != nil || term.AsUnique() != want {
+			t.Errorf("%s gives what a unique value gives: %v (%v)", source, !want, err)
 		}
 	}
 	for source, want := range map[string]string{`1 + 1`: "does not read doc", `params.a`: "undeclared reference to 'params'", `size(doc.a) > 1 ? meta.createdAt : meta.updatedAt`: "stand alone", `doc.`: "column 5: Syntax error", `doc.a == 1e-1001`: "column 10: the number is none that is compared"} {

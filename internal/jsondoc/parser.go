@@ -48,6 +48,11 @@ func MustParse(src []byte) *Tree {
 	return t
 }
 
+// NumberTree returns the tree of a text that is known to be a JSON number, without space around it.
+func NumberTree(text []byte) *Tree {
+	return &Tree{src: text, nodes: []node{{}, {kind: Number, end: int32(len(text))}}}
+}
+
 // parser appends nodes to a tree; i is the byte of the tree's text that it reads next.
 type parser struct {
 	t *Tree

@@ -106,7 +106,7 @@ func (p *parser) uniqueExpression(n jsondoc.Node, s, at string) (part model.Uniq
 	if len(p.problems)+p.untold > before {
 		return part, false
 	}
-	program, err := expr.Compile(s)
+	program, err := expr.CompileBinary(s) // a stored claim has the value that its event gave
 	if err != nil {
 		p.problem(at, "%v", err)
 		return part, false

@@ -164,11 +164,11 @@ func compilePlan(m *model.Model, seq uint64, reserved model.Reserved, retired mo
 		if r.Kind == model.Copy && copyOnly[r.Name()] {
 			r = withoutKeeping(r)
 		}
-		rule, err := compileRule(r)
+		rule, err := compileRule(r, p.Version)
 		if err != nil {
 			return nil, err
 		}
-		rule.viewLimit, rule.version = m.EmbeddedLimit, p.Version
+		rule.viewLimit = m.EmbeddedLimit
 		p.addRule(rule)
 	}
 	p.addDerived()
@@ -205,19 +205,19 @@ func withoutKeeping(r *model.Rule) *model.Rule {
 	return &rule
 }
 
-// compileRule compiles a rule's expressions.
-func compileRule(r *model.Rule) (rule *Rule, err error) {
-	rule = &Rule{Rule: r, FullName: r.Name(), truncated: truncatedPath(r)}
+// compileRule compiles a rule's expressions under a version of the fold.
+func compileRule(r *model.Rule, version int) (rule *Rule, err error) {
+	rule = &Rule{Rule: r, FullName: r.Name(), truncated: truncatedPath(r), version: version}
 	if r.Relation != nil {
 		rule.RelationName = r.Relation.FullName()
 	}
 	if r.Value != "" {
-		if rule.value, err = expr.Compile(r.Value); err != nil {
+		if rule.value, err = compile(r.Value, version); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", rule.FullName, err)
 		}
 	}
 	if r.Where != "" {
-		if rule.where, err = expr.Compile(r.Where); err != nil {
+		if rule.where, err = compile(r.Where, version); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", rule.FullName, err)
 		}
 	}

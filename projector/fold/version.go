@@ -12,6 +12,25 @@ import (
 // version. A version gives the same rows for the same events for ever: whatever gives other rows is a condition on a new version.
 const OldestVersion = 8
 
+// decimals is the version from which on the numbers of rules are exact decimals. In version 8 they were CEL's: int64 and float64.
+const decimals = 9
+
+// differsByNumbers reports whether a rule may give another value with exact decimals: whether it does more than select members.
+func differsByNumbers(r *Rule, from, to int) bool {
+	return (from < decimals) != (to < decimals) && (computes(r.Value) || computes(r.Where))
+}
+
+// computes reports whether an expression does more than select members by their names.
+func computes(expression string) bool { return expression != "" && !expr.Selects(expression) }
+
+// compile returns the program of a rule's expression under a version of the fold.
+func compile(expression string, version int) (*expr.Program, error) {
+	if version < decimals {
+		return expr.CompileBinary(expression)
+	}
+	return expr.Compile(expression)
+}
+
 // Fingerprint names what the rows of a read model depend on besides the log: the schema and the implementation of the
 // expressions. The log says by which version each event is folded. A file with another one is rebuilt when it is opened.
 func Fingerprint() string { return fmt.Sprintf("schema %d, %s", migrations.Version, expr.Version) }

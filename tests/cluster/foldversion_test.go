@@ -42,7 +42,7 @@ func appendFold(t *testing.T, s *harness.Store, kind fanfold.Kind) uint64 {
 // showing what was before, and takes writes without showing them. So it does after a restart, and a replay changes nothing.
 func TestUnknownFoldVersion(t *testing.T) {
 	suite.Parallel(t)
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Upgrade: true})
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	defer func() { s.Close() }()
 	s.Model(harness.APIModel)
 	s.Put("authors", "a1", `{"name":"A"}`)
@@ -92,7 +92,7 @@ func TestUnknownFoldVersionAnnounced(t *testing.T) {
 	s.Want(http.StatusConflict, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, unknown))
 	s.Want(http.StatusNoContent, "DELETE", "/v1/_model/_pending", "")
 	s.Model(strings.Replace(harness.APIModel, "value: doc.name", `value: "doc.name + '!'"`, 1))
-	if v := foldStatus(t, s.Client); v.Versions.Version != fold.OldestVersion || v.Stopped != nil {
+	if v := foldStatus(t, s.Client); v.Versions.Version != fold.LatestVersion || v.Stopped != nil {
 		t.Errorf("the status is %+v", v)
 	}
 }
@@ -102,9 +102,9 @@ func TestUnknownFoldVersionAnnounced(t *testing.T) {
 func TestFoldVersionRequests(t *testing.T) {
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Upgrade: true}) // with an outside log it does not by itself
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url}) // with an outside log it does not by itself
 	defer s.Close()
-	if v := foldStatus(t, s.Client).Versions; v.Version != fold.OldestVersion || v.Newest != fold.LatestVersion {
+	if v := foldStatus(t, s.Client).Versions; v.Version != fold.LatestVersion || v.Newest != fold.LatestVersion {
 		t.Errorf("the versions are %+v", v)
 	}
 	var p struct {

@@ -34,8 +34,8 @@ var nextProgram = sync.OnceValues(func() (string, error) {
 
 // oldVersion and nextVersion are the newest that the two programs know.
 const (
-	oldVersion  = fold.OldestVersion
-	nextVersion = fold.OldestVersion + 1
+	oldVersion  = fold.OldestVersion + 1
+	nextVersion = oldVersion + 1
 )
 
 // copiesModel has copies, copies of copies and counts.

@@ -32,7 +32,7 @@ func twoFolds(s *harness.Store) {
 func TestTwoFolds(t *testing.T) {
 	for _, background := range []bool{false, true} {
 		t.Run(fmt.Sprint("background=", background), func(t *testing.T) {
-			s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+			s := harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir()})
 			defer func() { s.Close() }()
 			twoFolds(s)
 			before, _ := s.Changes("mode=all&include_docs=true")
@@ -73,7 +73,9 @@ func TestTwoFolds(t *testing.T) {
 
 // TestTwoFoldsOfFrozenCopies: a version that frozen copies depend on is not prepared, but set at once; what is frozen stays.
 func TestTwoFoldsOfFrozenCopies(t *testing.T) {
-	s := harness.OpenTemp(t, strings.Replace(copiesModel, "value: doc.name}", "value: doc.name, frozen: true}", 1))
+	s := harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir()})
+	defer s.Close()
+	s.Model(strings.Replace(copiesModel, "value: doc.name}", "value: doc.name, frozen: true}", 1))
 	s.Put("authors", "a", `{"name":"Ann "}`)
 	s.Put("books", "b", `{"authors":[{"id":"a"}]}`)
 	s.Put("shelves", "s", `{"book":"b"}`)
@@ -95,7 +97,7 @@ func TestTwoFoldsOfFrozenCopies(t *testing.T) {
 // TestGroupOverTwoFolds: a group whose checkpoint lies inside an event goes on there after the version has changed, and
 // after a restart.
 func TestGroupOverTwoFolds(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	s := harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir()})
 	defer func() { s.Close() }()
 	twoFolds(s)
 	s.Want(http.StatusCreated, "PUT", "/v1/_groups/g", `{"partitions":1,"since":"0","mode":"all"}`)
@@ -121,13 +123,13 @@ func TestCrashWhileUpgrading(t *testing.T) {
 	want := ""
 	for k := int64(1); ; k += 7 {
 		dir := t.TempDir()
-		s := harness.Open(t, harness.Options{Dir: dir})
+		s := harness.Open(t, harness.Options{KeepFold: true, Dir: dir})
 		twoFolds(s)
 		s.Close()
 		fault, struck := harness.FailWrite(k)
-		s, err := harness.Start(t, harness.Options{Dir: dir, FailWrite: fault})
+		s, err := harness.Start(t, harness.Options{KeepFold: true, Dir: dir, FailWrite: fault})
 		if err != nil {
-			s = harness.Open(t, harness.Options{Dir: dir})
+			s = harness.Open(t, harness.Options{KeepFold: true, Dir: dir})
 		}
 		if _, err := s.Do("PUT", fmt.Sprint("/v1/_fold?background=", k%2 == 0), fmt.Appendf(nil, `{"version":%d}`, fold.LatestVersion), "Fanfold-Timeout", "1"); err != nil {
 			t.Fatal(err)
@@ -162,11 +164,11 @@ func TestCrashWhileUpgrading(t *testing.T) {
 // waits for that.
 func TestUpgradesItself(t *testing.T) {
 	hold := harness.NewActivationHold()
-	opt := harness.Options{Dir: t.TempDir(), Upgrade: true, Writer: writer.Options{BeforeActivate: hold.Wait}}
-	s := harness.Open(t, harness.Options{Dir: opt.Dir})
+	opt := harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}}
+	s := harness.Open(t, harness.Options{KeepFold: true, Dir: opt.Dir})
 	twoFolds(s)
 	s.Close()
-	before := harness.Open(t, harness.Options{Dir: opt.Dir, Writer: opt.Writer})
+	before := harness.Open(t, harness.Options{KeepFold: true, Dir: opt.Dir, Writer: opt.Writer})
 	seq := before.Propose(strings.Replace(copiesModel, "value: doc.name}", `value: "doc.name + '. '"}`, 1))
 	before.Close()
 	s = harness.Open(t, opt)

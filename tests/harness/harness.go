@@ -56,7 +56,7 @@ type Options struct {
 	Replicas        int                  // default 1; negative: as many as the node chooses
 	Now             func() time.Time     // see node.Config
 	SetOrientedFrom int                  // see projector.Options
-	Upgrade         bool                 // sets the newest version of the fold at the start, as in production
+	KeepFold        bool                 // the version of the fold is the oldest at first, and requests alone change it
 	TraceEndpoint   string               // see node.Config
 	Writer          writer.Options       // limits of documents
 	API             api.Options          // limits of requests
@@ -112,7 +112,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg := node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: replicas, Logger: opt.Logger, TraceEndpoint: opt.TraceEndpoint, KeepFold: !opt.Upgrade, FailWrite: opt.FailWrite, FailAppend: opt.FailAppend,
+		Replicas: replicas, Logger: opt.Logger, TraceEndpoint: opt.TraceEndpoint, KeepFold: opt.KeepFold, FailWrite: opt.FailWrite, FailAppend: opt.FailAppend,
 		Fsync: opt.Fsync, Now: opt.Now, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API, MaxLag: opt.MaxLag, Members: opt.Members, AdminKeyFile: opt.AdminKeyFile}
 	var err error
 	if cfg.API.Console, err = console.New(""); err != nil {

@@ -104,7 +104,7 @@ func (f *folded) run(op operation) {
 		f.model(op.model)
 	case "upgrade":
 		have, _, _ := f.folds.p.Model()
-		f.o.trims = true
+		f.o.newest = true
 		f.o.apply(f.o.model)
 		f.stored(f.folds.append(&fanfold.Event{Kind: fanfold.KindModel, Body: have.Source, Fold: fold.LatestVersion}), "", okey{})
 	case "compact":

@@ -131,7 +131,7 @@ func digestAt(t *testing.T, from node.EventSource, seq uint64) (string, error) {
 // open starts a node on the log, without a read model.
 func (f *frozen) open(t *testing.T) *harness.Store {
 	t.Helper()
-	dir, opt := t.TempDir(), harness.Options{Dir: t.TempDir(), Configure: purgingSoon}
+	dir, opt := t.TempDir(), harness.Options{KeepFold: true, Dir: t.TempDir(), Configure: purgingSoon}
 	for name, content := range f.files {
 		file := filepath.Join(dir, filepath.FromSlash(name))
 		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, content, 0o600)); err != nil {
@@ -242,7 +242,7 @@ func runFrozen(t *testing.T, r *rapid.T, outside bool) *frozen {
 	f := &frozen{Outside: outside, files: map[string][]byte{}}
 	dir := t.TempDir()
 	h := &history{t: r, o: newOracle(), views: map[okey]string{}, hold: harness.NewActivationHold()}
-	opt := harness.Options{Dir: dir, SetOrientedFrom: draw(r, -1, 1), Writer: writer.Options{BeforeActivate: h.hold.Wait}, Configure: purgingSoon}
+	opt := harness.Options{KeepFold: true, Dir: dir, SetOrientedFrom: draw(r, -1, 1), Writer: writer.Options{BeforeActivate: h.hold.Wait}, Configure: purgingSoon}
 	files, stop := dir, func() {}
 	if outside {
 		cluster := natsserver.StartCluster(t, 1, false)

@@ -190,7 +190,7 @@ type history struct {
 
 // mayUpgrade tells whether the version of the fold can be changed: in a program that knows two, once.
 func (h *history) mayUpgrade() bool {
-	return fold.LatestVersion > fold.OldestVersion && !h.o.trims && h.proposed == 0
+	return fold.LatestVersion > fold.OldestVersion && !h.o.newest && h.proposed == 0
 }
 
 func randomHistory(t *rapid.T) { historyIn(t, false) }
@@ -208,7 +208,7 @@ func historyIn(t *rapid.T, closed bool) {
 		}
 	}()
 	h := &history{t: t, o: newOracle(), views: map[okey]string{}, hold: harness.NewActivationHold()}
-	h.s = harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1), Writer: writer.Options{BeforeActivate: h.hold.Wait}, Configure: purgingSoon})
+	h.s = harness.Open(t, harness.Options{KeepFold: true, Dir: dir, SetOrientedFrom: draw(t, -1, 1), Writer: writer.Options{BeforeActivate: h.hold.Wait}, Configure: purgingSoon})
 	defer func() { h.s.Close() }()
 	if closed {
 		h.closeHouse()
@@ -468,7 +468,7 @@ func (h *history) run(op operation) {
 		h.coming, h.upgrades = op.model, false
 		h.s.Prepared()
 	case "upgrade":
-		h.o.trims = true
+		h.o.newest = true
 		h.o.apply(h.o.model)
 		h.stored(h.s.SetFold(fold.LatestVersion), "", okey{})
 	case "prepare-upgrade":
@@ -547,7 +547,7 @@ func (h *history) activate() {
 	applied := h.s.Activated(h.proposed)
 	h.hold.Renew()
 	h.proposed = 0
-	h.o.trims = h.o.trims || h.upgrades
+	h.o.newest = h.o.newest || h.upgrades
 	h.o.apply(h.coming)
 	h.stored(applied, "", okey{})
 }

@@ -100,7 +100,7 @@ func historyOnTwoNodes(t *rapid.T, url string) {
 	}()
 	h := &history{t: t, o: newOracle(), views: map[okey]string{}, hold: harness.NewActivationHold()}
 	open := func(name string, setOrientedFrom int) *harness.Store {
-		return harness.Open(t, harness.Options{Dir: filepath.Join(dir, name), NATS: url, SetOrientedFrom: setOrientedFrom,
+		return harness.Open(t, harness.Options{KeepFold: true, Dir: filepath.Join(dir, name), NATS: url, SetOrientedFrom: setOrientedFrom,
 			Writer: writer.Options{BeforeActivate: h.hold.Wait}})
 	}
 	h.s = open("first", -1)

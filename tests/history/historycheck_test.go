@@ -301,13 +301,13 @@ func (h *history) importing(export []byte, fn func()) {
 		}
 	}()
 	original := h.s
-	h.s = harness.Open(h.t, harness.Options{Dir: dir})
+	h.s = harness.Open(h.t, harness.Options{KeepFold: true, Dir: dir})
 	defer func() {
 		h.s.Close()
 		h.s = original
 	}()
 	defer h.forgetWrites()()
-	if h.o.trims {
+	if h.o.newest {
 		h.s.SetFold(fold.LatestVersion)
 	}
 	r := h.s.Want(http.StatusOK, http.MethodPost, "/v1/_import", string(export), "Content-Type", "application/x-ndjson")

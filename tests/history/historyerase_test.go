@@ -209,7 +209,7 @@ func (h *history) again(e expected, op operation, relations []string) {
 		h.o.remove(e.key)
 	case "":
 		if e.erased == nil {
-			h.o.trims = now.trims
+			h.o.newest = now.newest
 			h.o.apply(now.model)
 		}
 	default:

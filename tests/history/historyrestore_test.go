@@ -43,7 +43,7 @@ func (h *history) checkRestored() {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	h.s = harness.Open(h.t, harness.Options{Dir: data})
+	h.s = harness.Open(h.t, harness.Options{KeepFold: true, Dir: data})
 	defer func() {
 		h.s.Close()
 		h.s = before

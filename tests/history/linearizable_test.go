@@ -43,7 +43,7 @@ func requireLinearizable(t *testing.T, long time.Duration, seed uint64) {
 	urls := strings.Join(cluster.URLs(), ",")
 	nodes := make([]*harness.Store, 2)
 	for i := range nodes {
-		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: urls, Replicas: 3})
+		nodes[i] = harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir(), NATS: urls, Replicas: 3})
 		defer nodes[i].Close()
 	}
 	began := time.Now()

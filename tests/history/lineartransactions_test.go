@@ -38,7 +38,7 @@ func TestLinearizableTransactions(t *testing.T) {
 			suite.Parallel(t)
 			var appends atomic.Int64
 			var ended atomic.Bool
-			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true, FailAppend: func(bool) error {
+			s := harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir(), Sync: true, FailAppend: func(bool) error {
 				if appends.Add(1)%23 == 0 && !ended.Load() {
 					return errors.New("injected fault")
 				}

@@ -2,10 +2,14 @@ package history_test
 
 import (
 	"math"
+	"math/big"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/tests/jsonvalue"
 )
 
@@ -79,7 +83,7 @@ func (m *omodel) rule(name string) *orule {
 
 // oexpr is one of the few expressions the oracle knows.
 type oexpr struct {
-	kind  string // member, concat, nested, pair
+	kind  string // member, concat, nested, pair, price
 	names []string
 }
 
@@ -89,6 +93,8 @@ func (e oexpr) String() string {
 		return "doc." + e.names[0] + " + '-' + doc." + e.names[1]
 	case "nested":
 		return "doc." + e.names[0] + "." + e.names[1]
+	case "price":
+		return "doc." + e.names[0] + " * 3 + 0.10"
 	case "pair":
 		return "[doc." + e.names[0] + ", doc." + e.names[1] + "]"
 	}
@@ -126,7 +132,7 @@ type oracle struct {
 	owned  map[string]map[string]bool // by collection: paths of all rules there were and that are not released
 	gone   map[string]*orule          // rules that went, by name, and whose kept values are still there
 	events int
-	trims  bool         // copies are without spaces at their end, as under the build tag nextfold from version 9 of the fold on
+	newest bool         // the newest version of the fold is in force, and not the oldest
 	memo   map[ofit]fit // while views are made
 }
 
@@ -370,10 +376,14 @@ func (o *oracle) copied(r *orule, anchor *jsonvalue.Value, rest []string, holder
 	return list
 }
 
+// decimals is the version of the fold from which on numbers are computed as decimals. Under the build tag nextfold there is one more, whose copies
+// are without spaces at their end.
+const decimals = 9
+
 // eval is a copy's value on a document's embedded view, or nil.
 func (o *oracle) eval(r *orule, d *odoc) *jsonvalue.Value {
 	v := o.evalExact(r, d)
-	if o.trims && v != nil && v.Kind == '"' {
+	if o.newest && fold.LatestVersion > decimals && v != nil && v.Kind == '"' {
 		return jsonvalue.Parse(strings.TrimRight(v.Text[:len(v.Text)-1], " ") + `"`)
 	}
 	return v
@@ -399,8 +409,28 @@ func (o *oracle) evalExact(r *orule, d *odoc) *jsonvalue.Value {
 		return jsonvalue.Parse(jsonvalue.Quote(jsonvalue.Unquote(args[0].Text) + "-" + jsonvalue.Unquote(args[1].Text)))
 	case "nested":
 		return args[0].Get(e.names[1])
+	case "price":
+		if price := priceOf(args[0].Text, o.newest); price != "" {
+			return jsonvalue.Parse(price)
+		}
+		return nil
 	case "pair":
 		return jsonvalue.Parse("[" + args[0].String() + "," + args[1].String() + "]")
 	}
 	return args[0]
+}
+
+// priceOf is the text of n * 3 + 0.10, with decimals or with a float64 as CEL has it; "" where n is no number.
+func priceOf(n string, exact bool) string {
+	value, ok := new(big.Rat).SetString(n)
+	if !ok {
+		return ""
+	}
+	if !exact {
+		f, _ := value.Float64()
+		return jsontext.Float(f*3 + 0.1).String()
+	}
+	value.Add(value.Mul(value, big.NewRat(3, 1)), big.NewRat(1, 10))
+	_, fraction, _ := strings.Cut(n, ".")
+	return value.FloatString(max(2, len(fraction)))
 }

@@ -297,9 +297,11 @@ func (m *omodel) readable(collection string) []string {
 // expression reads plain members of the target, or derived ones.
 func expression(t *rapid.T, m *omodel, target string) oexpr {
 	names := slices.DeleteFunc(m.readable(target), func(name string) bool { return name == "z-list" }) // CEL reads doc.z-list as a difference
-	switch draw(t, "member", "member", "member", "concat", "nested", "pair") {
+	switch draw(t, "member", "member", "member", "concat", "nested", "pair", "price") {
 	case "concat":
 		return oexpr{"concat", []string{"a", "b"}}
+	case "price":
+		return oexpr{"price", []string{"n"}}
 	case "nested":
 		return oexpr{"nested", []string{draw(t, "stats", "up"), draw(t, "count", "x", "label", "pub", "id")}}
 	case "pair":

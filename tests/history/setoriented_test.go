@@ -54,7 +54,7 @@ var texts = []string{`2.50`, `-0`, `-0.0`, `1E+2`, `1e400`, `0.1e-7`, `123456789
 // TestSetOrientedFold folds the same log by set-oriented SQL and document by document, with every
 // kind of token beside the copies and in them: the rows are the same.
 func TestSetOrientedFold(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetOrientedFrom: 1})
+	s := harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir(), SetOrientedFrom: 1})
 	defer func() { s.Close() }()
 	s.Model(setOrientedModel)
 	s.Put("groups", "g", `{"size":1}`)
@@ -107,7 +107,7 @@ collections:
 
 // TestRenamesInComposites renames authors whose names stand after other components of indexes. Two authors have one name for a while.
 func TestRenamesInComposites(t *testing.T) {
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetOrientedFrom: 1})
+	s := harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir(), SetOrientedFrom: 1})
 	defer func() { s.Close() }()
 	s.Model(compositeModel)
 	for author := range 3 {
@@ -150,7 +150,7 @@ func TestRandomFanouts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}()
-		s := harness.Open(t, harness.Options{Dir: dir, SetOrientedFrom: draw(t, -1, 1)})
+		s := harness.Open(t, harness.Options{KeepFold: true, Dir: dir, SetOrientedFrom: draw(t, -1, 1)})
 		defer func() { s.Close() }()
 		names, derive := []string{"a", "b", "zz", "more name"}, ""
 		for i := range 1 + upTo(t, 2) {
@@ -206,7 +206,7 @@ func TestDeepDocuments(t *testing.T) {
 	for i := 1; i <= chain; i++ {
 		model += fmt.Sprintf("  c%d: {relations: {r: {path: r, to: c%d}}, derive: {d: {copy: r, value: %q}}}\n", i, i-1, strings.Repeat("[", nested)+"doc.d"+strings.Repeat("]", nested))
 	}
-	s := harness.Open(t, harness.Options{Dir: t.TempDir(), SetOrientedFrom: 1})
+	s := harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir(), SetOrientedFrom: 1})
 	defer s.Close()
 	s.Model(model)
 	s.Put("c0", "x", `{"d":1}`)

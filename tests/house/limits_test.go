@@ -72,6 +72,7 @@ var limitTests = map[string]string{
 	"value of an expression":                               "TestCostLimit",
 	"work of an expression":                                "TestEvaluationIsBounded TestCost TestExpressionsThatGrow",
 	"number in a sum, minimum, maximum, mean":              "TestText",
+	"number that an expression computes":                   "TestScaled TestArithmeticIsBounded",
 	"`ids` (`limit`)":                                      "TestFoldedHistories TestRandomHistories",
 	"text of `orderBy`":                                    "TestOrderByTellsAllValuesApart",
 	"`recent` (`max`), `pages` (`size`)":                   "TestParseListsMistakes",
