@@ -33,18 +33,25 @@ func (p *Prefix) admits(ctx context.Context, conditions ...condition) error {
 	return nil
 }
 
-// noted takes note of what events say of the log itself that were appended next to each other.
-func (p *Prefix) noted(first uint64, msgs []*nats.Msg, evs ...*fanfold.Event) {
+// noted takes note of what an event of the log says about the log itself. size is the size of its payload.
+func (p *Prefix) noted(ev *fanfold.Event, size int) {
+	switch {
+	case ev.Compaction != nil:
+		p.noteCompaction(ev.Compaction, ev.Seq)
+	case ev.Erasure != nil, ev.Erased != nil:
+		p.erasures.note(p.Base().Seq, []int{size}, ev)
+	}
+}
+
+// noteAppended does what Prefix.noted does for events that were appended next to each other.
+func noteAppended(p *Prefix, first uint64, msgs []*nats.Msg, evs ...*fanfold.Event) {
 	for i, ev := range evs {
-		switch {
-		case ev.Compaction != nil:
-			p.noteCompaction(ev.Compaction, first+uint64(i))
-		case ev.Erasure != nil, ev.Erased != nil:
-			noted := *ev
-			noted.Seq = first + uint64(i)
-			noted.Tx.Index = i
-			p.erasures.note(p.Base().Seq, []int{len(msgs[i].Data)}, &noted)
+		if ev.Compaction == nil && ev.Erasure == nil && ev.Erased == nil {
+			continue
 		}
+		noted := *ev
+		noted.Seq, noted.Tx.Index = first+uint64(i), i
+		p.noted(&noted, len(msgs[i].Data))
 	}
 }
 

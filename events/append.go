@@ -55,7 +55,7 @@ func (l *Log) Append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expe
 		return 0, err
 	}
 	if seq, err = l.commit.append(ctx, msg, expect); err == nil {
-		l.prefix.noted(seq, []*nats.Msg{msg}, ev)
+		noteAppended(&l.prefix, seq, []*nats.Msg{msg}, ev)
 	}
 	return l.decided(ctx, seq, seq, err)
 }

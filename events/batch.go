@@ -71,7 +71,7 @@ func (l *Log) appendBatch(ctx context.Context, msgs []*nats.Msg, writes []fanfol
 		for i, w := range writes {
 			evs[i] = w.Event
 		}
-		l.prefix.noted(first, msgs, evs...)
+		noteAppended(&l.prefix, first, msgs, evs...)
 	}
 	return first, err
 }

@@ -148,7 +148,7 @@ func (r *Reader) Next(ctx context.Context) (ev *fanfold.Event, pending uint64, e
 	if parent := msg.Headers[tracing.Header]; r.log.opt.Tracer != nil && len(parent) == 1 {
 		ev.Trace = parent[0]
 	}
-	r.note(ev, len(msg.Data))
+	r.log.prefix.noted(ev, len(msg.Data))
 	r.prev = ev.Seq
 	r.run.highest.Advance(ev.Seq)
 	return ev, msg.Pending, nil
@@ -200,16 +200,6 @@ func (r *Reader) receiveStored(ctx context.Context) (m Message, err error) {
 		err = errors.Join(err, fanfold.ErrRestarting)
 	}
 	return m, fanfold.Wrap(err, fanfold.Unavailable, "reading the log was interrupted: %s", text)
-}
-
-// note takes note of what an event says about the log itself. size is the size of its payload.
-func (r *Reader) note(ev *fanfold.Event, size int) {
-	switch {
-	case ev.Compaction != nil:
-		r.log.prefix.noteCompaction(ev.Compaction, ev.Seq)
-	case ev.Erasure != nil, ev.Erased != nil:
-		r.log.prefix.erasures.note(r.log.prefix.Base().Seq, []int{size}, ev)
-	}
 }
 
 // sharesModelSubject reports whether events of a kind other than model are stored on the model's

@@ -92,17 +92,22 @@ func (g *Compactor) accepted() *acceptedCompaction {
 	return &c
 }
 
-// goOnCompacting asks again for the compaction that was cut off, if there is one. While other work is under way, it is asked for again later. If it cannot go on,
-// Compaction says why.
-func (g *Compactor) goOnCompacting(ctx context.Context) {
-	cut := g.compactions.cut.Load()
-	if cut == nil || cut.failed != "" {
-		return
+// isCut returns 1 where a compaction was cut off that is to go on.
+func (g *Compactor) isCut() uint64 {
+	if cut := g.compactions.cut.Load(); cut != nil && cut.failed == "" {
+		return 1
 	}
+	return 0
+}
+
+// goOn asks again for the compaction that was cut off. While other work is under way, it is asked for again later. If it cannot go on,
+// Compaction says why.
+func (g *Compactor) goOn(ctx context.Context) error {
+	cut := g.compactions.cut.Load()
 	c := g.accepted()
 	if c == nil { // another compaction has taken its place, and has ended
 		g.compactions.cut.CompareAndSwap(cut, nil)
-		return
+		return nil
 	}
 	plan, err := g.Compact(ctx, fanfold.Moment{Position: c.Before}, c.Force, c.By)
 	switch code := fanfold.CodeOf(err); {
@@ -120,4 +125,5 @@ func (g *Compactor) goOnCompacting(ctx context.Context) {
 		}
 		g.opt.Logger.Error("a compaction that was cut off cannot go on", "before", c.Before, "err", err)
 	}
+	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -131,7 +132,7 @@ func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bo
 		began := time.Now()
 		err := run(ctx)
 		g.endAccepted(ctx, asked, err)
-		g.compactions.ended()
+		_ = os.Remove(filepath.Join(g.opt.Data, baseFile)) // the next start tries again
 		level := g.opt.Logger.Info
 		if err != nil {
 			level = g.opt.Logger.Error

@@ -24,27 +24,14 @@ type compactions struct {
 	failed   atomic.Pointer[error]           // why the last purge failed; nil for none that did
 	cut      atomic.Pointer[cutCompaction]   // one that a former process was cut off in, until it goes on; nil for none
 	accepted sync.Mutex                      // of who changes its file
-	wake     chan struct{}                   // has an element where there is something to look at
-
-	noticed    uint64    // the last compact event that was noticed
-	noticedAt  time.Time // and when
-	rebuildDue time.Time // when a rebuild that failed is tried again
-	rebuilds   int       // that have failed in a row
-	purgeDue   time.Time // when a purge that failed is tried again
-	retained   time.Time // when it was last looked at how much is kept
-	refused    string    // why the last compaction by the node itself did not begin
+	noted    uint64                          // the last event that was folded when it was looked where the read model begins
+	refused  string                          // why the last compaction by the node itself did not begin
 }
 
-// How often a node looks after compactions, and what it waits for.
 const (
-	compactionsEvery = time.Second
-	retainEvery      = time.Minute
-	purgeAnyway      = 10 * time.Minute // after which a node that still has an old read model is not waited for
-	rebuildRetry     = time.Second      // doubled for each failure, up to the next
-	maxRebuildRetry  = time.Minute
-	purgeRetry       = 10 * time.Second
-	leastRetain      = time.Hour
-	retainShare      = 10 // a compaction by the node itself takes away at least a tenth of the events
+	retainEvery = time.Minute
+	leastRetain = time.Hour
+	retainShare = 10 // a compaction by the node itself takes away at least a tenth of the events
 )
 
 // CheckRetain returns Invalid for a history that is too short.
@@ -57,7 +44,7 @@ func CheckRetain(retain time.Duration) error {
 
 // open reads where the read model begins, and which compaction was cut off, and removes files that are half written.
 func (g *Compactor) open() error {
-	g.compactions.bases, g.compactions.wake = buckets.NewBases(g.log), make(chan struct{}, 1)
+	g.compactions.bases = buckets.NewBases(g.log)
 	for _, name := range []string{baseFile, erasedBaseFile} {
 		if err := os.Remove(filepath.Join(g.opt.Data, name)); err != nil && !os.IsNotExist(err) {
 			return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
@@ -77,14 +64,6 @@ func (c *compactions) horizon() fanfold.Horizon {
 // isBehind tells whether the read model has what was before the horizon.
 func (c *compactions) isBehind() bool { return c.built.Load() < c.horizon().Seq }
 
-// ended has it looked at what is to be done after a compaction.
-func (c *compactions) ended() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
-}
-
 // noteHorizon takes note of where the read model begins. The error is the read model's.
 func (g *Compactor) noteHorizon() error {
 	return g.store.Read(func(s *sqlite.Snapshot) error {
@@ -97,84 +76,78 @@ func (g *Compactor) noteHorizon() error {
 	})
 }
 
-// runCompactions looks after compactions until ctx ends, and returns nil.
-func (g *Compactor) runCompactions(ctx context.Context) error {
-	tick := time.NewTicker(compactionsEvery)
-	defer tick.Stop()
-	for noted := uint64(0); ; {
-		woken := false
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-g.compactions.wake:
-			woken = true
-			_ = os.Remove(filepath.Join(g.opt.Data, baseFile)) // the next start tries again
-		case <-tick.C:
-		}
-		if applied := g.store.Applied.Seq(); woken || applied != noted || g.compactions.isBehind() {
-			if g.noteHorizon() != nil {
-				continue // the read model is being closed
-			}
-			noted = applied
-		}
-		g.goOnCompacting(ctx)
-		g.rebuildOnBase(ctx)
-		g.purge(ctx)
-		g.retain(ctx)
+// look takes note of where the read model begins, if that may have changed. The error is the read model's.
+func (g *Compactor) look() error {
+	applied := g.store.Applied.Seq()
+	if applied == g.compactions.noted && !g.compactions.isBehind() {
+		return nil
 	}
+	g.compactions.noted = applied
+	return g.noteHorizon()
 }
 
-// rebuildOnBase builds the read model anew where a compact event was folded, so that it has nothing of what was before. A failure is logged, and tried again.
-func (g *Compactor) rebuildOnBase(ctx context.Context) {
-	c := &g.compactions
-	h := c.horizon()
-	if !c.isBehind() || time.Now().Before(c.rebuildDue) {
-		return
+// toRebuild returns the last event before the read model's horizon where the read model has what was before it.
+func (g *Compactor) toRebuild() uint64 {
+	if g.compactions.isBehind() {
+		return g.compactions.horizon().Seq
 	}
+	return 0
+}
+
+// rebuildOnBase builds the read model anew where a compact event was folded, so that it has nothing of what was before.
+func (g *Compactor) rebuildOnBase(ctx context.Context) error {
+	h := g.compactions.horizon()
 	run, err := g.projector.BeginReplay()
 	if err != nil { // a compaction, or another replay, which may begin with the base
-		return
+		return nil //nolint:nilerr // it is looked at again
 	}
 	g.opt.Logger.Info("the read model is built anew from the base, without what was before it", "event", h.Seq)
 	if err = run(ctx); err == nil {
 		err = g.noteHorizon()
 	}
-	if c.rebuilds++; err == nil {
-		c.rebuilds = 0
+	if err == nil {
 		g.opt.Logger.Info("the read model was built anew from the base", "event", h.Seq)
-	} else if ctx.Err() == nil {
-		g.opt.Logger.Warn("the read model could not be built anew from the base, and is tried again", "event", h.Seq, "err", err)
-		c.rebuildDue = time.Now().Add(min(rebuildRetry<<min(c.rebuilds, 10), maxRebuildRetry))
 	}
+	return err
 }
 
-// purge removes from the log what is before the horizon, once no live node needs it, and then bases and snapshots from before. Whoever finds it undone does it.
-func (g *Compactor) purge(ctx context.Context) {
+// toPurge returns the compact event up to whose horizon the log is to be purged.
+func (g *Compactor) toPurge() uint64 {
+	if _, seq := g.log.Prefix().Compaction(); g.compactions.purged.Load() < seq {
+		return seq
+	}
+	return 0
+}
+
+// mayPurge tells whether the node itself does not need what is before the horizon, and no erasure is about to replace the base.
+func (g *Compactor) mayPurge() bool {
+	what, _ := g.log.Prefix().Compaction()
+	last, inForce := g.log.Prefix().Erasures()
+	return what != nil && g.compactions.built.Load() >= what.Seq && last == inForce
+}
+
+// holdsUp tells whether a node's read model still has what is before the horizon.
+func (g *Compactor) holdsUp(node wire.Node) bool {
+	what, _ := g.log.Prefix().Compaction()
+	return node.Base < what.Seq
+}
+
+// purge removes from the log what is before the horizon, and then bases and snapshots from before. Whoever finds it undone does it.
+func (g *Compactor) purge(ctx context.Context) error {
 	c := &g.compactions
 	what, seq := g.log.Prefix().Compaction()
-	if last, inForce := g.log.Prefix().Erasures(); what == nil || c.purged.Load() >= seq || last > inForce { // an erasure replaces the base
-		return
-	}
-	if c.noticed != seq {
-		c.noticed, c.noticedAt = seq, time.Now()
-	}
-	if c.built.Load() < what.Seq || time.Now().Before(c.purgeDue) {
-		return
-	}
-	waiting, err := g.isWaitedFor(ctx, func(node wire.Node) bool { return node.Base < what.Seq })
-	if err != nil || waiting && time.Since(c.noticedAt) < purgeAnyway {
-		return
-	}
-	switch err = g.purgeUpTo(ctx, what); {
+	err := g.purgeUpTo(ctx, what)
+	switch {
 	case err == nil:
 		c.purged.Store(seq)
 		c.failed.Store(nil)
 		g.opt.Logger.Info("the log was purged", "before", what.Seq)
-	case fanfold.CodeOf(err) != fanfold.Conflict && ctx.Err() == nil: // otherwise it is too early
-		g.opt.Logger.Warn("the log could not be purged, and is tried again", "before", what.Seq, "err", err)
+	case fanfold.CodeOf(err) == fanfold.Conflict: // it is too early
+		return nil
+	default:
 		c.failed.Store(&err)
-		c.purgeDue = time.Now().Add(purgeRetry)
 	}
+	return err
 }
 
 // purgeUpTo does purge's work.
@@ -182,7 +155,7 @@ func (g *Compactor) purgeUpTo(ctx context.Context, what *fanfold.Compaction) err
 	if err := g.log.Prefix().Purge(ctx, g.checkBase); err != nil {
 		return err
 	}
-	if err := g.compactStep(StepPurged); err != nil {
+	if err := g.opt.CompactStep(StepPurged); err != nil {
 		return err
 	}
 	if err := g.Groups.PassOver(ctx, what.At()); err != nil {
@@ -196,7 +169,7 @@ func (g *Compactor) purgeUpTo(ctx context.Context, what *fanfold.Compaction) err
 			return err
 		}
 	}
-	return g.compactStep(StepRemoved)
+	return g.opt.CompactStep(StepRemoved)
 }
 
 // checkBase reads the base through: what it stands for is gone once the log is purged. The error is LogDamaged, Unavailable or ctx's.
@@ -217,22 +190,21 @@ const (
 // byRetain stands for the node itself among those who ask for compactions.
 const byRetain = "retain"
 
-// retain compacts the store where it keeps more than it is to keep. Of several nodes the live one with the smallest id does it.
-func (g *Compactor) retain(ctx context.Context) {
-	c := &g.compactions
-	if g.opt.Retain == 0 || time.Since(c.retained) < retainEvery || !g.leads() {
-		return
-	}
-	c.retained = time.Now()
+// toRetain returns 1 where the node keeps a part of its history alone.
+func (g *Compactor) toRetain() uint64 { return min(1, uint64(g.opt.Retain)) }
+
+// retain compacts the store where it keeps more than it is to keep. It says so once that it cannot.
+func (g *Compactor) retain(ctx context.Context) error {
 	err := g.CompactIfDue(ctx, fanfold.Moment{Time: time.Now().Add(-g.opt.Retain)})
 	reason := ""
 	if err != nil {
 		reason = err.Error()
 	}
-	if c.refused != reason && ctx.Err() == nil && err != nil {
-		g.opt.Logger.Warn("history that is older than --retain cannot go yet, and is tried again", "err", err)
+	said := reason == g.compactions.refused
+	if g.compactions.refused = reason; said {
+		return nil
 	}
-	c.refused = reason
+	return err
 }
 
 // CompactIfDue begins a compaction up to a moment where at least a tenth of the events that are kept goes by it. It returns the errors of Compact.

@@ -291,7 +291,7 @@ func (e *erasing) catchUp(ctx context.Context) error {
 // pauseErasing waits until a request is tried again.
 func (g *Eraser) pauseErasing(ctx context.Context) {
 	select {
-	case <-time.After(erasuresEvery):
+	case <-time.After(lookEvery):
 	case <-ctx.Done():
 	}
 }
@@ -326,7 +326,7 @@ func (e *erasing) once(ctx context.Context) error {
 	}
 	collected, err := e.collectAll(ctx)
 	if err == nil {
-		err = e.g.eraseStep(StepCollected)
+		err = e.g.opt.EraseStep(StepCollected)
 	}
 	if err != nil {
 		return err
@@ -569,7 +569,7 @@ func (e *erasing) append(ctx context.Context, erasure *fanfold.Erasure, checked 
 	if err := e.g.store.Applied.Wait(ctx, seq); err != nil {
 		return 0, err
 	}
-	return seq, e.g.eraseStep(StepEraseAppended)
+	return seq, e.g.opt.EraseStep(StepEraseAppended)
 }
 
 // checks returns the events by which none of an erasure's documents was written since the messages were looked at. The error is Stale where one lives that was to

@@ -40,14 +40,12 @@ type erasures struct {
 
 	waits bool // for replicas to forget what is deleted
 
-	checked   uint64        // the erase events up to it were seen to be over by this process
-	noticedAt time.Time     // when this process noticed that something is to come into force; zero for nothing
-	noticedIn uint64        // the last erase event that was in force then
-	due       time.Time     // when what failed is tried again
-	pause     time.Duration // after it fails once more
-	left      bool          // what erased.views says was looked at by this process
-	goneFor   uint64        // the erasure in force with nothing left in any replica of the log
-	goneSince time.Time     // since when, with all replicas there
+	checked   uint64    // the erase events up to it were seen to be over by this process
+	upTo      uint64    // the last erase event that comes into force next
+	later     time.Time // when the deletion goes on, after a node still held something
+	left      bool      // what erased.views says was looked at by this process
+	goneFor   uint64    // the erasure in force with nothing left in any replica of the log
+	goneSince time.Time // since when, with all replicas there
 }
 
 // Groups are the consumer groups and feeds that may need what goes.
@@ -64,12 +62,9 @@ type Groups interface {
 
 // How often a node looks after erasures, and what it waits for.
 const (
-	erasuresEvery = 250 * time.Millisecond
-	eraseAnyway   = 10 * time.Minute // after which a node that is not ready is not waited for
-	eraseRetry    = 10 * time.Second
-	replicaWait   = 5 * time.Minute // for replicas to compact their Raft logs: a server does every 2 to 3 minutes, and may put it off
-	maxErased     = 3 << 20         // bytes of an erased event's documents
-	erasedAtOnce  = 16              // erased events in a transaction
+	replicaWait  = 5 * time.Minute // for replicas to compact their Raft logs: a server does every 2 to 3 minutes, and may put it off
+	maxErased    = 3 << 20         // bytes of an erased event's documents
+	erasedAtOnce = 16              // erased events in a transaction
 )
 
 // The later steps of an erasure, after its request.
@@ -100,34 +95,6 @@ func EmptyErased(log *events.Log, store *sqlite.Store, logger *slog.Logger) (for
 	return true, store.Empty()
 }
 
-// runErasures looks after erasures until ctx ends, and returns nil.
-func (g *Forgetter) runErasures(ctx context.Context) error {
-	tick := time.NewTicker(erasuresEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-tick.C:
-		}
-		if time.Now().Before(g.erasures.due) {
-			continue
-		}
-		err := g.goOnErasing(ctx)
-		if ctx.Err() != nil {
-			return nil
-		}
-		g.erasures.note(err)
-		if err == nil {
-			g.erasures.pause = 0
-		} else {
-			g.erasures.pause = min(max(2*g.erasures.pause, erasuresEvery), eraseRetry)
-			g.erasures.due = time.Now().Add(g.erasures.pause)
-			g.opt.Logger.Warn("an erasure cannot go on, and is tried again", "err", err)
-		}
-	}
-}
-
 // note takes note of why the last try failed, nil where it did not.
 func (e *erasures) note(err error) {
 	e.mu.Lock()
@@ -137,57 +104,37 @@ func (e *erasures) note(err error) {
 	}
 }
 
-// goOnErasing does what is to be done next of the erasures that are not over.
-func (g *Forgetter) goOnErasing(ctx context.Context) error {
-	e := &g.erasures
-	last, inForce := g.log.Prefix().Erasures()
-	e.notice(last > inForce || g.BaseLacks(inForce), inForce)
-	if err := g.nameLeft(ctx, inForce); err != nil {
-		return err
-	}
-	if last > inForce || g.BaseLacks(inForce) {
-		if err := g.bringIntoForce(ctx, inForce); err != nil {
-			return err
-		}
-		_, inForce = g.log.Prefix().Erasures()
-	}
-	if g.erasures.hasResidue() && g.log.Prefix().Base().Seq != e.residueAt { // a purge may have passed it
-		e.checked = 0
-	}
-	if inForce > e.checked && g.projector.Erasure() >= inForce {
-		return g.finishErasing(ctx, inForce)
-	}
-	return nil
-}
-
-// notice notes since when something is to come into force. Later requests share that wait: a stream of them must not hold it off.
-func (e *erasures) notice(pending bool, inForce uint64) {
-	switch {
-	case !pending:
-		e.noticedAt = time.Time{}
-	case e.noticedAt.IsZero() || e.noticedIn != inForce:
-		e.noticedAt, e.noticedIn = time.Now(), inForce
-	}
-}
-
 // BaseLacks tells whether the log begins at a base that has what is erased.
 func (g *Forgetter) BaseLacks(inForce uint64) bool {
 	b := g.log.Prefix().Base()
 	return b.Seq > 0 && b.Erasure < inForce
 }
 
-// bringIntoForce appends the event from which on something is gone, once the live nodes are prepared, or ten minutes after the first erase event. Of several nodes
-// the live one with the smallest id does it.
-func (g *Forgetter) bringIntoForce(ctx context.Context, inForce uint64) error {
-	waited := time.Since(g.erasures.noticedAt) >= eraseAnyway
-	upTo := g.projector.ErasurePrepared()
-	if upTo < inForce || upTo == inForce && !g.BaseLacks(inForce) || !g.leads() && !waited {
-		return nil
+// toBringIntoForce returns another number than 0 where something is to come into force. Later requests do not change it: a stream of them must not hold
+// off the wait for nodes.
+func (g *Forgetter) toBringIntoForce() uint64 {
+	last, inForce := g.log.Prefix().Erasures()
+	if last > inForce || g.BaseLacks(inForce) {
+		return inForce + 1
 	}
-	if waiting, err := g.isWaitedFor(ctx, func(node wire.Node) bool { return node.Erasure < upTo }); err != nil || waiting && !waited {
-		return err
-	}
-	if err := g.eraseStep(StepErasurePrepared); err != nil {
+	return 0
+}
+
+// isPrepared tells whether this node has a read model without what goes.
+func (g *Forgetter) isPrepared() bool {
+	_, inForce := g.log.Prefix().Erasures()
+	g.erasures.upTo = g.projector.ErasurePrepared()
+	return g.erasures.upTo > inForce || g.erasures.upTo == inForce && g.BaseLacks(inForce)
+}
+
+// isUnprepared tells whether a node lacks such a read model.
+func (g *Forgetter) isUnprepared(node wire.Node) bool { return node.Erasure < g.erasures.upTo }
+
+// bringIntoForce appends the event from which on something is gone.
+func (g *Forgetter) bringIntoForce(ctx context.Context) error {
+	_, inForce := g.log.Prefix().Erasures()
+	upTo := g.erasures.upTo
+	if err := g.opt.EraseStep(StepErasurePrepared); err != nil {
 		return err
 	}
 	keys, at := map[fanfold.Key]struct{}{}, fanfold.Position(0)
@@ -200,7 +147,7 @@ func (g *Forgetter) bringIntoForce(ctx context.Context, inForce uint64) error {
 			return err
 		}
 	}
-	if err := g.eraseStep(StepCompared); err != nil {
+	if err := g.opt.EraseStep(StepCompared); err != nil {
 		return err
 	}
 	base, err := g.erasedBase(ctx, upTo)
@@ -209,7 +156,7 @@ func (g *Forgetter) bringIntoForce(ctx context.Context, inForce uint64) error {
 	}
 	first, err := g.appendErased(ctx, &fanfold.Erased{UpTo: upTo, Base: base}, slices.Collect(maps.Keys(keys)))
 	if err == nil {
-		err = g.eraseStep(StepErased)
+		err = g.opt.EraseStep(StepErased)
 	}
 	if err != nil {
 		return err
@@ -218,7 +165,7 @@ func (g *Forgetter) bringIntoForce(ctx context.Context, inForce uint64) error {
 	if err := g.store.Applied.Wait(ctx, first); err != nil || at == 0 {
 		return err
 	}
-	if err := g.eraseStep(StepEraseSwitched); err != nil {
+	if err := g.opt.EraseStep(StepEraseSwitched); err != nil {
 		return err
 	}
 	return g.nameMissed(ctx, upTo, at, first, keys)
@@ -350,11 +297,17 @@ func (g *Forgetter) keepViews(v erasedViews) error {
 	return datadir.WriteFile(filepath.Join(g.opt.Data, erasedViewsFile), text, 0o600, nil)
 }
 
-// nameLeft names the documents that an erasure's event has missed which is in force, where the process ended or failed before it did.
-func (g *Forgetter) nameLeft(ctx context.Context, inForce uint64) error {
+// toName returns 1 where it is not known that an erasure has named all documents.
+func (g *Forgetter) toName() uint64 {
 	if g.erasures.left {
-		return nil
+		return 0
 	}
+	return 1
+}
+
+// nameLeft names the documents that an erasure's event has missed which is in force, where the process ended or failed before it did.
+func (g *Forgetter) nameLeft(ctx context.Context) error {
+	_, inForce := g.log.Prefix().Erasures()
 	path := filepath.Join(g.opt.Data, erasedViewsFile)
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) {
@@ -390,8 +343,22 @@ func (g *Forgetter) inForceSince(erasure uint64) (at fanfold.Position, err error
 	return at, err
 }
 
-// finishErasing removes what the log, the object stores and the node's files have of what is erased, and takes note once nothing is left.
-func (g *Forgetter) finishErasing(ctx context.Context, inForce uint64) error {
+// toFinish returns the erasure in force that may have left something, 0 for none.
+func (g *Forgetter) toFinish() uint64 {
+	e := &g.erasures
+	_, inForce := g.log.Prefix().Erasures()
+	if e.hasResidue() && g.log.Prefix().Base().Seq != e.residueAt { // a purge may have passed it
+		e.checked = 0
+	}
+	if inForce > e.checked && g.projector.Erasure() >= inForce && time.Now().After(e.later) {
+		return inForce
+	}
+	return 0
+}
+
+// finish removes what the log, the object stores and the node's files have of what is erased, and takes note once nothing is left.
+func (g *Forgetter) finish(ctx context.Context) error {
+	_, inForce := g.log.Prefix().Erasures()
 	if err := g.ForgetFiles(); err != nil {
 		return err
 	}
@@ -406,7 +373,7 @@ func (g *Forgetter) finishErasing(ctx context.Context, inForce uint64) error {
 				gone, err = g.isErased(ctx, inForce)
 			}
 			if !gone { // another node may still hold something; deleting again may start the log's server again
-				g.erasures.due = time.Now().Add(eraseRetry)
+				g.erasures.later = time.Now().Add(retry)
 			}
 		}
 	}
@@ -420,7 +387,7 @@ func (g *Forgetter) finishErasing(ctx context.Context, inForce uint64) error {
 	if err != nil || !over {
 		return err
 	}
-	if err := g.eraseStep(StepEraseDone); err != nil {
+	if err := g.opt.EraseStep(StepEraseDone); err != nil {
 		return err
 	}
 	if g.erasures.done.Swap(inForce) < inForce {
@@ -534,13 +501,13 @@ func (g *Forgetter) deleteErased(ctx context.Context, inForce uint64) error {
 	if err := g.log.Prefix().EraseMessages(ctx, also, g.erasures.progress); err != nil {
 		return err
 	}
-	if err := g.eraseStep(StepDeleted); err != nil {
+	if err := g.opt.EraseStep(StepDeleted); err != nil {
 		return err
 	}
 	if err := g.remakeBuckets(ctx, inForce); err != nil {
 		return err
 	}
-	return g.eraseStep(StepRemade)
+	return g.opt.EraseStep(StepRemade)
 }
 
 // hasResidue tells whether an outside server may have content on its disk yet.

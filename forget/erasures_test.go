@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -38,21 +39,38 @@ func TestErasedEvents(t *testing.T) {
 	}
 }
 
-// TestNotice: the wait for nodes begins with the first erase event, not with the last, and anew once something has come into force.
-func TestNotice(t *testing.T) {
-	var e erasures
-	e.notice(true, 0)
-	first := e.noticedAt
-	e.notice(true, 0)
-	if first.IsZero() || e.noticedAt != first {
-		t.Errorf("the wait begins at %v, and again at %v", first, e.noticedAt)
+// twoNodes are two live nodes. The other one leads.
+type twoNodes struct{}
+
+func (twoNodes) All() []wire.Node { return []wire.Node{{Live: true}, {Self: true, Live: true}} }
+
+func (n twoNodes) Live(context.Context) ([]wire.Node, error) { return n.All(), nil }
+
+// TestWaitOfAStep: the wait for nodes begins with what was noticed first, not with the last, and anew with another number.
+func TestWaitOfAStep(t *testing.T) {
+	g := New(Options{})
+	g.Nodes = twoNodes{}
+	due, done := uint64(1), 0
+	s := &step{who: leaderFirst, due: func() uint64 { return due }, late: func(wire.Node) bool { return true }, do: func(context.Context) error { done++; return nil }}
+	take := func(want int, what string) {
+		t.Helper()
+		if err := g.take(t.Context(), s); err != nil || done != want {
+			t.Fatalf("%s: done %d times, %v", what, done, err)
+		}
 	}
-	if e.notice(true, 7); e.noticedIn != 7 {
-		t.Error("what comes after an erasure has no wait of its own")
+	take(0, "at first")
+	first := s.since
+	take(0, "again")
+	if first.IsZero() || s.since != first {
+		t.Errorf("the wait begins at %v, and again at %v", first, s.since)
 	}
-	if e.notice(false, 7); !e.noticedAt.IsZero() {
-		t.Error("nothing is waited for")
-	}
+	s.since = first.Add(-patience)
+	take(1, "after the wait")
+	due = 7
+	take(1, "what comes after it has a wait of its own")
+	s.since = first.Add(-patience)
+	due = 0
+	take(1, "nothing is due")
 }
 
 // TestEraseEndsWithItsContext: a request that waits for another one ends with its client.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/events"
@@ -85,6 +83,13 @@ type Eraser struct {
 
 // New returns a Forgetter. The caller then calls Open, Serve and Run. Restored.Withhold may come before.
 func New(opt Options) *Forgetter {
+	untold := func(string) error { return nil }
+	if opt.CompactStep == nil {
+		opt.CompactStep = untold
+	}
+	if opt.EraseStep == nil {
+		opt.EraseStep = untold
+	}
 	s := &shared{opt: opt, erasures: erasures{requesting: make(chan struct{}, 1)}}
 	g := &Forgetter{shared: s, Compactor: &Compactor{s}}
 	g.Eraser = &Eraser{s, g.Compactor}
@@ -105,43 +110,149 @@ func (g *Forgetter) Serve(parts Parts) {
 	g.log, g.store, g.projector, g.Parts = parts.Log, parts.Store, parts.Projector, parts
 }
 
-// Run does what is to be done of compactions and erasures, until ctx ends, and returns nil.
-func (g *Forgetter) Run(ctx context.Context) error {
-	both, ctx := errgroup.WithContext(ctx)
-	both.Go(func() error { return g.Compactor.runCompactions(ctx) })
-	both.Go(func() error { return g.runErasures(ctx) })
-	return both.Wait()
+// who says which of the nodes does a step.
+type who int
+
+// Those who do steps.
+const (
+	everyNode   who = iota
+	leader          // the live node with the smallest id
+	leaderFirst     // the leader, and whoever else has waited for patience
+)
+
+// step is one thing that is to be done so that the log loses what it may. It is done again at each look, until nothing is due.
+type step struct {
+	who  who
+	rest time.Duration // after it was done
+	// due returns what is to be done, 0 for nothing. The wait for nodes begins anew with another number.
+	due func() uint64
+	// ready tells whether this node is as far as it must be; nil for always.
+	ready func() bool
+	// late tells whether a live node is not as far. It is waited for, but for patience at most; nil for no wait.
+	late func(node wire.Node) bool
+	do   func(ctx context.Context) error
+
+	noticed uint64    // what was due at the last look
+	since   time.Time // when that was noticed
+	next    time.Time // when it is looked at again
 }
 
-// isWaitedFor tells whether one of the live nodes is not as far as others wait for. The error is Unavailable.
-func (g *shared) isWaitedFor(ctx context.Context, late func(node wire.Node) bool) (bool, error) {
-	live, err := g.Nodes.Live(ctx)
-	return err != nil || slices.ContainsFunc(live, late), err
+// work is a list of steps. While one of them fails, those after it wait.
+type work struct {
+	failing string        // what is logged where a step fails
+	slowest time.Duration // between two tries
+	note    func(err error)
+	steps   []*step
+
+	next  time.Time     // when it is tried again
+	pause time.Duration // after it fails once more
+}
+
+// How often it is looked at what is to be done, and what is waited for.
+const (
+	lookEvery = 250 * time.Millisecond
+	seldom    = time.Second
+	patience  = 10 * time.Minute // after which a node that is not ready is not waited for
+	retry     = 10 * time.Second
+	slowRetry = time.Minute // of what reads the whole log
+)
+
+// works returns all steps, in order.
+func (g *Forgetter) works() []*work {
+	c := g.Compactor
+	return []*work{
+		{failing: "the read model could not be built anew from the base", slowest: slowRetry, steps: []*step{
+			{rest: seldom, due: c.isCut, do: c.goOn},
+			{rest: seldom, due: c.toRebuild, do: c.rebuildOnBase},
+		}},
+		{failing: "the log could not be purged", slowest: retry, steps: []*step{
+			{rest: seldom, due: c.toPurge, ready: c.mayPurge, late: c.holdsUp, do: c.purge},
+		}},
+		{failing: "history that is older than --retain cannot go yet", slowest: slowRetry, steps: []*step{
+			{who: leader, rest: retainEvery, due: c.toRetain, do: c.retain},
+		}},
+		{failing: "an erasure cannot go on", slowest: retry, note: g.erasures.note, steps: []*step{
+			{due: g.toName, do: g.nameLeft},
+			{who: leaderFirst, due: g.toBringIntoForce, ready: g.isPrepared, late: g.isUnprepared, do: g.bringIntoForce},
+			{due: g.toFinish, do: g.finish},
+		}},
+	}
+}
+
+// Run does what is to be done, until ctx ends, and returns nil.
+func (g *Forgetter) Run(ctx context.Context) error {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	works := g.works()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if g.Compactor.look() != nil {
+			continue // the read model is being closed
+		}
+		for _, w := range works {
+			g.turn(ctx, w)
+		}
+	}
+}
+
+// turn takes the steps of a work that are due. An error is logged, and the work is tried again later.
+func (g *shared) turn(ctx context.Context, w *work) {
+	if time.Now().Before(w.next) {
+		return
+	}
+	var err error
+	for _, s := range w.steps {
+		if err = g.take(ctx, s); err != nil {
+			break
+		}
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if w.note != nil {
+		w.note(err)
+	}
+	if err == nil {
+		w.pause = 0
+		return
+	}
+	w.pause = min(max(2*w.pause, lookEvery), w.slowest)
+	w.next = time.Now().Add(w.pause)
+	g.opt.Logger.Warn(w.failing+", and is tried again", "err", err)
+}
+
+// take does a step that is due, if this node is to do it and every other one is ready.
+func (g *shared) take(ctx context.Context, s *step) error {
+	if due := s.due(); due != s.noticed {
+		s.noticed, s.since = due, time.Now()
+	}
+	if s.noticed == 0 || time.Now().Before(s.next) || s.ready != nil && !s.ready() {
+		return nil
+	}
+	waited := time.Since(s.since) >= patience
+	if s.who == leader && !g.leads() || s.who == leaderFirst && !waited && !g.leads() {
+		return nil
+	}
+	if s.late != nil && !waited {
+		live, err := g.Nodes.Live(ctx)
+		if err != nil || slices.ContainsFunc(live, s.late) {
+			return err
+		}
+	}
+	s.next = time.Now().Add(s.rest)
+	return s.do(ctx)
 }
 
 // leads tells whether the node is the one of all live ones that does what one of them is to do.
 func (g *shared) leads() bool {
-	all := g.Nodes.All()
-	for _, node := range all { // by id
+	for _, node := range g.Nodes.All() { // by id
 		if node.Live {
 			return node.Self
 		}
 	}
 	return false
-}
-
-// compactStep tells a test of a step.
-func (g *shared) compactStep(step string) error {
-	if g.opt.CompactStep == nil {
-		return nil
-	}
-	return g.opt.CompactStep(step)
-}
-
-// eraseStep tells a test of a step.
-func (g *shared) eraseStep(step string) error {
-	if g.opt.EraseStep == nil {
-		return nil
-	}
-	return g.opt.EraseStep(step)
 }
