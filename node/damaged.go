@@ -94,6 +94,7 @@ func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.
 	if err != nil {
 		return err
 	}
+	n.readiness = newReadiness(n, 0)
 	n.openAPI()
 	ctx, stop := context.WithCancel(ctx)
 	served := make(chan error, 1)

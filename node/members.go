@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
@@ -24,16 +23,9 @@ var (
 	_ writer.Members   = (*membership.Registry)(nil)
 )
 
-// defaultMaxLag is the lag beyond which a node is not ready, where none is configured.
-const defaultMaxLag = time.Minute
-
-// openMembers makes what knows of the log's lag and, where several nodes may keep the log, of the other nodes. Only an
+// openMembers makes what knows of the other nodes, where several may keep the log. Only an
 // outside server is written to by others. Errors are Invalid and Unavailable.
 func (n *Node) openMembers() error {
-	n.lag = membership.NewLag(membership.LagOptions{Head: n.Log.LastSeq, Applied: n.Store.Applied.Seq})
-	if n.cfg.MaxLag == (membership.LagBound{}) {
-		n.cfg.MaxLag.Age = defaultMaxLag
-	}
 	if err := n.checkAddress(); err != nil || n.cfg.NATS == "" {
 		return err
 	}
@@ -127,37 +119,18 @@ func (n *Node) runMembers(ctx context.Context, ended <-chan struct{}) error {
 		cancel()
 	}()
 	if n.members == nil {
-		n.sampleLag(ctx)
+		n.readiness.Run(ctx)
 		return nil
 	}
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		n.sampleLag(ctx)
+		n.readiness.Run(ctx)
 	}()
 	err := n.members.Run(ctx)
 	<-done
 	return err
 }
-
-// lagInterval is the time between two questions how far the log is.
-const lagInterval = 2 * time.Second
-
-// sampleLag asks the log how far it is, at intervals, until ctx ends.
-func (n *Node) sampleLag(ctx context.Context) {
-	tick := time.NewTicker(lagInterval)
-	defer tick.Stop()
-	for ctx.Err() == nil {
-		_, _ = n.lag.QueryHead(ctx) // the age grows where it fails, which says it
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
-	}
-}
-
-// shownLag returns the node's lag, for people.
-func (n *Node) shownLag() membership.LagReading { return n.lag.Shown(2*lagInterval + lagInterval/2) }
 
 // member makes a node a membership.Local.
 type member struct{ *Node }
@@ -165,7 +138,7 @@ type member struct{ *Node }
 // State reports how the node stands, for the other nodes.
 func (m member) State() wire.NodeState {
 	n := m.Node
-	behind := n.shownLag()
+	behind := n.readiness.Lag()
 	_, guards, _ := n.Projector.Model()
 	if n.members != nil && n.members.HoldsWrites() {
 		_, last := n.Projector.Proposal()
@@ -173,7 +146,7 @@ func (m member) State() wire.NodeState {
 	}
 	s := n.Projector.Status()
 	return wire.NodeState{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.OldestVersion, fold.LatestVersion},
-		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: len(n.reasons()) == 0, Guards: guards,
+		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: n.readiness.Ready(), Guards: guards,
 		Base: n.Forget.Built(), Erasure: n.Projector.ErasurePrepared()}
 }
 

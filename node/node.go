@@ -37,6 +37,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/node/metrics"
+	"github.com/fanfold/fanfold/node/readiness"
 	"github.com/fanfold/fanfold/node/serving"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/batch"
@@ -124,9 +125,7 @@ type Node struct {
 	tracer     *tracing.Tracer // nil where nothing is traced
 
 	members    *membership.Registry // nil where this is the only node
-	lag        *membership.Lag
-	reached    atomic.Bool     // the read model has reached startLast
-	startLast  uint64          // the last event that the log had at the start
+	readiness  *readiness.Readiness
 	startModel uint64          // the event with which the model is known that the log had then
 	background sync.WaitGroup  // replays asked for by requests
 	running    context.Context // ends when the node stops
@@ -153,7 +152,7 @@ var (
 	_ api.Operator      = operator{}
 	_ api.Cluster       = cluster{}
 	_ api.Feed          = (*changefeed.Feed)(nil)
-	_ api.Lag           = lagging{}
+	_ api.Lag           = (*readiness.Readiness)(nil)
 	_ api.Backups       = (*transfer.Backups)(nil)
 	_ api.Judge         = (*access.Judge)(nil)
 	_ api.KeyStore      = (*keys.Store)(nil)
@@ -272,7 +271,6 @@ func (n *Node) openProjector(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	n.startLast = last
 	if !n.cfg.AsIs {
 		if _, err := forget.EmptyErased(n.Log, n.Store, n.cfg.Logger); err != nil {
 			return err
@@ -290,7 +288,14 @@ func (n *Node) openProjector(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	n.readiness = newReadiness(n, last)
 	return n.rebuildUnclean(ctx, last)
+}
+
+// newReadiness returns what says whether a node is ready. last is the last event that the log had at the start.
+func newReadiness(n *Node, last uint64) *readiness.Readiness {
+	return readiness.New(readiness.Options{Log: n.Log, Store: n.Store, Projector: n.Projector, Last: last, MaxLag: n.cfg.MaxLag,
+		Scan: n.check.Progress, Withheld: n.Forget.Restored.Withheld, MayPublish: n.mayPublish, Leaving: func() bool { return n.api.Leaving() }})
 }
 
 // issuer returns what gives out positions.
@@ -330,7 +335,7 @@ func (n *Node) openAPI() {
 	inspector := inspector{n.inspector, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: lagging{n}, Judge: n.judge, Keys: n.keys, Backups: n.Backups, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: n.readiness, Judge: n.judge, Keys: n.keys, Backups: n.Backups, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
 	n.metrics.CountDenied(n.api.Routes())
 }
 
@@ -339,9 +344,9 @@ func (n *Node) watch() http.Handler {
 	for _, g := range n.Forget.Gauges() {
 		n.metrics.Gauge(g.Name, g.Help, g.Value)
 	}
-	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: func() bool { return len(n.reasons()) == 0 }, Running: func() int64 { return n.api.Running() },
+	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: n.readiness.Ready, Running: func() int64 { return n.api.Running() },
 		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: n.groups, Keys: n.keys,
-		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.shownLag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
+		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.readiness.Lag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
 		Members: n.members, Backed: n.Backups.Last})
 }
 

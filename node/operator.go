@@ -87,11 +87,11 @@ func (o operator) Status() (wire.Status, error) {
 		s.LogError = fanfold.MessageOf(err)
 	}
 	s.Node, s.Nodes = n.nodes()
-	behind := n.shownLag()
+	behind := n.readiness.Lag()
 	s.Lag, s.LagSeconds = max(s.Lag, behind.Events), behind.Age.Seconds()
 	n.showWaiting(&s.Projection)
 	s.Work = n.api.Work()
-	return s, notReady(n.reasons())
+	return s, n.readiness.Err()
 }
 
 // showReadModel adds what a read model tells to a node's status.

@@ -48,7 +48,7 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 // waits until the log was read through and is whole, and blocks until it is over, or ctx ends. It returns nil.
 func settleDoubt(ctx context.Context, n *Node) error {
 	starting, cancel := context.WithTimeout(ctx, startTime)
-	_ = n.Store.Applied.Wait(starting, n.startLast) // the start comes first, unless it is the file that holds it up
+	_ = n.Store.Applied.Wait(starting, n.readiness.Last) // the start comes first, unless it is the file that holds it up
 	cancel()
 	if err := n.Store.CheckStructure(ctx); err != nil && ctx.Err() == nil {
 		n.cfg.Logger.Error("the read model's file is damaged, and is rebuilt from the log", "err", err)

@@ -73,7 +73,7 @@ func (n *Node) upgrade(ctx context.Context) error {
 
 // tryUpgrade takes one step towards the newest version. done says that it is in force, or that somebody does not want it now.
 func (n *Node) tryUpgrade(ctx context.Context) (done bool, err error) {
-	if err := n.Store.Applied.Wait(ctx, n.startLast); err != nil {
+	if err := n.Store.Applied.Wait(ctx, n.readiness.Last); err != nil {
 		return false, err
 	}
 	m, seq, _ := n.Projector.Model()
