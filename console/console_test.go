@@ -88,7 +88,7 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// A name that is none is not found, also that of a file by another hash.
+// A name that is none is not found, also a file's name by another hash.
 func TestNoFile(t *testing.T) {
 	c := open(t)
 	for _, name := range []string{"x", "main.js", "s/0000000000000000/main.js", "s/", "../console.go", "s/../main.js"} {

@@ -94,7 +94,7 @@ func roomOf(name string) string {
 // pageOf returns the page that a module below pages belongs to.
 func pageOf(name string) string { return strings.Split(name, "/")[1] }
 
-// The types with which the modules are checked are those of the packages that are served.
+// The types with which the modules are checked come from the packages that are served.
 func TestTypesAreOfTheServedVersions(t *testing.T) {
 	var served []struct{ Name, Version string }
 	var checked struct{ DevDependencies map[string]string }

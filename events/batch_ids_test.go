@@ -8,8 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// TestBatchKeepsTwoIDs: of a batch's messages only the last has an id and the one by which the batch is looked for: that of a
-// key, or one on a subject of its own.
+// TestBatchKeepsTwoIDs: of a batch's messages only the last has an id and the one by which the batch is looked for: a key's, or one on a subject of its own.
 func TestBatchKeepsTwoIDs(t *testing.T) {
 	l := openQueueTest(t, 0)
 	plain, check := queuePut("a"), &fanfold.Event{Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "c", ID: "b"}}

@@ -6,7 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// TestBaseOfRestoredLog: the compact event says of which erasure the base is that the metadata of a restored log name.
+// TestBaseOfRestoredLog: the compact event says the erasure of the base that the metadata of a restored log name.
 func TestBaseOfRestoredLog(t *testing.T) {
 	var h horizon
 	digest := fanfold.Digest{1}

@@ -40,7 +40,7 @@ func TestBatchRoom(t *testing.T) {
 	}
 }
 
-// TestLinksOf: of a link's subject those of all links to its target are told, of another subject none.
+// TestLinksOf: of a link's subject all links to its target are told, of another subject none.
 func TestLinksOf(t *testing.T) {
 	s := subjects{"db"}
 	target := fanfold.Key{Collection: "authors", ID: "a.b c"}

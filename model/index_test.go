@@ -127,7 +127,7 @@ func TestIndexFailures(t *testing.T) {
 	}
 }
 
-// TestIndexReads checks which indexes a change of members concerns, and of which one component alone looks at these members.
+// TestIndexReads checks which indexes a change of members concerns, and where one component alone looks at these members.
 func TestIndexReads(t *testing.T) {
 	for _, c := range []struct {
 		components []string

@@ -11,7 +11,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// TestEachRow checks that documents of some collections come in order of creation, also within one another, and that those of
+// TestEachRow checks that documents of some collections come in order of creation, also within one another, and that documents of
 // small collections are found by the index, whatever else the table holds.
 func TestEachRow(t *testing.T) {
 	store, err := OpenStore(t.TempDir(), Options{})

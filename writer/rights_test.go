@@ -146,7 +146,7 @@ func (foldedAll) Wait(context.Context, uint64) error { return nil }
 
 func (foldedAll) Applied() uint64 { return math.MaxUint64 }
 
-// endingLines are lines of which the last comes when a key has ended.
+// endingLines are lines whose last one comes when a key has ended.
 type endingLines struct {
 	lines []string
 	end   func()

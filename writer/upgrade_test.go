@@ -22,7 +22,7 @@ func (n someNodes) Folds(context.Context) ([]NodeFolds, error) {
 	return n, nil
 }
 
-// upgraded is a log, the models and the inspector of a store whose model, folded by version 8, is that of event 3.
+// upgraded is a log, the models and the inspector of a store whose model, folded by version 8, is event 3's.
 type upgraded struct {
 	Appender
 	Models

@@ -162,7 +162,7 @@ func TestCutTailFindsHoles(t *testing.T) {
 
 // stored is a write that the log has acknowledged.
 type stored struct {
-	at, first uint64 // its sequence, and that of the first message that was stored with it
+	at, first uint64 // its sequence, and the one of the first message that was stored with it
 	expect    fanfold.Expect
 	key       fanfold.Key
 }
@@ -220,7 +220,7 @@ func TestConditionsOfBatches(t *testing.T) {
 	}
 }
 
-// someWrites returns a single write or several of different documents, of which a few have a condition: mostly one that holds now.
+// someWrites returns a single write or several of different documents. A few have a condition: mostly one that holds now.
 func someWrites(t *testing.T, l *events.Log, r *rand.Rand, documents int) (writes []fanfold.Write) {
 	size := []int{1, 1, 2, 2, 3, 5, 100}[r.IntN(7)]
 	for i := range size {

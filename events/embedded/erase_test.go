@@ -72,7 +72,7 @@ func (x *erasing) again() {
 	x.start()
 }
 
-// fill appends random events of documents with large texts. Those of every third document hold a marker that is to go.
+// fill appends random events of documents with large texts. The messages of every third document hold a marker that is to go.
 func (x *erasing) fill(count int) {
 	rev := map[fanfold.Key]fanfold.Revision{}
 	for i := range count {

@@ -68,7 +68,7 @@ func rat(t *rapid.T, text string) *big.Rat {
 	return r
 }
 
-// TestAgainstRationals compares sums and texts with those of math/big's fractions.
+// TestAgainstRationals compares sums and texts with what math/big's fractions give.
 func TestAgainstRationals(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		x, y := number(t, "x"), number(t, "y")

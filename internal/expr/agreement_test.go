@@ -228,7 +228,7 @@ func keysOf(t rapid.TB, term, array string, f Facts) (keys [][]byte) {
 	return [][]byte{sortkey.Append(nil, jsondoc.MustParse(text), jsondoc.Root)}
 }
 
-// inRanges tells whether the keys of a document, those of one element where the tests are of elements, lie in the ranges of all tests. An
+// inRanges tells whether the keys of a document, or of one element where the tests are of elements, lie in the ranges of all tests. An
 // object in the array's place is looked at, as its names are.
 func inRanges(t rapid.TB, c Conjunct, f Facts) (within, decides bool) {
 	var all [][][]byte

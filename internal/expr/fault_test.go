@@ -7,7 +7,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// TestFault: the members are those of the innermost part that has no value, along what is evaluated.
+// TestFault: the members come from the innermost part that has no value, along what is evaluated.
 func TestFault(t *testing.T) {
 	doc := jsondoc.MustParse([]byte(`{"a":"x","b":"2","list":["1","y"],"day":"2026-01-02","bad name":"z"}`))
 	for source, want := range map[string][]string{

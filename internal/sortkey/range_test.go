@@ -64,7 +64,7 @@ func TestExact(t *testing.T) {
 	}
 }
 
-// TestAppendInt: the key of a whole number is that of its text.
+// TestAppendInt: the key of a whole number is its text's.
 func TestAppendInt(t *testing.T) {
 	for text, n := range map[string]int64{"0": 0, "-1": -1, "1000": 1000, "9223372036854775807": 1<<63 - 1, "-9223372036854775808": -1 << 63} {
 		if got := AppendInt(nil, n); !bytes.Equal(got, key(text)) {

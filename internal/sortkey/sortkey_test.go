@@ -68,7 +68,7 @@ func appendKey(dst []byte, value string, descending bool) []byte {
 	return Append(dst, t, n)
 }
 
-// check compares the joined keys of several values, some of them descending, with those of others as the values compare, and takes
+// check compares the joined keys of several values, some of them descending, with other ones as the values compare, and takes
 // them apart again.
 func check(t rapid.TB, left, right []string, descending uint8) {
 	t.Helper()
@@ -104,7 +104,7 @@ func check(t rapid.TB, left, right []string, descending uint8) {
 	refines(t, left, right)
 }
 
-// refines checks that the stored keys of values are those of before, and order no two values otherwise than the others do.
+// refines checks that the stored keys of values are the same as before, and order no two values otherwise than the others do.
 func refines(t rapid.TB, left, right []string) {
 	t.Helper()
 	for i := range left {
@@ -182,7 +182,7 @@ func TestStoredKeys(t *testing.T) {
 	}
 }
 
-// TestNumbers compares keys of numbers with those of math/big's fractions, and reads them.
+// TestNumbers compares keys of numbers with math/big's fractions, and reads them.
 func TestNumbers(t *testing.T) {
 	number := rapid.StringMatching(`-?(0|[1-9][0-9]{0,25})(\.[0-9]{1,25})?([eE][+-]?[0-9]{1,2})?`)
 	rapid.Check(t, func(t *rapid.T) {

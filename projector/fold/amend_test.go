@@ -160,8 +160,8 @@ func openStore(t *testing.T) *sqlite.Store {
 	return store
 }
 
-// replaceModels has each model keep the same values. Those of removed rules are dropped whatever they are made of, and so are those that are made of
-// values of others.
+// replaceModels has each model keep the same values. Values of removed rules are dropped whatever they are made of, and so are values that are made of
+// others.
 func replaceModels(t *testing.T, events []*fanfold.Event) {
 	t.Helper()
 	const born = "derive: {born: {copy: a, value: doc.name, frozen: true}, name: {"

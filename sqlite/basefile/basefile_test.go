@@ -88,7 +88,7 @@ b []interface {}{""}`
 	}
 }
 
-// TestDamagedFiles: a file that was cut at any byte, or of which any bit is another, is refused; an error of the reader is told as it is.
+// TestDamagedFiles: a file that was cut at any byte, or has any other bit, is refused; an error of the reader is told as it is.
 func TestDamagedFiles(t *testing.T) {
 	file := twoTables(t)
 	want, err := readAll(bytes.NewReader(file))

@@ -127,7 +127,7 @@ func truncate(t *testing.T, f *File) {
 	}
 }
 
-// TestLongWALIsUsedAgain: transactions that write very much write over the same WAL, of which little is left where nothing
+// TestLongWALIsUsedAgain: transactions that write very much write over the same WAL, and little of it is left where nothing
 // more is written.
 func TestLongWALIsUsedAgain(t *testing.T) {
 	f := openTestFile(t)

@@ -81,7 +81,7 @@ func wantErased(t *testing.T, s *harness.Store) {
 	s.Verify()
 }
 
-// TestErase: a document is erased as a whole, and the read model is that of a replay.
+// TestErase: a document is erased as a whole, and the read model is the same as a replay's.
 func TestErase(t *testing.T) {
 	suite.Parallel(t)
 	for _, compacted := range []bool{false, true} {

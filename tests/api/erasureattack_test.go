@@ -19,7 +19,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestManyErasures: requests that come at once, whole documents and members of the same ones, all end, and the read model is that of a replay.
+// TestManyErasures: requests that come at once, whole documents and members of the same ones, all end, and the read model is the same as a replay's.
 func TestManyErasures(t *testing.T) {
 	suite.Concurrent(t)
 	suite.Parallel(t)

@@ -11,8 +11,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestFindText: documents are found of which a version was written that has the text, also by a patch, deleted ones, and those of which the base
-// alone has it. Copies do not count.
+// TestFindText: documents are found if a version that was written has the text, also by a patch, in deleted ones, and in the base alone. Copies do not count.
 func TestFindText(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	defer s.Close()

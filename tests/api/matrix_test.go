@@ -113,7 +113,7 @@ func senders(t *testing.T, h *house, anonymous bool) []*sender {
 	return out
 }
 
-// bodies are those of the requests that need more than {} to be understood. C stands for the collection.
+// bodies belong to the requests that need more than {} to be understood. C stands for the collection.
 var bodies = map[string]string{
 	"POST /v1/_compact":                  `{"before":"0","dryRun":true}`,
 	"POST /v1/_erase":                    `{"documents":[{"collection":"C","id":"m"}]}`,

@@ -141,7 +141,7 @@ func TestQueryParameters(t *testing.T) {
 	} {
 		got := askQuery(t, s.Client, "/v1/tickets", c.parameters...)
 		ids := strings.Fields(got.ids())
-		if !slices.Contains(c.parameters, "sort") { // then the order is that of the plan
+		if !slices.Contains(c.parameters, "sort") { // then the plan gives the order
 			slices.Sort(ids)
 		}
 		if strings.Join(ids, " ") != c.want {

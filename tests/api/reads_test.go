@@ -41,7 +41,7 @@ func halfModel() string {
 	return b.String()
 }
 
-// sourceOf returns the collection of which a rule of halfModel makes the values of a collection's documents.
+// sourceOf returns the collection from which a rule of halfModel makes the values of a collection's documents.
 func sourceOf(rule string) string {
 	collection, field, _ := strings.Cut(rule, ".")
 	if field == "loud" {
@@ -182,7 +182,7 @@ type derived struct {
 	Event                     *struct{ Seq, Op, Collection, ID string }
 }
 
-// checkLineage compares a lineage with that of admin, without what the half principal may not read.
+// checkLineage compares a lineage with admin's, without what the half principal may not read.
 func checkLineage(t *testing.T, h *house, half *harness.Client, path, collection string, seen map[string]int) {
 	t.Helper()
 	path += "/_lineage"

@@ -97,7 +97,7 @@ func TestGroupsAreCountedByMaker(t *testing.T) {
 	h.admin.Want(http.StatusNoContent, http.MethodDelete, "/v1/_groups/g1", "")
 }
 
-// TestIdleStrangersMakeRoom: idle connections of nobody who was let in do not keep out who has a key. Those of a key stay.
+// TestIdleStrangersMakeRoom: idle connections of nobody who was let in do not keep out who has a key. A key's stay.
 func TestIdleStrangersMakeRoom(t *testing.T) {
 	suite.Concurrent(t)
 	h := openHouse(t, "", func(cfg *node.Config) { cfg.MaxConnections = 10 })

@@ -127,7 +127,7 @@ func wantNoStreams(t *testing.T, url string) {
 	}
 }
 
-// TestOpenHouseSaysSo: the log of a node says that nobody needs a key, and how to change that; that of a closed one does not.
+// TestOpenHouseSaysSo: the log of a node says that nobody needs a key, and how to change that; the log of a closed one does not.
 func TestOpenHouseSaysSo(t *testing.T) {
 	suite.Parallel(t)
 	admin, _ := harness.NewKeyFile(t)

@@ -210,7 +210,7 @@ func userKey(t *testing.T) (public, seed string) {
 	return public, string(b)
 }
 
-// trusted returns the credentials of a user whom a server trusts by its operator, those of one whom it does not, and what
+// trusted returns the credentials of a user whom a server trusts by its operator, of one whom it does not, and what
 // sets that server's options.
 func trusted(t *testing.T) (creds, other string, set func(o *server.Options)) {
 	t.Helper()

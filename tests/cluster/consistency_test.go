@@ -137,7 +137,7 @@ func TestConsistencyLevels(t *testing.T) {
 }
 
 // TestCatchingUp: a node that has not reached the log's end of its start answers no read that promises a prefix, for it would
-// show what is long past; it does so for eventual ones, and for those of a session that it has reached.
+// show what is long past; it does so for eventual ones, and for reads of a session that it has reached.
 func TestCatchingUp(t *testing.T) {
 	suite.Parallel(t)
 	dir := t.TempDir()

@@ -205,7 +205,7 @@ func TestModelWaitsForFrozenNode(t *testing.T) {
 	}
 }
 
-// TestGuardsComeToAllNodesAtOnce: two documents with one value are written on two nodes, one of which folds late, while a
+// TestGuardsComeToAllNodesAtOnce: two documents with one value are written on two nodes, and one folds late, while a
 // model comes that makes the value unique: they are both stored, or the model applies, never both.
 func TestGuardsComeToAllNodesAtOnce(t *testing.T) {
 	suite.Concurrent(t)

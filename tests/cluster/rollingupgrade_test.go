@@ -219,7 +219,7 @@ func (r *rolling) inForce(node, version int) {
 // TestRollingUpgrade: three nodes on three NATS servers are replaced one by one, under load, by a program whose fold knows
 // one version more. They go on folding as before, until fanfold upgrade changes all of them at one event. At no time do two
 // nodes tell something else of one position: not in the feed, not in a document. Afterwards the read models are the same
-// row by row, as is that of a new node; a node with the old program stops at the event and shows what was before.
+// row by row, as is a new node's; a node with the old program stops at the event and shows what was before.
 func TestRollingUpgrade(t *testing.T) {
 	suite.Parallel(t)
 	r := &rolling{t: t, nats: natsserver.Start(t, 3)[0], truths: map[string]truth{}}

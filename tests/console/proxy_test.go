@@ -124,7 +124,7 @@ func endless(resp *http.Response) bool {
 		(strings.HasPrefix(kind, "application/x-ndjson") || strings.HasPrefix(kind, "text/event-stream"))
 }
 
-// watch returns the body of a feed, each line of which is held against the document as it passes.
+// watch returns the body of a feed whose lines are each held against the document as it passes.
 func (p *proxy) watch(r *http.Request, resp *http.Response) io.ReadCloser {
 	out, in := io.Pipe()
 	go func() {
@@ -151,7 +151,7 @@ func (p *proxy) watch(r *http.Request, resp *http.Response) io.ReadCloser {
 	return &watched{Reader: io.TeeReader(resp.Body, ignoring{in}), body: resp.Body, in: in}
 }
 
-// watched is the body of a feed of which a copy is written elsewhere.
+// watched is the body of a feed with a copy that is written elsewhere.
 type watched struct {
 	io.Reader
 	body io.Closer

@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// portTens returns numbers of which each, followed by a digit from 1 to 3, is a port that was free a moment ago. They lie between
+// portTens returns numbers. Each, followed by a digit from 1 to 3, is a port that was free a moment ago. They lie between
 // the ports of natsserver.FreePorts and those that systems give to outgoing connections.
 func portTens(t *testing.T, n int) (tens []string) {
 	t.Helper()

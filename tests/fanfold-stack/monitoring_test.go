@@ -178,7 +178,7 @@ func TestMetricsAreThere(t *testing.T) {
 	requireMetrics(t, named)
 }
 
-// fromPrometheus are the metrics that Prometheus itself makes, and withTLS those of a node that serves TLS.
+// fromPrometheus are the metrics that Prometheus itself makes, and withTLS the metrics of a node that serves TLS.
 var (
 	fromPrometheus = []string{"up", "ALERTS"}
 	withTLS        = []string{"fanfold_tls_expiry_seconds"}

@@ -12,7 +12,7 @@ import (
 )
 
 // loadProject reads a compose file as compose itself does: checked against the specification's schema and for
-// consistency, with its variables replaced by those of environment (NAME=value), and its paths made absolute.
+// consistency, with its variables replaced by the ones of environment (NAME=value), and its paths made absolute.
 func loadProject(ctx context.Context, path string, environment ...string) (*types.Project, error) {
 	options, err := cli.NewProjectOptions([]string{path}, cli.WithWorkingDirectory(filepath.Dir(path)), cli.WithEnv(environment),
 		cli.WithInterpolation(true), cli.WithNormalization(true), cli.WithConsistency(true), cli.WithResolvedPaths(true))

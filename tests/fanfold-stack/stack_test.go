@@ -351,8 +351,8 @@ func isRepeated() func(string) bool {
 	}
 }
 
-// leave lets a node leave, and come back, while 64 writers write through the balancer, each of which tries a write once
-// more where it fails: none of them sees an error.
+// leave lets a node leave, and come back, while 64 writers write through the balancer, and each tries a write once more
+// where it fails: none of them sees an error.
 func leave(t *testing.T, s *stack, api string) {
 	const clients = 64
 	var first, second, written atomic.Int64

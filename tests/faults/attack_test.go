@@ -159,7 +159,7 @@ func wantOmitted(t *testing.T, p *harness.Process) string {
 	return string(status.Omitted)
 }
 
-// doublingChain is a model of n collections, each of which copies the document before it twice.
+// doublingChain is a model of n collections. Each copies the document before it twice.
 func doublingChain(n int) string {
 	var model strings.Builder
 	model.WriteString("collections:\n  c0: {}\n")
@@ -190,7 +190,7 @@ func putSlowly(p *harness.Process, collection, id, body string) {
 // TestLargeDocumentsInConstantMemory: what looks at every document holds few of them at a time.
 func TestLargeDocumentsInConstantMemory(t *testing.T) {
 	suite.Parallel(t)
-	const documents, size, most = 100, 1_900_000, 520 // 190 MB in all; MiB, most of which the log's server takes for a replay
+	const documents, size, most = 100, 1_900_000, 520 // 190 MB in all; MiB, mostly for the log's server, which takes it for a replay
 	model := `{"collections":{"authors":{},"books":{"relations":{"author":{"path":"author","to":"authors"}},"derive":{"name":{"copy":"author","value":%q}}}}}`
 	dir := t.TempDir()
 	p := harness.StartProcess(t, "--data", dir, "--durability", "interval")

@@ -18,7 +18,7 @@ import (
 // fillWhileErasing fills a small disk at steps of an erasure. Writes are taken or refused with the reason. With room again the erasure goes on
 // to its end.
 func fillWhileErasing(t *testing.T) {
-	for _, disk := range []string{"nats", "."} { // the log's alone, and that of the read model, too
+	for _, disk := range []string{"nats", "."} { // the log's alone, and the read model's, too
 		for _, step := range []string{forget.StepEraseAppended, forget.StepErasurePrepared, forget.StepEraseSwitched, forget.StepDeleted} {
 			t.Run(fmt.Sprint(disk, " ", step), func(t *testing.T) { fullDiskWhileErasing(t, disk, step) })
 		}

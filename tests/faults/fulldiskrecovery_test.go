@@ -27,7 +27,7 @@ import (
 // reason, reads and the feed go on, and once there is space the node takes writes by itself. Nothing acknowledged is
 // lost, what the feed gave stays, and the history is linearizable.
 func fillUnderLoad(t *testing.T) {
-	for _, disk := range []string{"nats", "."} { // the log's alone, and that of the read model, too
+	for _, disk := range []string{"nats", "."} { // the log's alone, and the read model's, too
 		t.Run(disk, func(t *testing.T) {
 			suite.Parallel(t)
 			dir := t.TempDir()

@@ -91,7 +91,7 @@ func history(t *testing.T, s *harness.Store) {
 	s.CatchUp()
 }
 
-// TestReplayToShowsWhatWas: a read model of any position shows what at= shows of it, and its rows are those of a server that is there. A
+// TestReplayToShowsWhatWas: a read model of any position shows what at= shows of it, and its rows are the same as a server's that is there. A
 // position within a transaction is its end. From a backup comes the same.
 func TestReplayToShowsWhatWas(t *testing.T) {
 	suite.Parallel(t)

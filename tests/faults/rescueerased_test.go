@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestRescueAfterErasure: a rescue never writes what is erased. The read model is one from before, as that of a node which was killed before it changed over.
+// TestRescueAfterErasure: a rescue never writes what is erased. The read model is one from before, as a node has it which was killed before it changed over.
 // The erased messages are there, or gone.
 func TestRescueAfterErasure(t *testing.T) {
 	suite.Parallel(t)

@@ -65,7 +65,7 @@ func TestFeedsAcrossACompaction(t *testing.T) {
 	}
 }
 
-// endsBefore reads a feed of documents that are numbered, of which 0 was read, up to its end before the last of them.
+// endsBefore reads a feed of numbered documents after 0 was read, up to its end before the last of them.
 func (l *lineFeed) endsBefore(name string, documents int, oldest string) {
 	l.t.Helper()
 	for n := 1; l.in.Scan(); {

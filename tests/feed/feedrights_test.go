@@ -102,7 +102,7 @@ func (k *keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 	return k.Transport.RoundTrip(r)
 }
 
-// TestFeedByRights: the feed of a reader is that of an administrator without the rows of other collections. The rest does not
+// TestFeedByRights: the feed of a reader is an administrator's without the rows of other collections. The rest does not
 // tell of their documents. It is so in both modes and views, with a filter, of one partition, and in pages.
 func TestFeedByRights(t *testing.T) {
 	t.Parallel()

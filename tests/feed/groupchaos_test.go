@@ -45,7 +45,7 @@ func (m *memberProcess) kill() {
 }
 
 // TestGroupUnderChaos: eight members share 16 partitions on two nodes, and are killed, frozen and started at random while 500
-// changes a second come. Every change is handled at least once, and those of a document in their order.
+// changes a second come. Every change is handled at least once, and a document's in their order.
 func TestGroupUnderChaos(t *testing.T) {
 	suite.Parallel(t)
 	long := suite.Begin(t, suite.ShareGroups).Left()

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestGroupBeforeTheHorizon: a group of which one partition is late holds a compaction up, and is named. If it is forced, that partition has
+// TestGroupBeforeTheHorizon: a group with one partition that is late holds a compaction up, and is named. If it is forced, that partition has
 // nothing until it is reset, while the other goes on.
 func TestGroupBeforeTheHorizon(t *testing.T) {
 	t.Parallel()

@@ -14,7 +14,7 @@ import (
 // erasedName is what customers/ann says, and others show.
 const erasedName = "geheim"
 
-// opsGiven reads what a group gives of a lease, none of which may have erasedName, and returns what it does to which documents.
+// opsGiven reads what a group gives of a lease, without erasedName, and returns what it does to which documents.
 func opsGiven(t *testing.T, s *harness.Store, group string, l harness.GroupLease) (ops, last string) {
 	t.Helper()
 	r := s.Want(http.StatusOK, "GET", fmt.Sprintf("/v1/_groups/%s/_changes?partition=%d&token=%s&include_docs=true", group, l.Partition, l.Token), "")

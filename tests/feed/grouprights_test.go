@@ -201,7 +201,7 @@ func (w *watched) Read([]byte) (int, error) {
 	return 0, io.ErrUnexpectedEOF
 }
 
-// TestMemberStreamsEndWithTheirKeys: the stream of a member ends once its key is revoked; that of another member goes on.
+// TestMemberStreamsEndWithTheirKeys: the stream of a member ends once its key is revoked; another member's goes on.
 func TestMemberStreamsEndWithTheirKeys(t *testing.T) {
 	suite.Concurrent(t)
 	t.Parallel()

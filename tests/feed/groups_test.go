@@ -307,7 +307,7 @@ func TestGroupSelects(t *testing.T) {
 	}
 }
 
-// TestGroupRetryLeavesNothing: a parked batch of which the group's filter leaves nothing by now holds up nothing when it is
+// TestGroupRetryLeavesNothing: a parked batch in which the group's filter leaves nothing by now holds up nothing when it is
 // given again. An answer of a retry, or of a back-off, does not say that nothing is to come.
 func TestGroupRetryLeavesNothing(t *testing.T) {
 	t.Parallel()

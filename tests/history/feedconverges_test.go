@@ -167,7 +167,7 @@ func (h *converging) newFollower() {
 	h.followers = append(h.followers, f)
 }
 
-// role is that of a group that has the follower as a member.
+// role is the role of a group that has the follower as a member.
 func (f *filtered) role() string {
 	if f.half {
 		return "everyone"

@@ -318,7 +318,7 @@ func (h *history) importing(export []byte, fn func()) {
 	h.s.Verify()
 }
 
-// forgetWrites makes the oracle that of a store which has imported every document: the last write of each is its import, in the
+// forgetWrites makes the oracle one of a store which has imported every document: the last write of each is its import, in the
 // order of creation. The function that it returns takes that back.
 func (h *history) forgetWrites() (back func()) {
 	views, updated := h.views, map[*odoc]int{}

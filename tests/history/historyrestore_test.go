@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// checkRestored restores a backup of the store. The rows of every table are those of the store, before a replay and after it, and what
+// checkRestored restores a backup of the store. The rows of every table are the store's, before a replay and after it, and what
 // was there and is there is read alike.
 func (h *history) checkRestored() {
 	dir, err := os.MkdirTemp("", "restored")

@@ -83,7 +83,7 @@ func holdCeilings(t *testing.T, measured []measure) {
 	}
 }
 
-// find returns the line for a measure, and false if there is none: its own, or that of any other.
+// find returns the line for a measure, and false if there is none: its own, or the one of any other.
 func find(lines []ceiling, m measure) (ceiling, bool) {
 	at := slices.IndexFunc(lines, func(c ceiling) bool { return c.kind == m.kind && c.name == m.name })
 	if at < 0 {
@@ -110,7 +110,7 @@ func exceeded(lines []ceiling, measured []measure) (why []string) {
 	return why
 }
 
-// loweredTo returns the lines with the numbers that have fallen, without those of types and packages that have gone. Lines of kinds
+// loweredTo returns the lines with the numbers that have fallen, without types and packages that have gone. Lines of kinds
 // that were not measured stay as they are, and so does the bound of a new package, which says how it may begin.
 func loweredTo(lines []ceiling, measured []measure) (out []ceiling) {
 	most := map[ceiling]int{}
@@ -172,7 +172,7 @@ func typesOf(t *testing.T, files []*houseFile) []measure {
 // typeIn returns the name of a type with its package's directory.
 func typeIn(f *houseFile, name string) string { return strings.TrimPrefix(f.dir()+"."+name, "..") }
 
-// packagesOf counts the files of each package, and its lines: those of the product, without tests and what others wrote.
+// packagesOf counts the files of each package, and its lines, of the product alone, without tests and what others wrote.
 func packagesOf(files []*houseFile) []measure {
 	count, lines, all := map[string]int{}, map[string]int{}, 0
 	for _, f := range files {

@@ -18,7 +18,7 @@ var rooms = []struct{ given, kept, room string }{
 	{"Groups", "groups", "groups"},
 }
 
-// selections calls fn with each name that a declaration selects, but for those of package group.
+// selections calls fn with each name that a declaration selects, but for names of package group.
 func selections(n ast.Node, fn func(at ast.Node, name string)) {
 	ast.Inspect(n, func(n ast.Node) bool {
 		if s, ok := n.(*ast.SelectorExpr); ok && !isIdent(s.X, "group") {

@@ -165,7 +165,7 @@ func TestSentences(t *testing.T) {
 	holdCeilings(t, measured)
 }
 
-// TestSentenceRule holds the counting itself against sentences of which it is known.
+// TestSentenceRule holds the counting itself against sentences whose faults are known.
 func TestSentenceRule(t *testing.T) {
 	long := strings.Repeat("word ", longest)
 	for text, want := range map[string][]sentence{

@@ -33,7 +33,7 @@ func deleteInSteps(t *testing.T, s *harness.Store, path string, between func()) 
 	return 0, 0
 }
 
-// importLines imports documents, each of which is given as its collection and its text.
+// importLines imports documents. Each is given as its collection and its text.
 func importLines(t *testing.T, s *harness.Store, docs ...[2]string) {
 	t.Helper()
 	var lines strings.Builder

@@ -35,8 +35,8 @@ func TestP02NoFixedSchema(t *testing.T) {
 	s.WantDoc("people", "2", `{"id":2,"contactDetails":"none","zip":null}`)
 }
 
-// TestP03NewestAndPages: the post shows the newest three; all comments stand in pages, of which a
-// delete makes one shorter and changes no other.
+// TestP03NewestAndPages: the post shows the newest three; all comments stand in pages. A delete makes
+// one shorter and changes no other.
 func TestP03NewestAndPages(t *testing.T) {
 	s := harness.OpenTemp(t, `
 collections:

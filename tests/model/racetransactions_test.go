@@ -163,7 +163,7 @@ func (r *race) aboutTarget() error {
 }
 
 // send sends what the writers of a race have, all at once, and again where the log does not answer. It compares what is there afterwards
-// with the answers, of which those of losers are told. The error says what does not fit.
+// with the answers. The losers' answers are told. The error says what does not fit.
 func (r *race) send(racers []*racer, losers ...int) error {
 	errs := make([]error, len(racers))
 	var wg sync.WaitGroup

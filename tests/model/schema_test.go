@@ -29,7 +29,7 @@ collections:
       additionalProperties: false
 `
 
-// problems are those of a refusal, as "path: detail".
+// problems are the ones of a refusal, as "path: detail".
 func problems(t *testing.T, r *harness.Response) string {
 	t.Helper()
 	var p struct{ Problems []fanfold.Problem }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// Ports of test servers: below those that systems give to outgoing connections, one of which could take a port while its server
+// Ports of test servers: below the ones that systems give to outgoing connections, which could take a port while its server
 // is not running.
 const (
 	firstPort = 10000
@@ -51,7 +51,7 @@ func FreePorts(t testing.TB, n int) []int {
 	return ports
 }
 
-// portLocks is a file of which each process locks the bytes at its ports. It is never closed, for that would give them up.
+// portLocks is a file in which each process locks the bytes at its ports. It is never closed, for that would give them up.
 var portLocks = sync.OnceValues(func() (*os.File, error) {
 	return os.OpenFile(filepath.Join(os.TempDir(), "fanfold-test-ports"), os.O_CREATE|os.O_RDWR, 0o666)
 })

@@ -34,7 +34,7 @@ var registerDecoders = sync.OnceFunc(func() {
 	}
 })
 
-// Read reads a document. The error is that of the loader.
+// Read reads a document. The error is the loader's.
 func Read(text []byte) (*Contract, error) {
 	registerDecoders()
 	doc, err := openapi3.NewLoader().LoadFromData(text)

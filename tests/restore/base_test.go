@@ -40,7 +40,7 @@ func compacted(t *testing.T, opt harness.Options) (*harness.Store, fanfold.Posit
 }
 
 // TestRestoreAfterCompaction restores a store that begins later in every place that a log can have. The rows of every table, the log's digest and its
-// times are those of the store before. It can be compacted again.
+// times are the same as in the store before. It can be compacted again.
 func TestRestoreAfterCompaction(t *testing.T) {
 	places := []string{"embedded", "servers"}
 	for _, from := range places {

@@ -41,7 +41,7 @@ func scripted(t *testing.T, opt harness.Options) *harness.Store {
 	return s
 }
 
-// requireReplayed compares a store's rows with those of its replay, at a moment when no fence came between.
+// requireReplayed compares a store's rows with its replay's, at a moment when no fence came between.
 func requireReplayed(t *testing.T, s *harness.Store) {
 	t.Helper()
 	for try := 0; ; try++ {

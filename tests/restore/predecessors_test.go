@@ -14,7 +14,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// lostStore is a store of which a backup was restored that lacks its last write.
+// lostStore is a store whose backup was restored, without its last write.
 type lostStore struct {
 	*harness.Store // that was restored
 	dir            string

@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
-// TestRestore restores a store in every place that a log can have. The rows of every table, the log's digest and its times are those of the
-// store before. A request under a key that was used happens no second time.
+// TestRestore restores a store in every place that a log can have. The rows of every table, the log's digest and its times are the same as
+// in the store before. A request under a key that was used happens no second time.
 func TestRestore(t *testing.T) {
 	places := []string{"embedded", "servers"}
 	for _, from := range places {

@@ -87,7 +87,7 @@ func split(args []string) (flags, packages []string) {
 	return args, nil
 }
 
-// goTest runs go test and hands its output to the report. The error is that of the command.
+// goTest runs go test and hands its output to the report. The error is the command's.
 func goTest(args []string, report *report) error {
 	cmd := exec.Command("go", append([]string{"test"}, args...)...)
 	cmd.Stderr = os.Stderr
