@@ -121,13 +121,15 @@ clients:
 	npm ci --prefix tests/clients --no-audit --no-fund
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
 
-# The console in Chromium, against real nodes, and what it measures: its types, then the scenarios of tests/console. A proxy holds
+# The console in Chromium, against real nodes, and what it measures: its types, uses of the types that openapi.json gives, then the scenarios of tests/console. A proxy holds
 # all that passes against /openapi.json. It installs what is missing, on a Debian as root. In CI a scenario that
 # fails is run twice more, as any other test.
 console:
 	@$(call install,node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell)
 	npm ci --prefix tests/console --no-audit --no-fund
 	cd tests/console && npx tsc -p . && npx tsc -p tsconfig.static.json
+	npm ci --prefix tests/openapi --no-audit --no-fund
+	npm run --prefix tests/openapi check
 	$(GOTEST:--=-subtests --) -tags=console -timeout=25m -count=1 -run='^TestConsole$$' -v ./tests/console
 
 # Fetches what the console has of others, as console/vendor.json names it, and checks its integrity.

@@ -194,7 +194,7 @@ func collectMembers(of reflect.Type, always, sometimes map[string]reflect.Struct
 }
 
 // keywords are the tags that are keywords of JSON Schema.
-var keywords = []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "format", "default", "const", "uniqueItems"}
+var keywords = []string{"minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties", "pattern", "format", "const", "default", "uniqueItems"}
 
 // member returns the schema of a struct's member, by its type and tags. These are doc, nullable, the keywords, and enum with | between its
 // values. The tags ref and items name schemas, of the member and of what is in it. The tag schema is JSON with ' in place of ".
@@ -234,7 +234,13 @@ func (d *drawing) member(f reflect.StructField, ref *openapi3.SchemaRef, nullabl
 	if err != nil {
 		d.t.Fatal(err)
 	}
-	return openapi3.NewSchemaRef("", d.merged(d.merged(s, string(text)), strings.ReplaceAll(f.Tag.Get("schema"), "'", `"`)))
+	out := d.merged(d.merged(s, string(text)), strings.ReplaceAll(f.Tag.Get("schema"), "'", `"`))
+	if out.Default != nil { // openapi-typescript requires a member that has a default itself
+		inner := *out
+		inner.Description = ""
+		out = &openapi3.Schema{Description: out.Description, AllOf: openapi3.SchemaRefs{openapi3.NewSchemaRef("", &inner)}}
+	}
+	return openapi3.NewSchemaRef("", out)
 }
 
 // reference returns the schema of a type, with references to those that have a name.

@@ -143,7 +143,7 @@ var ofOperation = []Operation{
 		Problems: "Invalid Unauthenticated Forbidden Unavailable"},
 	{Route: "GET /openapi.json", ID: "openapi", Summary: "This document",
 		Answers: []Answer{
-			{"200", "OpenAPI 3.1.", "", is(`{"type": "object", "required": ["openapi", "info", "paths"]}`)},
+			{"200", "OpenAPI 3.1.", "", is(`{"type": "object", "required": ["openapi", "info", "paths"], "additionalProperties": true}`)},
 		},
 		Problems: "Forbidden"},
 	{Route: "GET /v1/_import", ID: "getImport", Summary: "How far an import has come",
