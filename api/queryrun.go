@@ -22,84 +22,44 @@ type queryRun struct {
 	query  *query.Query
 	before func(*view.Prefix) error
 
-	long   bool   // it reads a snapshot of its own, which may be read for long, and none of the pool
-	slot   func() // gives the slot back of a query that looks at many documents; nil before it has one
-	pooled func() // gives the slot back of one that reads a snapshot of the pool; nil without
+	place  func() // gives the place back of a query that looks at many documents; nil before it has one
 	result *query.Result
 	given  int64  // documents of the page
 	shape  string // what tells its shape from others, once that was asked for
 	judges bool   // it finds out what is suggested for its shape
 }
 
-// heavy is called by a query that looks at many documents, and tells whether it may go on. It needs a slot, for which it does not
-// wait while a snapshot is open. On a snapshot of the pool it needs one of few others, too: the rest of the pool is for the reads
-// that take little. Otherwise it goes on with a snapshot of its own.
+// heavy is called by a query that looks at many documents, and tells whether it may go on. It needs a place, for which it does not
+// wait while a snapshot is open.
 func (r *queryRun) heavy() bool {
-	if r.slot == nil {
-		if r.slot = r.d.budget.TryEnter(admission.LargeQueries, rightsOf(r.c).String()); r.slot == nil {
-			return false
-		}
+	if r.place == nil {
+		r.place = r.d.budget.TryEnter(admission.LargeQueries, rightsOf(r.c).String())
 	}
-	if r.long || r.pooled != nil {
-		return true
-	}
-	r.pooled = r.d.budget.TryEnter(admission.PooledQueries, "")
-	r.long = r.pooled == nil
-	return !r.long
+	return r.place != nil
 }
 
-// leavePool gives back the slot of a query that reads a snapshot of the pool.
-func (r *queryRun) leavePool() {
-	if r.pooled != nil {
-		r.pooled()
-		r.pooled = nil
-	}
-}
-
-// leave gives all slots back.
+// leave gives the place back.
 func (r *queryRun) leave() {
-	r.leavePool()
-	if r.slot != nil {
-		r.slot()
-		r.slot = nil
+	if r.place != nil {
+		r.place()
+		r.place = nil
 	}
 }
 
-// build puts the answer together. A query that needs a slot, or a snapshot that may be read for long, begins anew with it.
-// It returns the errors of the query, Answer.Grow and enter.
-func (r *queryRun) build(a *admission.Answer) error {
-	for {
-		err := r.read(a)
-		switch {
-		case errors.Is(err, query.ErrHeavy):
-			a.Release() // nobody holds a part of an answer while waiting
-			if r.slot == nil {
-				if r.slot, err = enter(r.c, r.d.budget, admission.LargeQueries, admission.Applicant{}); err != nil {
-					return err
-				}
-			}
-		case errors.Is(err, query.ErrLong) && !r.long:
-			a.Release()
-			r.leavePool()
-			r.long = true
-		default:
-			return err
-		}
+// build puts the answer together. A query that waits for a place begins anew with it. It returns the errors of the query, Answer.Grow and
+// enter.
+func (r *queryRun) build(a *admission.Answer) (err error) {
+	read := func() error {
+		return r.d.open(r.c).Read(func(snap *view.Prefix) error { return r.fill(a, snap) })
 	}
-}
-
-// read asks a snapshot.
-func (r *queryRun) read(a *admission.Answer) (err error) {
-	v := r.d.open(r.c)
-	if !r.long {
-		return v.Read(func(snap *view.Prefix) error { return r.fill(a, snap) })
-	}
-	scan, err := v.Scan(r.c.Request().Context())
-	if err != nil {
+	if err = read(); !errors.Is(err, query.ErrHeavy) {
 		return err
 	}
-	defer func() { err = errors.Join(err, scan.Close()) }()
-	return r.fill(a, scan.Prefix())
+	a.Release() // nobody holds a part of an answer while waiting
+	if r.place, err = enter(r.c, r.d.budget, admission.LargeQueries, admission.Applicant{}); err != nil {
+		return err
+	}
+	return read()
 }
 
 // fill puts the answer together from one snapshot.

@@ -213,13 +213,20 @@ const memoryModel = `{"collections":{"authors":{},"books":{"relations":{"author"
 // serving returns a server of documents in memory, and nothing else.
 func serving(t *testing.T) (*Server, *memory) {
 	t.Helper()
+	m := newMemory()
+	return servingFrom(t, m, m), m
+}
+
+// servingFrom returns a server that reads documents from a reader.
+func servingFrom(t *testing.T, from Reader, m *memory) *Server {
+	t.Helper()
 	declared, err := modelfile.Parse([]byte(memoryModel))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m, node := newMemory(), still{declared}
-	return New(Dependencies{Writer: &writer.Writer{}, ViewDependencies: ViewDependencies{Reader: m, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node},
-		Judge: access.NewJudge(access.Everybody{}, func() *model.Model { return declared })}, Options{SpoolDir: t.TempDir(), Admission: time.Millisecond}), m
+	node := still{declared}
+	return New(Dependencies{Writer: &writer.Writer{}, ViewDependencies: ViewDependencies{Reader: from, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node},
+		Judge: access.NewJudge(access.Everybody{}, func() *model.Model { return declared })}, Options{SpoolDir: t.TempDir(), Admission: time.Millisecond})
 }
 
 // request returns the answer to a request without a body.

@@ -50,13 +50,7 @@ var allowed = work{entries: maxEntries, time: 5 * time.Second, memory: 32 << 20,
 // maxPage is how many bytes of groups end a page of them.
 const maxPage = 16 << 20
 
-// shortTime is for how long Run reads a snapshot of a pool.
-const shortTime = time.Second
-
-// ErrLong is the error of Run where it has read its snapshot for more than a second. Run the query again by RunLong.
-var ErrLong = errors.New("query: the snapshot was read for more than a second")
-
-// ErrHeavy is the error of Run and RunLong where Request.Heavy returned false. Nothing that was shown is valid.
+// ErrHeavy is the error of Run where Request.Heavy returned false. Nothing that was shown is valid.
 var ErrHeavy = errors.New("query: too many queries look at many documents")
 
 // mebibytes tells a size.

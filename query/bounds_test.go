@@ -156,7 +156,7 @@ func TestHeavy(t *testing.T) {
 	}
 }
 
-// TestQueriesEnd: a query ends with its context, and a snapshot of a pool is not read for long.
+// TestQueriesEnd: a query ends with its context, and a heavy one makes its snapshot its own.
 func TestQueriesEnd(t *testing.T) {
 	w := bigShelf(t, 3000, "{ byS: [s] }")
 	q, err := query.Compile(w.request(query.Request{Filter: `doc.s.contains("none")`}), w.model)
@@ -176,29 +176,26 @@ func TestQueriesEnd(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || looked > 1001 {
 		t.Errorf("%d documents were looked at, %v", looked, err)
 	}
-	looked = 0
-	slow := func(s *sqlite.Snapshot) counting {
-		return counting{s, func() {
-			if looked++; looked == 500 {
-				query.Wait(t)
-			}
-		}}
-	}
+	var o owning
 	err = w.store.Read(func(s *sqlite.Snapshot) error {
-		_, err := q.Run(t.Context(), slow(s), nil)
+		o.Snapshot = s
+		_, err := q.Run(t.Context(), &o, nil)
 		return err
 	})
-	if !errors.Is(err, query.ErrLong) {
-		t.Errorf("a query that takes long ends with %v", err)
+	if err != nil || o.times != 1 {
+		t.Errorf("a heavy query makes its snapshot its own %d times, %v", o.times, err)
 	}
-	looked = 0
-	err = w.store.Read(func(s *sqlite.Snapshot) error {
-		_, err := q.RunLong(t.Context(), slow(s), nil)
-		return err
-	})
-	if err != nil {
-		t.Errorf("on a snapshot for long it ends with %v", err)
-	}
+}
+
+// owning is a snapshot that counts how often a query makes it its own.
+type owning struct {
+	*sqlite.Snapshot
+	times int
+}
+
+func (o *owning) Own(ctx context.Context) error {
+	o.times++
+	return o.Snapshot.Own(ctx)
 }
 
 // counting is a snapshot that calls note for each document of a walk by id.

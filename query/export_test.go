@@ -1,16 +1,5 @@
 package query
 
-import (
-	"testing"
-	"time"
-)
-
-// Wait blocks for longer than Run reads a snapshot.
-func Wait(t *testing.T) {
-	t.Helper()
-	time.Sleep(shortTime + 10*time.Millisecond)
-}
-
 // Allow has a query do no more than some entries, bytes of memory or cost; 0 for what every query may.
 func (q *Query) Allow(entries int64, memory, cost int) {
 	for _, b := range []struct {

@@ -105,7 +105,7 @@ func TestFewSlowDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = w.store.Read(func(s *sqlite.Snapshot) error {
-		_, err := q.RunLong(ctx, s, func(*fanfold.Document) (bool, error) { return true, nil })
+		_, err := q.Run(ctx, s, func(*fanfold.Document) (bool, error) { return true, nil })
 		return err
 	})
 	if !errors.Is(err, context.Canceled) || asked != 1 {

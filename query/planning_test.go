@@ -34,7 +34,7 @@ func TestPlanningIsBounded(t *testing.T) {
 	}
 	looks := 0
 	if err := w.store.Read(func(s *sqlite.Snapshot) error {
-		result, err := q.RunLong(t.Context(), looked{s, &looks}, func(*fanfold.Document) (bool, error) { return true, nil })
+		result, err := q.Run(t.Context(), looked{s, &looks}, func(*fanfold.Document) (bool, error) { return true, nil })
 		if err == nil && result.Plan.Matched != 5 {
 			t.Errorf("it is answered by %s", explain(result.Plan))
 		}

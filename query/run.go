@@ -15,16 +15,24 @@ import (
 // show takes a document onto the page. It returns false for one that is not on the page any more.
 type show = func(doc *fanfold.Document) (bool, error)
 
-// Run answers the query from a snapshot that is to be read for a second at most. It calls show with each document of the page,
+// Run answers the query from a snapshot, which a query that turns out heavy makes its own. It calls show with each document of the page,
 // in order, until show returns false: that document is not on the page any more. It returns Invalid for a cursor whose index is
-// gone, *NeedsIndex, ErrLong, ErrHeavy, and the errors of show, the snapshot and ctx. After an error, what was shown is no page.
+// gone, *NeedsIndex, ErrHeavy, and the errors of show, the snapshot and ctx. After an error, what was shown is no page.
 func (q *Query) Run(ctx context.Context, s Snapshot, show func(doc *fanfold.Document) (bool, error)) (*Result, error) {
-	return q.run(ctx, s, show, shortTime)
-}
-
-// RunLong does what Run does from a snapshot that may be read for long, and never ends with ErrLong.
-func (q *Query) RunLong(ctx context.Context, s Snapshot, show func(doc *fanfold.Document) (bool, error)) (*Result, error) {
-	return q.run(ctx, s, show, 0)
+	r := &run{q: q, ctx: ctx, s: s, show: show, begin: time.Now(),
+		out: &Plan{Conditions: []string{}, Order: orderPlan, Rejected: []Rejected{}, Complete: true}}
+	r.result = &Result{Count: -1, Plan: r.out}
+	defer r.pass()
+	if err := r.prepare(); err != nil {
+		return nil, err
+	}
+	answer := r.list
+	if q.request.Grouped {
+		answer = r.group
+	}
+	err := answer()
+	r.out.Seconds = time.Since(r.begin).Seconds()
+	return r.end(err)
 }
 
 // run is one run of a query.
@@ -33,7 +41,6 @@ type run struct {
 	ctx    context.Context
 	s      Snapshot
 	show   show
-	within time.Duration // for which the snapshot may be read; 0 for long
 	begin  time.Time
 	steps  int
 	known  int64         // entries that the count has come by, including a page's
@@ -56,24 +63,6 @@ type run struct {
 	given         int64         // documents of the page
 	sure          bool          // no index is suggested that may not do
 	passed        func(it item) // is called with what the walk leaves out; nil for nothing
-}
-
-// run answers the query.
-func (q *Query) run(ctx context.Context, s Snapshot, show show, within time.Duration) (*Result, error) {
-	r := &run{q: q, ctx: ctx, s: s, show: show, within: within, begin: time.Now(),
-		out: &Plan{Conditions: []string{}, Order: orderPlan, Rejected: []Rejected{}, Complete: true}}
-	r.result = &Result{Count: -1, Plan: r.out}
-	defer r.pass()
-	if err := r.prepare(); err != nil {
-		return nil, err
-	}
-	answer := r.list
-	if q.request.Grouped {
-		answer = r.group
-	}
-	err := answer()
-	r.out.Seconds = time.Since(r.begin).Seconds()
-	return r.end(err)
 }
 
 // prepare finds the plan.
@@ -137,7 +126,7 @@ func (r *run) end(err error) (*Result, error) {
 // stepsBetween is how many entries a run looks at between two looks at the clock and the context.
 const stepsBetween = 256
 
-// step counts the entries that the run comes to. It returns the error of a bound, ErrLong, or ctx's.
+// step counts the entries that the run comes to. It returns the error of a bound, or ctx's.
 func (r *run) step() error {
 	if r.steps++; r.steps%stepsBetween != 0 {
 		return nil
@@ -150,6 +139,9 @@ func (r *run) checkWork() error {
 	if !r.heavy && (r.out.Documents > LightScan || time.Since(r.begin) > lightTime) {
 		if may := r.q.request.Heavy; may != nil && !may() {
 			return ErrHeavy
+		}
+		if err := r.s.Own(r.ctx); err != nil {
+			return err
 		}
 		r.heavy = true
 	}
@@ -184,11 +176,7 @@ func (r *run) checkTime() error {
 	if err := r.ctx.Err(); err != nil {
 		return err
 	}
-	took := time.Since(r.begin)
-	if r.within > 0 && took > r.within {
-		return ErrLong
-	}
-	if took-r.waited > r.q.work.time {
+	if time.Since(r.begin)-r.waited > r.q.work.time {
 		return &pastBound{fmt.Sprintf("the request took longer than %v", r.q.work.time)}
 	}
 	return nil

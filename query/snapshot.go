@@ -1,6 +1,8 @@
 package query
 
 import (
+	"context"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
 )
@@ -54,4 +56,6 @@ type Snapshot interface {
 	Entries
 	Documents
 	References
+	// Own has the snapshot read for long, until ctx ends, and hold up no other reads.
+	Own(ctx context.Context) error
 }

@@ -129,7 +129,7 @@ func (w *world) ask(r query.Request) (*answer, error) {
 	var a *answer
 	err = w.store.Read(func(s *sqlite.Snapshot) (err error) {
 		a = &answer{}
-		a.Result, err = q.RunLong(context.Background(), s, func(doc *fanfold.Document) (bool, error) {
+		a.Result, err = q.Run(context.Background(), s, func(doc *fanfold.Document) (bool, error) {
 			a.ids = append(a.ids, doc.Key.ID)
 			return true, nil
 		})

@@ -224,8 +224,9 @@ func selects(q fanfold.ChangeQuery, ch *fanfold.Change) bool {
 
 // isNewestOf reports whether a change is the newest of its document, of the kinds that a query asks for.
 func (cs changes) isNewestOf(ch *fanfold.Change, q fanfold.ChangeQuery) (newest bool, err error) {
-	if q.Direct {
-		newest, err = cs.isNewestWrite(ch)
+	if q.Direct && !ch.Op.Gone() { // nothing is derived after a document is gone
+		newest, err = cs.c.QueryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func(driver.Row) {},
+			ch.Key.Collection, ch.Key.ID, int64(ch.Position.Seq()))
 	} else {
 		newest, err = cs.isNewest(ch)
 	}
@@ -323,15 +324,6 @@ func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
 		return nil
 	}, int64(fanfold.At(first, 0)))
 	return n, err
-}
-
-// isNewestWrite reports whether a direct change is the newest direct one of its document.
-func (cs changes) isNewestWrite(ch *fanfold.Change) (bool, error) {
-	if ch.Op.Gone() { // nothing is derived after it
-		return cs.isNewest(ch)
-	}
-	return cs.c.QueryRow("SELECT 1 FROM document WHERE collection = ? AND id = ? AND revision = ?", func(driver.Row) {},
-		ch.Key.Collection, ch.Key.ID, int64(ch.Position.Seq()))
 }
 
 // isNewest reports whether a change is the newest of its document.

@@ -289,7 +289,17 @@ func (s *Store) Sizes() (database, wal int64) {
 
 // Read runs fn on one snapshot of the current generation, as DB.Read does.
 func (s *Store) Read(fn func(snap *Snapshot) error) error {
-	return s.Use(func(db *DB) error { return db.Read(fn) })
+	s.mu.RLock()
+	var used *Snapshot
+	defer func() {
+		if used == nil || used.store != nil {
+			s.mu.RUnlock()
+		}
+	}()
+	return s.current.Read(func(snap *Snapshot) error {
+		used, snap.store = snap, s
+		return fn(snap)
+	})
 }
 
 // Get returns a document of the current generation, as DB.Get does.

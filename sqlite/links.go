@@ -240,7 +240,7 @@ func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, 
 
 // HolderNumbers returns the numbers of the documents that refer to target, in order of creation, limit of them at most where
 // that is not negative.
-func (s *Snapshot) HolderNumbers(relation, target string, limit int) (numbers []int64, err error) {
+func (s *Scanner) HolderNumbers(relation, target string, limit int) (numbers []int64, err error) {
 	err = s.c.Query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ? + 0", func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))
 		return nil

@@ -12,6 +12,7 @@ import (
 // given to, such as DB.Read.
 type Snapshot struct {
 	c          *driver.Conn
+	store      *Store // that Swap leaves as it is meanwhile; nil for none
 	Checkpoint Checkpoint
 	model      uint64      // what ModelSeq returns, where indexes is not nil
 	indexes    *indexCache // of the file; nil for none
@@ -48,6 +49,19 @@ func readSnapshot(c *driver.Conn, indexes *indexCache, fn func(s *Snapshot) erro
 		}
 		return fn(s)
 	})
+}
+
+// Own has the snapshot read for long, until ctx ends: another connection takes its place in the pool, and Swap does not wait for it. It does
+// nothing more where the snapshot is its own. The error is Unavailable.
+func (s *Snapshot) Own(ctx context.Context) error {
+	if err := s.c.Own(ctx); err != nil {
+		return err
+	}
+	if s.store != nil {
+		s.store.mu.RUnlock()
+		s.store = nil
+	}
+	return nil
 }
 
 // Parts of the queries for documents. The checkpoint is a column of each row, so that one statement

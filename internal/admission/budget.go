@@ -55,8 +55,7 @@ const (
 	Verifications
 	Searches
 	ReplicaChanges
-	LargeQueries  // those that look at many documents
-	PooledQueries // with a snapshot of the pool
+	LargeQueries // those that look at many documents
 	kinds
 )
 
@@ -72,8 +71,7 @@ const (
 
 // placesOf has the bounds by kind.
 var placesOf = [kinds]int{Imports: maxImports, Exports: maxExports, Previews: maxPreviews, Verifications: maxVerifications, Searches: maxSearches,
-	ReplicaChanges: 1, LargeQueries: maxLargeQueries,
-	PooledQueries: max(1, runtime.GOMAXPROCS(0))} // the pool has two snapshots for each processor, and leaves one to other reads
+	ReplicaChanges: 1, LargeQueries: maxLargeQueries}
 
 // Applicant is who asks for a place.
 type Applicant struct {

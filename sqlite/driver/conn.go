@@ -25,6 +25,8 @@ type Conn struct {
 	spare    *deferral       // used again by every transaction; nil before the first
 	reading  int             // queries whose rows are being read
 	runner   runner
+	pool     *pool // to which it goes back; nil for none
+	own      bool  // see Own
 }
 
 // stmt is a prepared statement with the row that its queries read into.

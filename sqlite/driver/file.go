@@ -3,12 +3,15 @@
 package driver
 
 import (
+	"context"
 	"database/sql"
 	"errors"
 	"fmt"
 	"os"
 	"runtime"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -32,8 +35,14 @@ type File struct {
 // pool has the connections that read and are not in use.
 type pool struct {
 	free chan *Conn
-	size int // how many there are, in use or not
+	open func() (*Conn, error)
+	size atomic.Int64 // how many there are, in use or not
+	mu   sync.Mutex
+	own  int64 // of them, those that read for long: see Conn.Own
 }
+
+// mostOwn is how many connections of a pool are their readers' own at a time.
+const mostOwn = 32
 
 // readersPerCPU is more than 1 so that reads overlap where SQLite waits for the disk.
 const readersPerCPU = 2
@@ -56,8 +65,8 @@ func OpenFile(path string, opt Options) (*File, error) {
 
 // newFile returns a file without connections.
 func newFile(path string, opt Options) *File {
-	return &File{path: path, opt: opt, readers: pool{free: make(chan *Conn, readersPerCPU*max(2, runtime.GOMAXPROCS(0)))},
-		lanes: pool{free: make(chan *Conn, Lanes)}}
+	return &File{path: path, opt: opt, readers: pool{free: make(chan *Conn, mostOwn+readersPerCPU*max(2, runtime.GOMAXPROCS(0)))},
+		lanes: pool{free: make(chan *Conn, mostOwn+Lanes)}}
 }
 
 // Lanes is how many connections a file has for WithLane, one for each lane of a store.
@@ -130,13 +139,11 @@ func Seal(path string) error {
 func (f *File) openReaders(mode Mode, cache int64) error {
 	mapping := "mmap_size=" + strconv.FormatInt(cache, 10)
 	for _, p := range []*pool{&f.readers, &f.lanes} {
-		for p.size < cap(p.free) {
-			c, err := Open(f.path, mode, "query_only=ON", "cache_size=-4096", waitLong, mapping)
-			if err != nil {
-				return err
-			}
-			p.free <- c
-			p.size++
+		p.open = func() (*Conn, error) {
+			return Open(f.path, mode, "query_only=ON", "cache_size=-4096", waitLong, mapping)
+		}
+		if err := p.fill(); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -157,11 +164,47 @@ func (f *File) WithReader(fn func(c *Conn) error) error { return f.readers.with(
 // WithLane runs fn on a connection that WithReader never uses, so that long work holds up no lookup. It blocks while all Lanes are in use.
 func (f *File) WithLane(fn func(c *Conn) error) error { return f.lanes.with(fn) }
 
+// fill opens connections until there are enough that are nobody's own.
+func (p *pool) fill() error {
+	for ; p.size.Load()-p.own < int64(cap(p.free)-mostOwn); p.size.Add(1) {
+		c, err := p.open()
+		if err != nil {
+			return err
+		}
+		c.pool = p
+		p.free <- c
+	}
+	return nil
+}
+
 // with runs fn on a connection of the pool.
 func (p *pool) with(fn func(c *Conn) error) error {
 	c := <-p.free
-	defer func() { p.free <- c }()
+	defer func() {
+		if c.own {
+			c.own, c.ctx = false, nil
+			p.mu.Lock()
+			p.own--
+			p.mu.Unlock()
+		}
+		p.free <- c
+	}()
 	return fn(c)
+}
+
+// Own has a connection read for long, until ctx ends: its pool has another one in its place meanwhile. Beyond mostOwn it stays a part of the pool.
+// The error is Unavailable.
+func (c *Conn) Own(ctx context.Context) error {
+	if c.pool == nil || c.own {
+		return nil
+	}
+	c.pool.mu.Lock()
+	defer c.pool.mu.Unlock()
+	if c.pool.own < mostOwn {
+		c.pool.own++
+		c.own, c.ctx = true, ctx
+	}
+	return c.pool.fill()
 }
 
 // Update runs fn in one write transaction, as Conn.Update does. No transaction follows a sync that failed.
@@ -176,7 +219,7 @@ func (f *File) Update(fn func() error) error {
 func (f *File) Close() error {
 	var errs []error
 	for _, p := range []*pool{&f.readers, &f.lanes} {
-		for range p.size {
+		for closed := int64(0); closed < p.size.Load(); closed++ {
 			select {
 			case c := <-p.free:
 				errs = append(errs, c.Close())

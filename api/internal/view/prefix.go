@@ -14,7 +14,6 @@ import (
 type Prefix struct {
 	snap   Snapshot
 	rights *access.Rights
-	long   bool // it may be read for more than a second
 }
 
 // At returns the position at which the prefix ends.
@@ -88,9 +87,6 @@ func (p *Prefix) Query(ctx context.Context, q *query.Query, show func(doc *fanfo
 	if err := p.rights.CheckRead(q.Collection()); err != nil {
 		return nil, err
 	}
-	if p.long {
-		return q.RunLong(ctx, p.snap, show)
-	}
 	return q.Run(ctx, p.snap, show)
 }
 
@@ -109,14 +105,6 @@ type LongPrefix struct {
 
 // At returns the position at which the prefix ends.
 func (p *LongPrefix) At() fanfold.Position { return p.scan.At() }
-
-// Prefix returns the prefix to read it document by document, until Close. Its queries may take longer than a short prefix's.
-func (p *LongPrefix) Prefix() *Prefix { return &Prefix{p.scan, p.rights, true} }
-
-// Query answers a query: see query.Query.RunLong.
-func (p *LongPrefix) Query(ctx context.Context, q *query.Query, show func(doc *fanfold.Document) (bool, error)) (*query.Result, error) {
-	return p.Prefix().Query(ctx, q, show)
-}
 
 // CheckExport returns a Forbidden where some collections, nil for all, may not leave. Whoever exports all gets the model, too.
 func (p *LongPrefix) CheckExport(collections []string) error {

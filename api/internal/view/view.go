@@ -40,12 +40,12 @@ func (v View) Get(key fanfold.Key, form fanfold.View) (*fanfold.Document, fanfol
 
 // Read calls fn with a prefix of the log that is valid until fn returns.
 func (v View) Read(fn func(p *Prefix) error) error {
-	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s, v.rights, false}) })
+	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s, v.rights}) })
 }
 
 // ReadLong is Read for differences, exports and histories, which hold up no other read.
 func (v View) ReadLong(fn func(p *Prefix) error) error {
-	return v.views.from.Reader.ReadLong(func(s Snapshot) error { return fn(&Prefix{s, v.rights, false}) })
+	return v.views.from.Reader.ReadLong(func(s Snapshot) error { return fn(&Prefix{s, v.rights}) })
 }
 
 // Scan opens a prefix of the log that may be read for long, until ctx ends. The caller closes it.

@@ -287,13 +287,6 @@ func readings(collection string) map[string]func(v View) error {
 			_, err := p.Query(context.Background(), queryOf(collection), nil)
 			return err
 		}),
-		"Query for long": func(v View) error {
-			p, err := v.Scan(context.Background())
-			if err == nil {
-				_, err = p.Query(context.Background(), queryOf(collection), nil)
-			}
-			return err
-		},
 		"EachOnPage": within(func(p *Prefix) error {
 			return p.EachOnPage(model.PageQuery{Relation: collection + ".note"}, nil, nil)
 		}),
