@@ -242,7 +242,7 @@ func (h *history) amend(op operation, relations []string) {
 	for key, d := range o.docs {
 		writes[key] = [2]int{d.created, d.updated}
 	}
-	holders := map[okey]bool{}
+	holders, had := map[okey]bool{}, maps.Clone(o.kept)
 	for k := range o.kept {
 		rule := o.keeper(k.rule)
 		if k.target == op.key && (op.members == nil || slices.ContainsFunc(rule.expr.reads(), func(name string) bool { return slices.Contains(op.members, name) })) {
@@ -258,6 +258,10 @@ func (h *history) amend(op operation, relations []string) {
 			o.write(d.key, d.body, d.written)
 		}
 	}
+	maps.DeleteFunc(o.kept, func(k okept, _ string) bool { // no document was written, so none took what was absent until then
+		_, there := had[k]
+		return !there
+	})
 	o.events = events
 	for key, at := range writes {
 		o.docs[key].created, o.docs[key].updated = at[0], at[1]
