@@ -127,7 +127,7 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 		msg.Data = Encode(ev)
 	}
 	if ev.Kind == fanfold.KindErase {
-		if err := l.prefix.mayErase(len(msg.Data)); err != nil {
+		if err := l.prefix.erasures.mayErase(len(msg.Data)); err != nil {
 			return nil, err
 		}
 	}

@@ -42,7 +42,7 @@ func TestErasureBounds(t *testing.T) {
 		t.Errorf("%d events list %d of %d messages of %d documents", len(s.out.Erasures), listed, found, len(documents))
 	}
 	l.prefix.erasures.note(0, []int{MaxErasureBytes - 10}, &fanfold.Event{Seq: 9, Erasure: &fanfold.Erasure{}})
-	if l.prefix.mayErase(10) != nil || fanfold.CodeOf(l.prefix.mayErase(11)) != fanfold.Conflict {
+	if l.prefix.erasures.mayErase(10) != nil || fanfold.CodeOf(l.prefix.erasures.mayErase(11)) != fanfold.Conflict {
 		t.Error("the bound of all erase events is another one")
 	}
 }

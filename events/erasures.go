@@ -295,8 +295,8 @@ func (p *Prefix) askErasures(ctx context.Context) error {
 }
 
 // mayErase returns a Conflict where an erase event of so many bytes would make the erase events of the log too large, nil where it would not.
-func (p *Prefix) mayErase(bytes int) error {
-	if p.erasures.get().bytes+bytes <= MaxErasureBytes {
+func (e *erasures) mayErase(bytes int) error {
+	if e.get().bytes+bytes <= MaxErasureBytes {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Conflict, "the log would list more erased events than a node keeps in memory, %d MiB: let the store begin later first, with fanfold compact, so that the list of earlier ones goes", MaxErasureBytes>>20)

@@ -232,7 +232,7 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 
 // checkEvent compares the event that the node knows with the one that the log has in its place.
 func (l *Log) checkEvent(ctx context.Context, known Known) error {
-	if err := l.checkHorizon(known); err != nil || known.Seq <= l.prefix.Base().Seq {
+	if err := l.prefix.checkKnown(known); err != nil || known.Seq <= l.prefix.Base().Seq {
 		return err
 	}
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: known.Seq})
@@ -246,7 +246,7 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 		return nil // the node may know of another substitute, or of none
 	}
 	if m == nil && known.Seq <= l.prefix.Base().Seq {
-		return l.checkHorizon(known)
+		return l.prefix.checkKnown(known)
 	}
 	if m == nil {
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d of the log cannot be read any more; %s", known.Seq, Repair)
@@ -258,9 +258,9 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 	return nil
 }
 
-// checkHorizon compares the event that the node knows with the horizon's, where it is that one. The error is LogDamaged.
-func (l *Log) checkHorizon(known Known) error {
-	c, _ := l.prefix.Compaction()
+// checkKnown compares the event that the node knows with the horizon's, where it is that one. The error is LogDamaged.
+func (p *Prefix) checkKnown(known Known) error {
+	c, _ := p.Compaction()
 	if c != nil && c.Seq == known.Seq && c.Event != known.Event && (c.Erasure == 0 || c.Event != fanfold.Digest{}) { // a base after erasures may not tell
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d, at which the log begins, is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}

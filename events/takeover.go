@@ -100,7 +100,7 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 	add := func(m fanfold.Substitute) error {
 		s.found = append(s.found, foundMessage{document: document, taken: true, Substitute: m})
 		s.bytes += len(m.Payload) + len(m.Subject)
-		return s.log.prefix.mayErase(s.bytes)
+		return s.log.prefix.erasures.mayErase(s.bytes)
 	}
 	for _, m := range ev.Erasure.Messages {
 		if m.Seq <= base || found[m.Seq] || s.isListedAfter(m.Seq, ev.Seq) {

@@ -218,11 +218,6 @@ func newNode(cfg Config) *Node {
 		ReplicaWait: cfg.ReplicaWait, CompactStep: cfg.CompactStep, EraseStep: cfg.EraseStep, Logger: cfg.Logger})}
 }
 
-// inBackground runs what a request has begun until it is over, or the node stops. The context ends then.
-func (n *Node) inBackground(run func(ctx context.Context)) {
-	n.background.Go(func() { run(n.running) })
-}
-
 // forgetFiles removes what the node's files have of what is erased: the witness, and copies of the read model.
 func (n *Node) forgetFiles() error {
 	cp, err := n.Store.Checkpoint()
@@ -320,7 +315,7 @@ func (n *Node) openAPI() {
 	}
 	n.writer = writer.New(parts, writerOptions)
 	n.Forget.Serve(forget.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Writer: n.writer, Nodes: members{n}, Groups: forgottenBy{n.groups, n.feed}, Issuer: n.issuer(), Judge: n.judge,
-		Background: n.inBackground, ForgetFiles: n.forgetFiles})
+		Background: func(run func(ctx context.Context)) { n.background.Go(func() { run(n.running) }) }, ForgetFiles: n.forgetFiles})
 	apiOptions := n.cfg.API
 	apiOptions.Budget, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, append(advertisedHosts(n.cfg.Advertise), n.cfg.Hosts...)
