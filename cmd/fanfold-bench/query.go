@@ -3,15 +3,14 @@ package main
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"time"
 
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/sortkey"
 	"github.com/fanfold/fanfold/node"
@@ -43,57 +42,54 @@ const readIndexes = `"byK":["k"],"byShelf":["shelf","k"],"onShelf":["shelf"]`
 const scanned = 10_000
 
 // queryReads measures lookups, pages, counts and groups by indexes.
-func queryReads(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	n := queryBooks(documents)
-	add := func(r bench.Result, err error) error {
-		results = append(results, r)
+func queryReads(ctx context.Context, b *bench) error {
+	n := queryBooks(b.documents)
+	return n.store(readIndexes).run(ctx, b.dir, func(ctx context.Context, node *node.Node, c *client.Client) error {
+		lookup := func(i int) string {
+			return "/v1/books" + params("filter", "doc.k == params.k", "params", fmt.Sprintf(`{"k":%d}`, i%int(n)))
+		}
+		err := b.pair(pair{name: "lookup by an index, 64 connections", unit: "requests/s", limit: "GET by id",
+			ours: rateOf(ctx, node.Addr(), 64, gets(lookup)), plain: rateOf(ctx, node.Addr(), 64, books(int(n)))})
+		for _, deep := range []int{0, min(100_000, int(n)/2)} { // at the beginning of a range and deep in it
+			if err == nil {
+				err = b.queryPage(ctx, node, c, deep)
+			}
+		}
+		if err == nil {
+			err = b.queryBare(ctx, node, 1, "count of all entries of an index", "1/s", "SELECT count(*) FROM index_entry WHERE idx = (SELECT id FROM declared_index WHERE name = 'byK')",
+				"filter", "doc.k >= 0", "count", "true", "limit", "1", "fields", "id")
+		}
+		if err == nil {
+			err = b.queryBare(ctx, node, 1, "groups of all entries of an index", "1/s", "SELECT key, count(*) FROM index_entry WHERE idx = (SELECT id FROM declared_index WHERE name = 'onShelf') GROUP BY key",
+				"group", "shelf")
+		}
 		return err
-	}
-	err = n.store(readIndexes).run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) error {
-		file, err := bench.CurrentFile(node.Store)
-		if err != nil {
-			return err
-		}
-		lookups, err := bench.Pair{Name: "lookup by an index, 64 connections", Unit: "requests/s", Limit: "GET by id",
-			Ours: bench.Rate(ctx, node.Addr(), 64, bench.Gets(func(i int) string {
-				return "/v1/books" + bench.Escape("filter", "doc.k == params.k", "params", fmt.Sprintf(`{"k":%d}`, i%int(n)))
-			})), Plain: bench.Rate(ctx, node.Addr(), 64, bench.Books(int(n)))}.Run()
-		if err := add(lookups, err); err != nil {
-			return err
-		}
-		if err := queryPages(ctx, node, c, file, n, add); err != nil {
-			return err
-		}
-		return queryCounts(ctx, node, file, add)
 	})
-	return results, err
 }
 
-// queryPages measures pages of 50 at the beginning of a range and deep in it.
-func queryPages(ctx context.Context, node *node.Node, c *client.Client, file string, n queryBooks, add func(bench.Result, error) error) error {
-	for _, deep := range []int{0, min(100_000, int(n)/2)} {
-		low := sortkey.AppendInt(nil, int64(deep))
-		addr, stop, err := bench.PlainPages(file, fmt.Sprintf(`SELECT d.body FROM index_entry e JOIN document d ON d.number = e.tie
-			WHERE e.idx = (SELECT id FROM declared_index WHERE name = 'byK') AND e.key >= x'%x' ORDER BY e.key, e.tie LIMIT 50`, low))
-		if err != nil {
-			return err
-		}
-		query := []string{"filter", "doc.k >= 0", "sort", "k", "limit", "50"}
-		if deep > 0 {
-			cursor, err := queryCursor(ctx, c, deep)
-			if err != nil {
-				return errors.Join(err, stop())
-			}
-			query = append(query, "cursor", cursor)
-		}
-		path := "/v1/books" + bench.Escape(query...)
-		r, err := bench.Pair{Name: fmt.Sprintf("page of 50 in order, %d deep, 16 connections", deep), Unit: "pages/s", Limit: "a bare Echo handler with the same statement",
-			Ours: bench.Rate(ctx, node.Addr(), 16, bench.Gets(func(int) string { return path })), Plain: bench.Rate(ctx, addr, 16, bench.Gets(func(int) string { return "/page" }))}.Run()
-		if err := errors.Join(add(r, err), stop()); err != nil {
-			return err
-		}
+// queryPage measures a page of 50, deep in the order.
+func (b *bench) queryPage(ctx context.Context, node *node.Node, c *client.Client, deep int) error {
+	file, err := currentFile(node.Store)
+	if err != nil {
+		return err
 	}
-	return nil
+	low := sortkey.AppendInt(nil, int64(deep))
+	addr, stop, err := servePages(file, fmt.Sprintf(`SELECT d.body FROM index_entry e JOIN document d ON d.number = e.tie
+			WHERE e.idx = (SELECT id FROM declared_index WHERE name = 'byK') AND e.key >= x'%x' ORDER BY e.key, e.tie LIMIT 50`, low))
+	if err != nil {
+		return err
+	}
+	query := []string{"filter", "doc.k >= 0", "sort", "k", "limit", "50"}
+	if deep > 0 {
+		cursor, err := queryCursor(ctx, c, deep)
+		if err != nil {
+			return errors.Join(err, stop())
+		}
+		query = append(query, "cursor", cursor)
+	}
+	err = b.pair(pair{name: fmt.Sprintf("page of 50 in order, %d deep, 16 connections", deep), unit: "pages/s", limit: "a bare Echo handler with the same statement",
+		ours: rateOf(ctx, node.Addr(), 16, gets(always("/v1/books"+params(query...)))), plain: rateOf(ctx, addr, 16, gets(always("/page")))})
+	return errors.Join(err, stop())
 }
 
 // queryCursor goes through pages until it is deep in the order, and returns the cursor there.
@@ -109,154 +105,111 @@ func queryCursor(ctx context.Context, c *client.Client, deep int) (cursor string
 	return cursor, nil
 }
 
-// queryCounts measures a count and a grouping that read no document.
-func queryCounts(ctx context.Context, n *node.Node, file string, add func(bench.Result, error) error) (err error) {
-	db, err := bench.OpenPlain(file)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	for _, c := range []struct {
-		name, statement string
-		query           []string
-	}{
-		{"count of all entries of an index", "SELECT count(*) FROM index_entry WHERE idx = (SELECT id FROM declared_index WHERE name = 'byK')",
-			[]string{"filter", "doc.k >= 0", "count", "true", "limit", "1", "fields", "id"}},
-		{"groups of all entries of an index", "SELECT key, count(*) FROM index_entry WHERE idx = (SELECT id FROM declared_index WHERE name = 'onShelf') GROUP BY key",
-			[]string{"group", "shelf"}},
-	} {
-		r, err := bench.Pair{Name: c.name, Unit: "1/s", Limit: c.statement, Ours: func(int) (float64, error) {
-			took, err := bench.Seconds(ctx, n.URL()+"/v1/books"+bench.Escape(c.query...))
-			return 1 / took, err
-		}, Plain: func(int) (float64, error) {
-			took, err := bench.PlainSeconds(ctx, db, c.statement)
-			return 1 / took, err
-		}}.Run()
-		if err := add(r, err); err != nil {
-			return err
-		}
-	}
-	return nil
+// queryBare compares one query that looks at so many entries or documents with a bare statement.
+func (b *bench) queryBare(ctx context.Context, n *node.Node, count int, name, unit, statement string, query ...string) error {
+	return withPlain(n.Store, func(db *sql.DB) error {
+		return b.pair(pair{name: name, unit: unit, limit: statement,
+			ours:  perSecond(count, func(int) error { return ask(ctx, n.URL()+"/v1/books"+params(query...)) }),
+			plain: perSecond(count, func(int) error { return readAll(ctx, db, statement) })})
+	})
 }
 
 // queryScan measures a filter that no index serves, and what it does to others.
-func queryScan(ctx context.Context, dir string, _ int) (results []bench.Result, err error) {
-	n := queryBooks(scanned)
-	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, _ *client.Client) (err error) {
-		file, err := bench.CurrentFile(node.Store)
+func queryScan(ctx context.Context, b *bench) error {
+	return queryBooks(scanned).store("").run(ctx, b.dir, func(ctx context.Context, node *node.Node, _ *client.Client) (err error) {
+		worst := []string{"filter", `doc.a > 1 && doc.s.contains("x of no text")`, "maxScan", "100000"}
+		err = b.queryBare(ctx, node, scanned, fmt.Sprintf("filter that looks at %d documents", scanned), "documents/s",
+			"SELECT number, id, revision, position, created, updated, body FROM document WHERE collection = 'books'", worst...)
 		if err != nil {
 			return err
 		}
-		db, err := bench.OpenPlain(file)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, db.Close()) }()
-		url := node.URL() + "/v1/books" + bench.Escape("filter", `doc.a > 1 && doc.s.contains("x of no text")`, "maxScan", "100000")
-		r, err := bench.Pair{Name: fmt.Sprintf("filter that looks at %d documents", scanned), Unit: "documents/s", Limit: "the bare statement that reads them",
-			Ours: func(int) (float64, error) {
-				took, err := bench.Seconds(ctx, url)
-				return scanned / took, err
-			}, Plain: func(int) (float64, error) {
-				took, err := bench.PlainSeconds(ctx, db, "SELECT number, id, revision, position, created, updated, body FROM document WHERE collection = 'books'")
-				return scanned / took, err
-			}}.Run()
-		results = append(results, r)
-		if err != nil {
-			return err
-		}
-		r, err = bench.Beside(ctx, "p99 of GET beside 16 of the worst queries", node.Addr(), func(string) bench.Request { return bench.Books(scanned) },
-			"the goal is 0.5: twice the time", func(ctx context.Context) error { return bench.Hammer(ctx, 16, url) })
-		results = append(results, r)
-		return err
+		return b.beside(ctx, "p99 of GET beside 16 of the worst queries", node.Addr(), func(string) request { return books(scanned) },
+			func() string { return "the goal is 0.5: twice the time" },
+			func(ctx context.Context) error { return hammer(ctx, 16, node.URL()+"/v1/books"+params(worst...)) })
 	})
-	return results, err
 }
 
 // queryImport measures what an index costs an import.
-func queryImport(ctx context.Context, dir string, documents int) ([]bench.Result, error) {
-	n := queryBooks(documents)
+func queryImport(ctx context.Context, b *bench) error {
+	n := queryBooks(b.documents)
 	var lines bytes.Buffer
 	for i := range int(n) {
 		lines.WriteString(n.text(i) + "\n")
 	}
 	rate := func(name, indexes string) func(round int) (float64, error) {
 		return func(round int) (rate float64, err error) {
-			err = benchStore{model: queryModel(indexes), authors: 1}.run(ctx, filepath.Join(dir, name+strconv.Itoa(round)), func(ctx context.Context, _ *node.Node, c *client.Client) error {
-				began := time.Now()
-				_, err = c.Import(ctx, bytes.NewReader(lines.Bytes()), client.ImportOptions{Collection: "books"})
-				rate = float64(n) / time.Since(began).Seconds()
-				return err
-			})
-			return rate, err
+			return importRate(ctx, benchStore{model: queryModel(indexes), authors: 1}, filepath.Join(b.dir, name+strconv.Itoa(round)), lines.Bytes(), int(n))
 		}
 	}
-	r, err := bench.Pair{Name: fmt.Sprintf("import of %d with one index", n), Unit: "documents/s", Limit: "without the index",
-		Ours: rate("index", `"byK":["k"]`), Plain: rate("plain", "")}.Run()
-	return []bench.Result{r}, err
+	return b.pair(pair{name: fmt.Sprintf("import of %d with one index", n), unit: "documents/s", limit: "without the index",
+		ours: rate("index", `"byK":["k"]`), plain: rate("plain", "")})
+}
+
+// runTwo runs fn on clients of a store without indexes and of one with them.
+func (n queryBooks) runTwo(ctx context.Context, dir, indexes string, fn func(ctx context.Context, plain, indexed *client.Client, plainAddr, addr string) error) error {
+	return n.store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, without *client.Client) error {
+		return n.store(indexes).run(ctx, filepath.Join(dir, "indexes"), func(ctx context.Context, indexed *node.Node, with *client.Client) error {
+			return fn(ctx, without, with, plain.Addr(), indexed.Addr())
+		})
+	})
 }
 
 // queryPuts measures what three indexes cost a write.
-func queryPuts(ctx context.Context, dir string, _ int) (results []bench.Result, err error) {
-	err = queryBooks(scanned).store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, plain *node.Node, _ *client.Client) error {
-		return queryBooks(scanned).store(`"byTitle":["title","year"],"byYear":["year"],"byAuthor":["authors[].id"]`).run(ctx, filepath.Join(dir, "indexes"), func(ctx context.Context, indexed *node.Node, _ *client.Client) error {
-			r, err := bench.PutBeside(ctx, "durable PUT with three indexes, 16 connections", "without them", indexed.Addr(), plain.Addr(), 16)
-			results = append(results, r)
-			return err
-		})
+func queryPuts(ctx context.Context, b *bench) error {
+	const indexes = `"byTitle":["title","year"],"byYear":["year"],"byAuthor":["authors[].id"]`
+	return queryBooks(scanned).runTwo(ctx, b.dir, indexes, func(ctx context.Context, _, _ *client.Client, plain, indexed string) error {
+		var p99 [2]latencies
+		write := func(i int, addr string) func(round int) (float64, error) {
+			return func(round int) (float64, error) {
+				rate, lats, err := send(ctx, addr, 16, puts(fmt.Sprint("p", round)))
+				p99[i].add(lats)
+				return rate, err
+			}
+		}
+		return b.pair(pair{name: "durable PUT with three indexes, 16 connections", unit: "writes/s", limit: "without them", ours: write(0, indexed), plain: write(1, plain),
+			note: func() string {
+				ours, limit := median(p99[0].p99[1:]), median(p99[1].p99[1:])
+				return fmt.Sprintf("p99 %.2f ms, limit %.2f ms: %.2f times", ours, limit, ours/limit)
+			}})
 	})
-	return results, err
 }
 
 // queryRenames measures a rename whose copies stand in an index, alone and after another value.
-func queryRenames(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	n := queryBooks(documents)
+func queryRenames(ctx context.Context, b *bench) error {
+	n := queryBooks(b.documents)
 	rename := func(ctx context.Context, c *client.Client) func(round int) (float64, error) {
-		authors := client.Collection[json.RawMessage](c, "authors")
-		return func(round int) (float64, error) {
-			began := time.Now()
-			_, err := authors.Patch(ctx, "0", map[string]string{"firstName": fmt.Sprintf("Bob%d", round)}, patient, client.AllowFanout())
-			return float64(n) / time.Since(began).Seconds(), err
+		return perSecond(int(n), func(round int) error {
+			_, err := client.Collection[json.RawMessage](c, "authors").Patch(ctx, "0", map[string]string{"firstName": fmt.Sprintf("Bob%d", round)}, patient, client.AllowFanout())
+			return err
+		})
+	}
+	for i, x := range []struct{ how, index string }{{"alone", `"byName":["authorName"]`}, {"in a composite", `"byShelf":["shelf","authorName"]`}} {
+		err := n.runTwo(ctx, filepath.Join(b.dir, strconv.Itoa(i)), x.index, func(ctx context.Context, plain, indexed *client.Client, _, _ string) error {
+			return b.pair(pair{name: fmt.Sprintf("rename of %d copies, indexed %s", n, x.how), unit: "copies/s", limit: "without the index",
+				ours: rename(ctx, indexed), plain: rename(ctx, plain)})
+		})
+		if err != nil {
+			return err
 		}
 	}
-	err = n.store("").run(ctx, filepath.Join(dir, "plain"), func(ctx context.Context, _ *node.Node, without *client.Client) error {
-		for i, x := range []struct{ how, index string }{{"alone", `"byName":["authorName"]`}, {"in a composite", `"byShelf":["shelf","authorName"]`}} {
-			if err := n.store(x.index).run(ctx, filepath.Join(dir, strconv.Itoa(i)), func(ctx context.Context, _ *node.Node, with *client.Client) error {
-				r, err := bench.Pair{Name: fmt.Sprintf("rename of %d copies, indexed %s", n, x.how), Unit: "copies/s", Limit: "without the index",
-					Ours: rename(ctx, with), Plain: rename(ctx, without)}.Run()
-				results = append(results, r)
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	return results, err
+	return nil
 }
 
 // queryBuild measures an index that is added to a full store.
-func queryBuild(ctx context.Context, dir string, documents int) (results []bench.Result, err error) {
-	n := queryBooks(documents)
-	err = n.store("").run(ctx, dir, func(ctx context.Context, node *node.Node, c *client.Client) error {
-		r, err := bench.Pair{Name: fmt.Sprintf("index over %d documents, until it is in force", n), Unit: "documents/s", Limit: "a bare loop: read, make keys, sort, insert",
-			Ours: func(round int) (float64, error) {
-				began := time.Now()
+func queryBuild(ctx context.Context, b *bench) error {
+	n := queryBooks(b.documents)
+	return n.store("").run(ctx, b.dir, func(ctx context.Context, node *node.Node, c *client.Client) error {
+		return b.pair(pair{name: fmt.Sprintf("index over %d documents, until it is in force", n), unit: "documents/s", limit: "a bare loop: read, make keys, sort, insert",
+			ours: perSecond(int(n), func(round int) error {
 				_, err := c.ApplyModel(ctx, []byte(queryModel(fmt.Sprintf(`"byK%d":["k"]`, round))), client.ModelOptions{AllowRemoval: true})
-				return float64(n) / time.Since(began).Seconds(), err
-			}, Plain: func(round int) (float64, error) {
-				file, err := bench.CurrentFile(node.Store) // each model that was prepared has brought another one
-				if err != nil {
-					return 0, err
-				}
-				took, err := bench.BareIndex(ctx, file, filepath.Join(dir, fmt.Sprintf("bare%d.db", round)), func(body []byte) ([]byte, error) {
-					t := jsondoc.MustParse(body)
-					return sortkey.Append(nil, t, t.Member(jsondoc.Root, "k")), nil
+				return err
+			}), plain: perSecond(int(n), func(round int) error {
+				return withPlain(node.Store, func(db *sql.DB) error { // each model that was prepared has brought another file
+					return bareIndex(ctx, db, filepath.Join(b.dir, fmt.Sprintf("bare%d.db", round)), func(body []byte) []byte {
+						t := jsondoc.MustParse(body)
+						return sortkey.Append(nil, t, t.Member(jsondoc.Root, "k"))
+					})
 				})
-				return float64(n) / took, err
-			}}.Run()
-		results = append(results, r)
-		return err
+			})})
 	})
-	return results, err
 }

@@ -1,22 +1,22 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
-	"github.com/fanfold/fanfold/cmd/fanfold-bench/internal/bench"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
@@ -133,17 +133,12 @@ func (s benchStore) book(i int) string {
 // measure is what is done with a node and a client of it.
 type measure func(ctx context.Context, n *node.Node, c *client.Client) error
 
-// run fills a log in dir and runs fn on a node over it, once the node has folded it.
-func (s benchStore) run(ctx context.Context, dir string, fn measure) error {
-	return s.runWith(ctx, dir, func(*node.Config) {}, fn)
-}
-
-// runWith does what run does, with what change makes of the node's configuration.
-func (s benchStore) runWith(ctx context.Context, dir string, change func(cfg *node.Config), fn measure) error {
+// run fills a log in dir and runs fn on a node over it, once the node has folded it. change, if given, changes the node's configuration.
+func (s benchStore) run(ctx context.Context, dir string, fn measure, change ...func(cfg *node.Config)) error {
 	if err := s.fill(ctx, dir); err != nil {
 		return err
 	}
-	n, err := openWith(ctx, dir, change)
+	n, err := open(ctx, dir, change...)
 	if err != nil {
 		return err
 	}
@@ -164,35 +159,86 @@ func (s benchStore) runWith(ctx context.Context, dir string, change func(cfg *no
 	return errors.Join(result, err)
 }
 
-// leave makes a store in dir, and calls fn, which starts processes of their own on it.
-func (s benchStore) leave(ctx context.Context, dir string, fn func() (bench.Result, error)) (bench.Result, error) {
-	if err := s.run(ctx, dir, func(context.Context, *node.Node, *client.Client) error { return nil }); err != nil {
-		return bench.Result{}, err
-	}
-	return fn()
+// leave does nothing with a node: processes of their own are to be started on its directory.
+func leave(context.Context, *node.Node, *client.Client) error { return nil }
+
+// runBesideRaw does what run does, with a log of its own for the limit's messages, which is not synced.
+func (s benchStore) runBesideRaw(ctx context.Context, dir string, fn func(ctx context.Context, n *node.Node, raw rawLog) error) error {
+	beside := filepath.Join(dir, "raw")
+	return withLog(ctx, beside, func(nc *nats.Conn, _ *events.Log) error {
+		raw := rawLog{conn: nc, dir: beside, subject: "fanfold.fanfold.doc.raw"}
+		return s.run(ctx, filepath.Join(dir, "ours"), func(ctx context.Context, n *node.Node, _ *client.Client) error { return fn(ctx, n, raw) })
+	})
 }
 
-// parallelism is how many goroutines parallel uses.
-const parallelism = 32
-
-// parallel calls fn for 0 to n-1 from many goroutines, and returns the errors; each goroutine ends at its first error.
+// parallel calls fn for 0 to n-1 from many goroutines, and returns the first error.
 func parallel(n int, fn func(i int) error) error {
-	var next atomic.Int64
-	var mu sync.Mutex
-	var wg sync.WaitGroup
-	var failed error
-	for range parallelism {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				if err := fn(i); err != nil {
-					mu.Lock()
-					defer mu.Unlock()
-					failed = errors.Join(failed, err)
-					return
-				}
-			}
-		})
+	var group errgroup.Group
+	group.SetLimit(32)
+	for i := range n {
+		group.Go(func() error { return fn(i) })
 	}
-	wg.Wait()
-	return failed
+	return group.Wait()
+}
+
+// inOrder calls fn for 0 to n-1, one after the other, until it returns an error.
+func inOrder(n int, fn func(i int) error) error {
+	for i := range n {
+		if err := fn(i); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// load applies the model, and imports the documents over the API.
+func (s benchStore) load(ctx context.Context, c *client.Client) error {
+	return loadModel(ctx, c, s.model, func(w io.Writer) error {
+		return s.putEach(func(collection string, _ int, body string) error { return writeLine(w, collection, body) }, inOrder)
+	})
+}
+
+// writeLine writes a line of an import.
+func writeLine(w io.Writer, collection, body string) error {
+	_, err := fmt.Fprintf(w, "{\"collection\":%q,\"doc\":%s}\n", collection, body)
+	return err
+}
+
+// loadModel applies a model, unless it is "", and imports what write writes. It returns once that is folded. An error says so where
+// lines were refused.
+func loadModel(ctx context.Context, c *client.Client, model string, write func(w io.Writer) error) error {
+	if model != "" {
+		if _, err := c.PutModel(ctx, []byte(model), client.ModelOptions{}); err != nil {
+			return err
+		}
+	}
+	in, out := io.Pipe()
+	go func() {
+		w := bufio.NewWriterSize(out, 1<<16)
+		err := write(w)
+		out.CloseWithError(errors.Join(err, w.Flush()))
+	}()
+	result, err := c.Import(ctx, in, client.ImportOptions{AllowFanout: true})
+	_ = in.Close() // never fails; what writes then ends
+	if err == nil && result.Refused > 0 {
+		err = fmt.Errorf("%d lines were refused", result.Refused)
+	}
+	return err
+}
+
+// importBooks imports the texts of so many books, "" for none, in pieces of 10,000.
+func importBooks(ctx context.Context, c *client.Client, count int, text func(i int) string) error {
+	const piece = 10_000
+	for from := 0; from < count; from += piece {
+		var lines strings.Builder
+		for i := from; i < min(from+piece, count); i++ {
+			if line := text(i); line != "" {
+				lines.WriteString(line + "\n")
+			}
+		}
+		if _, err := c.Import(ctx, strings.NewReader(lines.String()), client.ImportOptions{Collection: "books"}); err != nil {
+			return err
+		}
+	}
+	return nil
 }

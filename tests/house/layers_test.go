@@ -72,7 +72,7 @@ var mayImport = map[string][]string{
 	"tests/consumer":                   {"", "tests/harness"},
 	"api/internal/described":           {},
 	"api/internal/view":                {"", "access", "internal/wire", "model", "query"},
-	"cmd/fanfold-bench":                {"", "backup", "backup/transfer", "client", "cmd/fanfold-bench/internal/bench", "events", "events/embedded", "internal/datadir", "internal/jsondoc", "internal/memory", "internal/sortkey", "node"},
+	"cmd/fanfold-bench":                {"", "backup", "backup/transfer", "client", "events", "events/embedded", "internal/datadir", "internal/jsondoc", "internal/memory", "internal/sortkey", "node", "sqlite"},
 	"cmd/fanfold-bench/internal/bench": {"sqlite"},
 	"events/buckets":                   {"", "events", "events/servers"},
 	"events/embedded":                  {"", "events", "events/servers"},

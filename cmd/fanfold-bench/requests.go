@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bufio"
@@ -17,26 +17,28 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 )
 
-// Request appends request n of a worker to dst.
-type Request func(dst []byte, worker, n int) []byte
+// request appends request n of a worker to dst.
+type request func(dst []byte, worker, n int) []byte
 
-// Gets asks for one path after the other.
-func Gets(path func(n int) string) Request {
+// gets asks for one path after the other.
+func gets(path func(n int) string) request {
 	return func(dst []byte, worker, n int) []byte {
 		dst = append(append(dst, "GET "...), path(worker*7919+n*31)...)
 		return append(dst, " HTTP/1.1\r\nHost: localhost\r\n\r\n"...)
 	}
 }
 
-// Books asks for one book after the other, of so many.
-func Books(count int) Request {
-	return Gets(func(n int) string { return "/v1/books/" + strconv.Itoa(n%count) })
+// books asks for one book after the other, of so many.
+func books(count int) request {
+	return gets(func(n int) string { return "/v1/books/" + strconv.Itoa(n%count) })
 }
 
-// Puts writes new books. name is one that no other round has.
-func Puts(name string) Request {
+// puts writes new books. name is one that no other round has.
+func puts(name string) request {
 	return func(dst []byte, worker, n int) []byte {
 		id := fmt.Sprintf("%s-%d-%d", name, worker, n)
 		return appendRequest(dst, "PUT /v1/books/"+id, appendBook(nil, id))
@@ -70,7 +72,7 @@ func appendNote(dst []byte, id, members string, size int) []byte {
 type starter func(worker int) (call func(n int) error, done func() error, err error)
 
 // closedLoop runs conns workers for roundTime. Each waits for one call, and then for pause, before the next. It returns calls a
-// second and their latencies in ms, sorted. An error of a call ends its worker, and is returned.
+// second and their latencies in ms, sorted. An error of a call ends its worker.
 func closedLoop(conns int, pause time.Duration, start starter) (rate float64, lats []float64, err error) {
 	var wg sync.WaitGroup
 	var total atomic.Int64
@@ -106,14 +108,14 @@ func closedLoop(conns int, pause time.Duration, start starter) (rate float64, la
 	return float64(total.Load()) / took.Seconds(), lats, errors.Join(errs...)
 }
 
-// Send sends requests for a round over conns connections, one at a time on each, and returns what closedLoop does. It does as little as
+// send sends requests for a round over conns connections, one at a time on each, and returns what closedLoop does. It does as little as
 // it can, to leave the machine to the server.
-func Send(ctx context.Context, addr string, conns int, request Request) (rate float64, lats []float64, err error) {
+func send(ctx context.Context, addr string, conns int, request request) (rate float64, lats []float64, err error) {
 	return sendPaused(ctx, addr, conns, 0, request)
 }
 
-// sendPaused does what Send does, with a pause between two requests on a connection.
-func sendPaused(ctx context.Context, addr string, conns int, pause time.Duration, request Request) (rate float64, lats []float64, err error) {
+// sendPaused does what send does, with a pause between two requests on a connection.
+func sendPaused(ctx context.Context, addr string, conns int, pause time.Duration, request request) (rate float64, lats []float64, err error) {
 	return closedLoop(conns, pause, func(worker int) (func(int) error, func() error, error) {
 		var d net.Dialer
 		conn, err := d.DialContext(ctx, "tcp", addr)
@@ -132,10 +134,10 @@ func sendPaused(ctx context.Context, addr string, conns int, pause time.Duration
 	})
 }
 
-// Rate does what Send does, and returns requests a second alone.
-func Rate(ctx context.Context, addr string, conns int, request Request) func(round int) (float64, error) {
+// rateOf does what send does, and returns requests a second alone.
+func rateOf(ctx context.Context, addr string, conns int, request request) func(round int) (float64, error) {
 	return func(int) (float64, error) {
-		rate, _, err := Send(ctx, addr, conns, request)
+		rate, _, err := send(ctx, addr, conns, request)
 		return rate, err
 	}
 }
@@ -172,15 +174,13 @@ func readAnswer(r *bufio.Reader) error {
 	return err
 }
 
-// Seconds asks once, and returns how many seconds the answer took.
-func Seconds(ctx context.Context, url string) (float64, error) {
+// ask asks once, and reads the answer to its end.
+func ask(ctx context.Context, url string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		_, _, err = answer(http.DefaultClient, req, http.StatusOK)
 	}
-	began := time.Now()
-	_, _, err = answer(http.DefaultClient, req, http.StatusOK)
-	return time.Since(began).Seconds(), err
+	return err
 }
 
 // answer sends a request, and reads its answer to the end. The error says so where it has none of the statuses, if any are given.
@@ -196,20 +196,20 @@ func answer(web *http.Client, req *http.Request, statuses ...int) (status int, h
 	return resp.StatusCode, resp.Header, err
 }
 
-// Beside compares the 99th percentile of requests over 16 connections alone with theirs beside others. The figures are requests a second
+// beside compares the 99th percentile of requests over 16 connections alone with theirs beside others. The figures are requests a second
 // at one connection as slow as that percentile, so that a ratio of 0.5 is twice the time. The others are work, whose ctx ends with the
-// requests; what it returns then has not failed.
-func Beside(ctx context.Context, name, addr string, request func(round string) Request, others string, work func(ctx context.Context) error) (Result, error) {
+// requests; what it returns then has not failed. note is called once all is measured.
+func (b *bench) beside(ctx context.Context, name, addr string, requests func(round string) request, note func() string, work func(ctx context.Context) error) error {
 	p99 := func(round string) (float64, error) {
-		_, lats, err := Send(ctx, addr, 16, request(round))
+		_, lats, err := send(ctx, addr, 16, requests(round))
 		return 1000 / percentile(lats, 99), err
 	}
-	r, err := Pair{Name: name, Unit: "1/p99", Limit: "the same alone", Ours: func(round int) (float64, error) {
-		beside, end := context.WithCancel(ctx)
+	return b.pair(pair{name: name, unit: "1/p99", limit: "the same alone", note: note, ours: func(round int) (float64, error) {
+		during, end := context.WithCancel(ctx)
 		ended := make(chan error, 1)
 		go func() {
-			err := work(beside)
-			if beside.Err() != nil {
+			err := work(during)
+			if during.Err() != nil {
 				err = nil
 			}
 			ended <- err
@@ -217,32 +217,31 @@ func Beside(ctx context.Context, name, addr string, request func(round string) R
 		rate, err := p99(fmt.Sprint("beside-", round))
 		end()
 		return rate, errors.Join(err, <-ended)
-	}, Plain: func(round int) (float64, error) { return p99(fmt.Sprint("alone-", round)) }}.Run()
-	r.Notes = append(r.Notes, others)
-	return r, err
+	}, plain: func(round int) (float64, error) { return p99(fmt.Sprint("alone-", round)) }})
 }
 
-// Hammer sends one request again and again over conns connections until ctx ends. Any answer will do.
-func Hammer(ctx context.Context, conns int, url string) error {
-	var wg sync.WaitGroup
-	errs := make([]error, conns)
-	for i := range conns {
-		wg.Go(func() {
-			for errs[i] == nil && ctx.Err() == nil {
+// hammer sends one request again and again over conns connections until ctx ends. Any answer will do.
+func hammer(ctx context.Context, conns int, url string) error {
+	var group errgroup.Group
+	for range conns {
+		group.Go(func() error {
+			for ctx.Err() == nil {
 				req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
 				if err == nil {
 					_, _, err = answer(http.DefaultClient, req)
 				}
-				errs[i] = err
+				if err != nil {
+					return err
+				}
 			}
+			return nil
 		})
 	}
-	wg.Wait()
-	return errors.Join(errs...)
+	return group.Wait()
 }
 
-// Escape returns a query string of names and values.
-func Escape(pairs ...string) string {
+// params returns a query string of names and values.
+func params(pairs ...string) string {
 	var b strings.Builder
 	for i := 0; i+1 < len(pairs); i += 2 {
 		b.WriteString("?&"[min(i, 1):min(i, 1)+1] + pairs[i] + "=" + strings.ReplaceAll(url.QueryEscape(pairs[i+1]), "+", "%20"))

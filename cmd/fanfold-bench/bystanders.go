@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,13 +14,38 @@ import (
 	"time"
 )
 
-// Bystanders measures what requests for other documents see while one event rewrites many copies.
-type Bystanders struct {
-	Nodes  *Nodes
-	Copies int
-	Steps  int              // publishers that are renamed one after the other, and have the copies between them
-	Others int              // books after the copies, which no rename reaches
-	Book   func(int) string // the text of a book
+// bystanders measures what requests for other documents see while one event rewrites many copies.
+type bystanders struct {
+	*bench
+	on     *nodes
+	copies int
+	others int              // books after the copies, which no rename reaches
+	book   func(int) string // the text of a book
+}
+
+// benchBystanders measures requests beside renames of 10,000, 100,000 and so on copies, up to what the command line asks for.
+func benchBystanders(ctx context.Context, b *bench) error {
+	for copies := 10_000 / b.scale; ; copies *= 10 {
+		copies = min(copies, b.documents)
+		if b.nodes.nats != "" || b.nodes.steps > 1 {
+			copies = b.documents // the log is filled once
+		}
+		by, steps := bystanders{bench: b, copies: copies, others: 10_000 / b.scale}, b.nodes.steps
+		s := benchStore{model: publisherModel, authors: benchAuthors, books: copies + by.others, publisher: func(i int) int {
+			if i < copies {
+				return i % steps // so many publishers are renamed one after the other, and have the copies between them
+			}
+			return steps + i%(benchAuthors-steps)
+		}}
+		by.book = s.book
+		err := b.nodes.run(ctx, filepath.Join(b.dir, strconv.Itoa(copies)), s, func(n *nodes) error {
+			by.on = n
+			return by.run(ctx)
+		})
+		if err != nil || copies == b.documents {
+			return err
+		}
+	}
 }
 
 const (
@@ -36,8 +62,8 @@ type bystander struct {
 	statuses            []int // that say that all is well; the last one, that the fold was waited for too long
 }
 
-// bystanders are the kinds, the one that gives the result its figure first.
-var bystanders = []bystander{
+// bystanderKinds are the kinds, the one that gives the result its figure first.
+var bystanderKinds = []bystander{
 	{"PUT", http.MethodPut, "", [2]string{}, []int{http.StatusNoContent, http.StatusAccepted}},
 	{"PUT, respond-async", http.MethodPut, "", [2]string{"Prefer", "respond-async"}, []int{http.StatusAccepted, 0}},
 	{"GET", http.MethodGet, "", [2]string{}, []int{http.StatusOK, 0}},
@@ -55,36 +81,39 @@ func (s seen) String() string {
 	return fmt.Sprintf("p50 %.1f ms, p99 %.1f ms, longest %.0f ms", percentile(s.millis, 50), percentile(s.millis, 99), percentile(s.millis, 100))
 }
 
-// Run renames, over and over if there are few copies. It returns the figures of each kind of request beside the figures
+// run renames, over and over if there are few copies. It adds the figures of each kind of request beside the figures
 // of the same requests before.
-func (b Bystanders) Run(ctx context.Context) (r Result, err error) {
-	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(bystanders) * mostWaiting}}
+func (b bystanders) run(ctx context.Context) error {
+	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: len(bystanderKinds) * mostWaiting}}
 	defer web.CloseIdleConnections()
 	if _, err := b.phase(ctx, web, func() error { return b.rename(ctx, web, "warm-up") }); err != nil {
-		return r, err
+		return err
 	}
-	after, err := b.pass(ctx, web, aftermath)
+	pass := func(length time.Duration) ([]seen, error) {
+		return b.phase(ctx, web, func() error { time.Sleep(length); return nil })
+	}
+	after, err := pass(aftermath)
 	if err != nil {
-		return r, err
+		return err
 	}
-	quiet, err := b.pass(ctx, web, quietPhase)
+	quiet, err := pass(quietPhase)
 	if err != nil {
-		return r, err
+		return err
 	}
-	rounds := min(20, max(1, 500_000/b.Copies))
-	busy := make([]seen, len(bystanders))
+	rounds := min(20, max(1, 500_000/b.copies))
+	busy := make([]seen, len(bystanderKinds))
 	var took time.Duration
 	var disk int64
-	cpu := b.Nodes.cpu()
+	cpu := b.on.cpu()
 	for i := range rounds {
 		began := time.Now()
 		var more []seen
-		most, err := b.Nodes.mostRows(func() (err error) {
+		most, err := b.on.mostRows(func() (err error) {
 			more, err = b.phase(ctx, web, func() error { return b.rename(ctx, web, fmt.Sprint("Press", i)) })
 			return err
 		})
 		if err != nil {
-			return r, err
+			return err
 		}
 		took, disk = took+time.Since(began), max(disk, most)
 		for k := range more {
@@ -94,43 +123,42 @@ func (b Bystanders) Run(ctx context.Context) (r Result, err error) {
 			time.Sleep(100 * time.Millisecond)
 		}
 	}
-	r = b.result(quiet, busy)
-	cost := fmt.Sprintf("rename, and what had to wait for it: %.2f s, CPU of the first node %.2f s, and %.0f bytes a copy more on its disk at most",
-		took.Seconds()/float64(rounds), (b.Nodes.cpu()[0]-cpu[0]).Seconds()/float64(rounds), float64(disk)/float64(b.Copies))
-	r.Notes = slices.Insert(r.Notes, 1, cost, fmt.Sprintf("in the %v behind a rename, while SQLite moves its log into its file: PUT longest %.0f ms, GET longest %.0f ms",
-		aftermath, percentile(after[0].millis, 100), percentile(after[2].millis, 100)))
-	return r, nil
+	b.report(quiet, busy, fmt.Sprintf("rename, and what had to wait for it: %.2f s, CPU of the first node %.2f s, and %.0f bytes a copy more on its disk at most",
+		took.Seconds()/float64(rounds), (b.on.cpu()[0]-cpu[0]).Seconds()/float64(rounds), float64(disk)/float64(b.copies)),
+		fmt.Sprintf("in the %v after a rename, while SQLite moves its log into its file: PUT longest %.0f ms, GET longest %.0f ms",
+			aftermath, percentile(after[0].millis, 100), percentile(after[2].millis, 100)))
+	return nil
 }
 
-// result makes the result of what requests saw before and during renames.
-func (b Bystanders) result(quiet, busy []seen) Result {
+// report adds what requests saw before and during renames.
+func (b bystanders) report(quiet, busy []seen, notes ...string) {
 	for k := range busy {
 		slices.Sort(busy[k].millis)
 	}
-	r := One(fmt.Sprintf("PUT beside a rename of %d copies, p99", b.Copies), "ms", percentile(busy[0].millis, 99), percentile(quiet[0].millis, 99),
-		fmt.Sprintf("limit: the same %d requests a second of each kind before; less is faster", bystanderRate))
-	if b.Steps > 1 {
-		r.Name = fmt.Sprintf("PUT beside %d renames of %d copies, p99", b.Steps, b.Copies/b.Steps)
+	name := fmt.Sprintf("PUT beside a rename of %d copies, p99", b.copies)
+	if b.nodes.steps > 1 {
+		name = fmt.Sprintf("PUT beside %d renames of %d copies, p99", b.nodes.steps, b.copies/b.nodes.steps)
 	}
-	for k, kind := range bystanders {
+	notes = append([]string{fmt.Sprintf("limit: the same %d requests a second of each kind before; less is faster", bystanderRate)}, notes...)
+	for k, kind := range bystanderKinds {
 		note := fmt.Sprintf("%s: %v; before: %v", kind.name, busy[k], quiet[k])
 		if late := kind.statuses[1]; late != 0 {
 			note += fmt.Sprintf("; %d of %d answered %d", busy[k].late, len(busy[k].millis), late)
 		}
-		r.Notes = append(r.Notes, note)
+		notes = append(notes, note)
 	}
 	most := 0
-	for _, s := range b.Nodes.servers {
-		most = max(most, highWater(s.cmd.Process.Pid))
+	for _, s := range b.on.servers {
+		most = max(most, s.memory("VmHWM"))
 	}
-	r.Notes = append(r.Notes, fmt.Sprintf("%d nodes, each request to the next one; most memory of one: %d MB", len(b.Nodes.servers), most))
-	return r
+	notes = append(notes, fmt.Sprintf("%d nodes, each request to the next one; most memory of one: %d MB", len(b.on.servers), most/1024))
+	b.one(name, "ms", percentile(busy[0].millis, 99), percentile(quiet[0].millis, 99), notes...)
 }
 
 // rename gives publishers a new name, and returns once every node has folded it.
-func (b Bystanders) rename(ctx context.Context, web *http.Client, name string) error {
-	for step := range b.Steps {
-		url := fmt.Sprintf("%s/v1/publishers/%d", b.Nodes.URL(0), step)
+func (b bystanders) rename(ctx context.Context, web *http.Client, name string) error {
+	for step := range b.nodes.steps {
+		url := fmt.Sprintf("%s/v1/publishers/%d", b.on.servers[0].url(), step)
 		req, err := http.NewRequestWithContext(ctx, http.MethodPatch, url+"?allowFanout=true", strings.NewReader(`{"name":"`+name+`"}`))
 		if err != nil {
 			return err
@@ -141,8 +169,8 @@ func (b Bystanders) rename(ctx context.Context, web *http.Client, name string) e
 		if err != nil {
 			return err
 		}
-		for i := range b.Nodes.servers {
-			url := fmt.Sprintf("%s/v1/publishers/%d", b.Nodes.URL(i), step)
+		for i := range b.on.servers {
+			url := fmt.Sprintf("%s/v1/publishers/%d", b.on.servers[i].url(), step)
 			if err := awaitPosition(ctx, web, url, header.Get("Fanfold-Position")); err != nil {
 				return err
 			}
@@ -167,19 +195,14 @@ func awaitPosition(ctx context.Context, web *http.Client, url, position string) 
 	}
 }
 
-// pass is phase for some time.
-func (b Bystanders) pass(ctx context.Context, web *http.Client, length time.Duration) ([]seen, error) {
-	return b.phase(ctx, web, func() error { time.Sleep(length); return nil })
-}
-
 // phase lets requests of every kind come, each at its time whether the one before is answered or not, until until returns.
-// It returns what they saw, the kinds in the order of bystanders, once all are answered.
-func (b Bystanders) phase(ctx context.Context, web *http.Client, until func() error) ([]seen, error) {
+// It returns what they saw, the kinds in the order of bystanderKinds, once all are answered.
+func (b bystanders) phase(ctx context.Context, web *http.Client, until func() error) ([]seen, error) {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	out, errs := make([]seen, len(bystanders)), make([]error, len(bystanders))
+	out, errs := make([]seen, len(bystanderKinds)), make([]error, len(bystanderKinds))
 	var wg sync.WaitGroup
-	for k := range bystanders {
+	for k := range bystanderKinds {
 		wg.Go(func() { out[k], errs[k] = b.stand(ctx, running, web, k) })
 	}
 	err := until()
@@ -189,7 +212,7 @@ func (b Bystanders) phase(ctx context.Context, web *http.Client, until func() er
 }
 
 // stand sends the requests of one kind until running ends.
-func (b Bystanders) stand(ctx, running context.Context, web *http.Client, k int) (s seen, err error) {
+func (b bystanders) stand(ctx, running context.Context, web *http.Client, k int) (s seen, err error) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	room := make(chan struct{}, mostWaiting)
@@ -219,14 +242,14 @@ func (b Bystanders) stand(ctx, running context.Context, web *http.Client, k int)
 }
 
 // send sends request n of a kind to the next node, and returns whether it is answered that the fold was waited for too long.
-func (b Bystanders) send(ctx context.Context, web *http.Client, k, n int) (late bool, err error) {
-	kind := bystanders[k]
-	book := b.Copies + (n*len(bystanders)+k)*31%b.Others
+func (b bystanders) send(ctx context.Context, web *http.Client, k, n int) (late bool, err error) {
+	kind := bystanderKinds[k]
+	book := b.copies + (n*len(bystanderKinds)+k)*31%b.others
 	var body io.Reader = http.NoBody
 	if kind.method == http.MethodPut {
-		body = strings.NewReader(fmt.Sprintf(`%s,"write":%d}`, strings.TrimSuffix(b.Book(book), "}"), time.Now().UnixNano())) // another one each time, or nothing is stored
+		body = strings.NewReader(fmt.Sprintf(`%s,"write":%d}`, strings.TrimSuffix(b.book(book), "}"), time.Now().UnixNano())) // another one each time, or nothing is stored
 	}
-	url := b.Nodes.URL(n%len(b.Nodes.servers)) + "/v1/books/" + strconv.Itoa(book) + kind.query
+	url := b.on.servers[n%len(b.on.servers)].url() + "/v1/books/" + strconv.Itoa(book) + kind.query
 	req, err := http.NewRequestWithContext(ctx, kind.method, url, body)
 	if err != nil {
 		return false, err

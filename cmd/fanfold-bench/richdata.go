@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bufio"
@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// richModel is a model as a publishing house might grow it. It has chains of counts, copies and lists of the newest, ids of many, pages,
+// richText is a model as a publishing house might grow it. It has chains of counts, copies and lists of the newest, ids of many, pages,
 // frozen values, strict relations and unique members. One publisher and its sections are far beyond its fan-out limit.
-const richModel = `
+const richText = `
 fanout: {limit: 5000}
 collections:
   publishers:
@@ -98,13 +98,13 @@ collections:
       reviewed: {copy: books, value: string(doc.reviews > 0)}
 `
 
-// RichModel returns the model of the rich data, with or without its limit, strict relations and unique members.
-func RichModel(guards bool) string {
+// richModel returns the model of the rich data, with or without its limit, strict relations and unique members.
+func richModel(guards bool) string {
 	if guards {
-		return richModel
+		return richText
 	}
 	var kept []string
-	for line := range strings.Lines(strings.ReplaceAll(richModel, ", strict: true", "")) {
+	for line := range strings.Lines(strings.ReplaceAll(richText, ", strict: true", "")) {
 		if !strings.HasPrefix(line, "fanout:") && !strings.HasPrefix(line, "    unique:") {
 			kept = append(kept, line)
 		}
@@ -112,10 +112,10 @@ func RichModel(guards bool) string {
 	return strings.Join(kept, "")
 }
 
-// RichData makes so many documents of the rich model, always the same. The target of a strict reference comes first. Of the other targets half
+// richData makes so many documents of the rich model, always the same. The target of a strict reference comes first. Of the other targets half
 // come later than a document that refers to them, and some never. Document 0 of the publishers has 22 of a hundred documents as its books, and 52 of a hundred are
 // sources of its four sections.
-type RichData struct{ Documents int }
+type richData struct{ documents int }
 
 const (
 	richPublishers  = 100
@@ -133,37 +133,37 @@ const (
 )
 
 // early returns how many authors and readers there are, which come first.
-func (d RichData) early() (authors, readers int) {
-	return max(10, d.Documents/100), max(10, d.Documents*3/100)
+func (d richData) early() (authors, readers int) {
+	return max(10, d.documents/100), max(10, d.documents*3/100)
 }
 
 // late returns how many series and topics there are. They come among the books that refer to them.
-func (d RichData) late() (series, topics int) {
-	return max(1, d.Documents/1000), max(10, d.Documents/500)
+func (d richData) late() (series, topics int) {
+	return max(1, d.documents/1000), max(10, d.documents/500)
 }
 
 // dependents returns how many documents are left for books and what refers to them.
-func (d RichData) dependents() int {
+func (d richData) dependents() int {
 	authors, readers := d.early()
 	series, topics := d.late()
-	return max(0, d.Documents-richPublishers-richSections-richCatalogs-authors-readers-series-topics)
+	return max(0, d.documents-richPublishers-richSections-richCatalogs-authors-readers-series-topics)
 }
 
 // before returns how many of the dependents have places in their period before limit.
-func (d RichData) before(limit int) int {
+func (d richData) before(limit int) int {
 	n := d.dependents()
 	return n/dependentPeriod*limit + min(n%dependentPeriod, limit)
 }
 
-// Reached returns how many books publisher 0 has.
-func (d RichData) Reached() int { return d.before(ownBooks) }
+// reached returns how many books publisher 0 has.
+func (d richData) reached() int { return d.before(ownBooks) }
 
-// Updates returns how many documents WriteUpdates writes.
-func (d RichData) Updates() int { return d.dependents() / updateEvery }
+// updates returns how many documents writeUpdates writes.
+func (d richData) updates() int { return d.dependents() / updateEvery }
 
-// WriteTo writes the documents as lines of an import, and returns how many bytes their texts have.
-func (d RichData) WriteTo(w io.Writer) (size int64, err error) {
-	return writeLines(w, func(line writeLine) {
+// write writes the documents as lines of an import, and returns how many bytes their texts have.
+func (d richData) write(w io.Writer) (size int64, err error) {
+	return writeLines(w, func(line richLine) {
 		d.writeEarly(line)
 		series, topics := d.late()
 		dependents := d.dependents()
@@ -179,20 +179,20 @@ func (d RichData) WriteTo(w io.Writer) (size int64, err error) {
 	})
 }
 
-// WriteUpdates writes one of updateEvery dependents again, with another text, as WriteTo does.
-func (d RichData) WriteUpdates(w io.Writer) (size int64, err error) {
-	return writeLines(w, func(line writeLine) {
-		for i := range d.Updates() {
+// writeUpdates writes one of updateEvery dependents again, with another text, as write does.
+func (d richData) writeUpdates(w io.Writer) (size int64, err error) {
+	return writeLines(w, func(line richLine) {
+		for i := range d.updates() {
 			d.writeDependent(line, i*updateEvery+i*7%updateEvery, 2)
 		}
 	})
 }
 
-// writeLine writes a document, given as a format and its arguments.
-type writeLine func(collection, format string, args ...any)
+// richLine writes a document, given as a format and its arguments.
+type richLine func(collection, format string, args ...any)
 
 // writeLines calls write with a function that writes lines of an import, and returns how many bytes the documents' texts have.
-func writeLines(w io.Writer, write func(line writeLine)) (size int64, err error) {
+func writeLines(w io.Writer, write func(line richLine)) (size int64, err error) {
 	out := bufio.NewWriterSize(w, 1<<16)
 	write(func(collection, format string, args ...any) {
 		doc := fmt.Sprintf(format, args...)
@@ -203,7 +203,7 @@ func writeLines(w io.Writer, write func(line writeLine)) (size int64, err error)
 }
 
 // writeEarly writes what comes before all that refers to it, but for half of the publishers that sections refer to.
-func (d RichData) writeEarly(line writeLine) {
+func (d richData) writeEarly(line richLine) {
 	publish := func(from, to int) {
 		for i := from; i < to; i++ {
 			line("publishers", `{"id":"%d","name":"Press %d","city":"City %d","founded":%d}`, i, i, i%7, 1800+i)
@@ -231,7 +231,7 @@ func (d RichData) writeEarly(line writeLine) {
 }
 
 // writeDependent writes an edition of document i of those that refer to others.
-func (d RichData) writeDependent(line writeLine, i, edition int) {
+func (d richData) writeDependent(line richLine, i, edition int) {
 	authors, readers := d.early()
 	series, topics := d.late()
 	round, at := i/dependentPeriod, i%dependentPeriod

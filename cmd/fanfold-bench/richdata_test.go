@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// richLine is a line of an import of rich data.
-type richLine struct {
+// parsedLine is a line of an import of rich data.
+type parsedLine struct {
 	Collection string
 	Doc        struct {
 		ID, Publisher, Series, Section, Book, Reader, Catalog string
@@ -18,7 +18,7 @@ type richLine struct {
 }
 
 // references returns what a document refers to: by strict relations, and by others.
-func (l richLine) references() (strict, loose []string) {
+func (l parsedLine) references() (strict, loose []string) {
 	add := func(refs []string, to, id string) []string {
 		if id == "" {
 			return refs
@@ -52,12 +52,12 @@ func (l richLine) references() (strict, loose []string) {
 	return strict, loose
 }
 
-// richLines returns the lines of rich data and of its updates.
-func richLines(t *testing.T, d RichData) (lines, updates []richLine) {
+// parsedLines returns the lines of rich data and of its updates.
+func parsedLines(t *testing.T, d richData) (lines, updates []parsedLine) {
 	t.Helper()
-	read := func(text *bytes.Buffer) (all []richLine) {
+	read := func(text *bytes.Buffer) (all []parsedLine) {
 		for line := range strings.Lines(text.String()) {
-			var l richLine
+			var l parsedLine
 			if err := json.Unmarshal([]byte(line), &l); err != nil {
 				t.Fatalf("%v: %s", err, line)
 			}
@@ -66,21 +66,21 @@ func richLines(t *testing.T, d RichData) (lines, updates []richLine) {
 		return all
 	}
 	var text, again bytes.Buffer
-	if _, err := d.WriteTo(&text); err != nil {
+	if _, err := d.write(&text); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.WriteUpdates(&again); err != nil {
+	if _, err := d.writeUpdates(&again); err != nil {
 		t.Fatal(err)
 	}
 	return read(&text), read(&again)
 }
 
 // TestRichData checks that whatever a rich document refers to strictly comes before it, and of the other references some half come
-// after it and some never. Publisher 0 has as many books as Reached says, and updates are of documents that are there.
+// after it and some never. Publisher 0 has as many books as reached says, and updates are of documents that are there.
 func TestRichData(t *testing.T) {
 	const documents = 5000
-	d := RichData{Documents: documents}
-	lines, updates := richLines(t, d)
+	d := richData{documents: documents}
+	lines, updates := parsedLines(t, d)
 	at, books := map[string]int{}, 0
 	for i, l := range lines {
 		key := l.Collection + "/" + l.Doc.ID
@@ -92,8 +92,8 @@ func TestRichData(t *testing.T) {
 			books++
 		}
 	}
-	if len(lines) != documents || books != d.Reached() || books < documents/5 {
-		t.Errorf("%d documents, %d books of publisher 0 (Reached says %d)", len(lines), books, d.Reached())
+	if len(lines) != documents || books != d.reached() || books < documents/5 {
+		t.Errorf("%d documents, %d books of publisher 0 (reached says %d)", len(lines), books, d.reached())
 	}
 	var early, late, absent int
 	for i, l := range lines {
@@ -124,14 +124,14 @@ func TestRichData(t *testing.T) {
 		}
 		kinds[l.Collection] = true
 	}
-	if len(updates) != d.Updates() || len(updates) < documents/25 || len(kinds) < 4 {
-		t.Errorf("%d updates (Updates says %d) of %v", len(updates), d.Updates(), kinds)
+	if len(updates) != d.updates() || len(updates) < documents/25 || len(kinds) < 4 {
+		t.Errorf("%d updates (updates says %d) of %v", len(updates), d.updates(), kinds)
 	}
 }
 
 // TestRichModel checks that the model without guards has no strict relation, no unique member and no limit.
 func TestRichModel(t *testing.T) {
-	if plain := RichModel(false); strings.Contains(plain, "strict") || strings.Contains(plain, "unique") || strings.Contains(plain, "limit: 5000") || !strings.Contains(plain, "pages:") {
+	if plain := richModel(false); strings.Contains(plain, "strict") || strings.Contains(plain, "unique") || strings.Contains(plain, "limit: 5000") || !strings.Contains(plain, "pages:") {
 		t.Errorf("the model without guards is %s", plain)
 	}
 }

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"context"
@@ -13,12 +13,11 @@ import (
 	"github.com/nats-io/nuid"
 )
 
-// RawLog is the log to which the limit's messages go: an embedded server that does not sync them.
-type RawLog struct {
-	Conn *nats.Conn
-	Dir  string // of the server's files
-	// Subject begins the subjects of messages.
-	Subject string
+// rawLog is the log to which the limit's messages go: an embedded server that does not sync them.
+type rawLog struct {
+	conn    *nats.Conn
+	dir     string // of the server's files
+	subject string // begins the subjects of messages
 }
 
 // rawGroup publishes messages of all workers, each with a condition of its own, and syncs them together. Waiting
@@ -41,12 +40,12 @@ type rawWrite struct {
 const maxRawRound = 1000
 
 // rawRound publishes messages of the size of our own, as plainly as can be, and returns what closedLoop does.
-func rawRound(ctx context.Context, log RawLog, round string, conns int) (rate float64, lats []float64, err error) {
-	js, err := jetstream.New(log.Conn, jetstream.WithPublishAsyncMaxPending(4096))
+func rawRound(ctx context.Context, log rawLog, round string, conns int) (rate float64, lats []float64, err error) {
+	js, err := jetstream.New(log.conn, jetstream.WithPublishAsyncMaxPending(4096))
 	if err != nil {
 		return 0, nil, err
 	}
-	dirs, err := filepath.Glob(filepath.Join(log.Dir, "jetstream", "*", "streams", "*", "msgs"))
+	dirs, err := filepath.Glob(filepath.Join(log.dir, "jetstream", "*", "streams", "*", "msgs"))
 	if err != nil || len(dirs) != 1 {
 		return 0, nil, errors.Join(err, errors.New("the raw log is not where it is expected"))
 	}
@@ -61,7 +60,7 @@ func rawRound(ctx context.Context, log RawLog, round string, conns int) (rate fl
 		var body []byte
 		return func(_ int) error {
 			id := round + "-" + nuid.Next()
-			w.msg = nats.NewMsg(log.Subject + "." + id)
+			w.msg = nats.NewMsg(log.subject + "." + id)
 			w.msg.Header.Set(jetstream.MsgIDHeader, id)
 			w.msg.Header.Set(jetstream.ExpectedLastSubjSeqHeader, "0")
 			body = appendBook(body[:0], id)

@@ -1,4 +1,4 @@
-package bench
+package main
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 )
 
 // handWritten writes every row of the read model in dir into a new file of the same schema, a
-// thousand documents a transaction, and returns how long the writing took.
-func handWritten(dir string) (took time.Duration, err error) {
+// thousand documents a transaction. It returns how many of count it wrote a second.
+func handWritten(dir string, count int) (rate float64, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "readmodel", "*.db"))
 	if err != nil || len(files) != 1 {
 		return 0, errors.Join(err, fmt.Errorf("%d read models in %s", len(files), dir))
 	}
-	from, err := OpenPlain(files[0])
+	from, err := openPlain(files[0])
 	if err != nil {
 		return 0, err
 	}
@@ -37,7 +37,8 @@ func handWritten(dir string) (took time.Duration, err error) {
 			return 0, err
 		}
 	}
-	return writeAll(from, to, tables)
+	took, err := writeAll(from, to, tables)
+	return float64(count) / took.Seconds(), err
 }
 
 // table has the rows of a table in an order.
