@@ -64,7 +64,7 @@ func (b BucketAccess) Replicated() bool { return b.log.replicated.Load() }
 
 // BucketReplicas returns how many replicas a new bucket gets: as many as the log has.
 func (b BucketAccess) BucketReplicas() int {
-	if n, _ := b.log.ReplicaCount(); n > 0 {
+	if n, _ := b.log.replicas.Count(); n > 0 {
 		return n
 	}
 	return max(1, b.log.stream.CachedInfo().Config.Replicas)

@@ -177,7 +177,7 @@ func (d *deletion) rewriteFiles(ctx context.Context, also map[string]func(seq ui
 			return err
 		}
 		refusal := fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the log's server is being started again, without what was erased; nothing was written, try again")
-		if err := d.log.restartNow(ctx, refusal); err != nil {
+		if err := d.log.recovery.restartNow(ctx, refusal); err != nil {
 			return err
 		}
 	}
@@ -186,8 +186,8 @@ func (d *deletion) rewriteFiles(ctx context.Context, also map[string]func(seq ui
 }
 
 // awaitPause blocks while EraseMessages has the server started again, or until ctx ends.
-func (l *Log) awaitPause(ctx context.Context) {
-	if paused := l.pause.Load(); paused != nil {
+func (r *Recovery) awaitPause(ctx context.Context) {
+	if paused := r.pause.Load(); paused != nil {
 		select {
 		case <-*paused:
 		case <-ctx.Done():
@@ -203,9 +203,9 @@ const outlastTime = 30 * time.Second
 // of ask ends where the server stops: it would wait for an answer that does not come. The error is ask's.
 func (l *Log) Outlast(ctx context.Context, ask func(ctx context.Context) error) error {
 	for failing := (time.Time{}); ; {
-		before, began := l.restarts.Load(), time.Now()
+		before, began := l.recovery.restarts.Load(), time.Now()
 		stopped, err := askRun(ctx, l.run.Load(), ask)
-		again := fanfold.CodeOf(err) == fanfold.Unavailable && (errors.Is(l.health.noSpace(), fanfold.ErrRestarting) || l.restarts.Load() != before)
+		again := fanfold.CodeOf(err) == fanfold.Unavailable && (errors.Is(l.health.noSpace(), fanfold.ErrRestarting) || l.recovery.restarts.Load() != before)
 		if err == nil || !again && !stopped {
 			return err
 		}
@@ -233,24 +233,24 @@ func askRun(ctx context.Context, run *serverRun, ask func(ctx context.Context) e
 }
 
 // restartNow starts the embedded server again. Until it runs, or ctx has ended, writes are refused with an error.
-func (l *Log) restartNow(ctx context.Context, refusal error) error {
-	durable := max(l.prefix.LastErased(), l.acked.Load())
-	l.recovering.Lock()
-	defer l.recovering.Unlock()
+func (r *Recovery) restartNow(ctx context.Context, refusal error) error {
+	durable := max(r.log.prefix.LastErased(), r.log.acked.Load())
+	r.under.Lock()
+	defer r.under.Unlock()
 	paused := make(chan struct{})
-	l.pause.Store(&paused)
+	r.pause.Store(&paused)
 	defer func() {
-		l.pause.Store(nil)
+		r.pause.Store(nil)
 		close(paused)
 	}()
-	if run := l.run.Load(); run.broken.Load() == nil { // who waits for what is written need not fail
-		if err := l.waitWhole(ctx, run, run.highest.Load()); err != nil {
+	if run := r.log.run.Load(); run.broken.Load() == nil { // who waits for what is written need not fail
+		if err := r.log.waitWhole(ctx, run, run.highest.Load()); err != nil {
 			return err
 		}
 	}
-	before := l.restarts.Load()
-	l.recoverFrom(ctx, refusal, time.Millisecond, func() (uint64, error) { return durable, nil })
-	if l.restarts.Load() == before {
+	before := r.restarts.Load()
+	r.recoverFrom(ctx, refusal, time.Millisecond, func() (uint64, error) { return durable, nil })
+	if r.restarts.Load() == before {
 		return fanfold.Wrap(ctx.Err(), fanfold.Unavailable, "the log's server could not be started again")
 	}
 	return nil

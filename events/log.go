@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -102,6 +101,8 @@ type Log struct {
 	opt        Options
 	store      fanfold.StoreID
 	prefix     Prefix
+	recovery   Recovery
+	replicas   StreamReplicas
 	origin     fanfold.Origin
 	fences     fences
 	commit     committer
@@ -109,22 +110,15 @@ type Log struct {
 	health     health
 	run        atomic.Pointer[serverRun] // of the server, the current one
 	batches    batchStore
-	batchSlots *semaphore.Weighted           // atomic batches in flight besides the group commit's
-	stageSlots *semaphore.Weighted           // batches that are staged, or were and may still be in the server
-	acked      atomic.Uint64                 // the last event that was acknowledged, durable as it has to be
-	recovering sync.Mutex                    // held while the embedded server is started again
-	pause      atomic.Pointer[chan struct{}] // closed once it runs again, where EraseMessages has it started again; nil for no such start
-	restarts   atomic.Uint64                 // of the embedded server
-	replicated atomic.Bool                   // the stream has several replicas, when last heard
-	led        atomic.Bool                   // a leader said so that most replicas follow, or the stream has one replica
-	begunAt    atomic.Uint64                 // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
-	syncs      atomic.Uint64                 // rounds of fsync in runs of the server that have ended
-	replicas   atomic.Int32                  // as the last Check saw them
-	current    atomic.Int32                  // the current ones among these
-	away       atomic.Int32                  // the ones that the leader has not heard just now
-	created    atomic.Int64                  // when the stream was made, as the last Check that found nothing saw it
-	size       atomic.Uint64                 // bytes that the log has, as the last Check saw it
-	counted    atomic.Uint64                 // and events
+	batchSlots *semaphore.Weighted // atomic batches in flight besides the group commit's
+	stageSlots *semaphore.Weighted // batches that are staged, or were and may still be in the server
+	acked      atomic.Uint64       // the last event that was acknowledged, durable as it has to be
+	replicated atomic.Bool         // the stream has several replicas, when last heard
+	led        atomic.Bool         // a leader said so that most replicas follow, or the stream has one replica
+	syncs      atomic.Uint64       // rounds of fsync in runs of the server that have ended
+	created    atomic.Int64        // when the stream was made, as the last Check that found nothing saw it
+	size       atomic.Uint64       // bytes that the log has, as the last Check saw it
+	counted    atomic.Uint64       // and events
 	stats      struct{ batches, batched, refused, singles, resent atomic.Uint64 }
 }
 
@@ -138,9 +132,7 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{nc: nc, js: client.JS, client: client, sub: subjects{opt.Database}, opt: opt,
-		batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1), stageSlots: semaphore.NewWeighted(maxStagedBatches)}
-	l.commit.log, l.prefix.log = l, l
+	l := newLog(client, nc, opt)
 	if l.batches, err = newBatchStore(l); err != nil {
 		return nil, err
 	}
@@ -181,6 +173,14 @@ func Open(ctx context.Context, nc *nats.Conn, opt Options) (*Log, error) {
 		}
 	}
 	return l, nil
+}
+
+// newLog returns a log that knows nothing of its stream.
+func newLog(client *servers.Client, nc *nats.Conn, opt Options) *Log {
+	l := &Log{nc: nc, js: client.JS, client: client, sub: subjects{opt.Database}, opt: opt,
+		batchSlots: semaphore.NewWeighted(maxBatchesInFlight - 1), stageSlots: semaphore.NewWeighted(maxStagedBatches)}
+	l.commit.log, l.prefix.log, l.recovery.log, l.replicas.log = l, l, l, l
+	return l
 }
 
 // newSyncer makes what the embedded server's stream has durable, and returns what does so for a run of the server from then

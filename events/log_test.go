@@ -258,7 +258,7 @@ func TestFailingLogIsTriedAgain(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
-	go func() { ended <- l.Recover(ctx, func() (uint64, error) { return 1, nil }) }()
+	go func() { ended <- l.Recovery().Run(ctx, func() (uint64, error) { return 1, nil }) }()
 	limit(-1)
 	// Whether the log takes events again has no position to wait for.
 	for deadline := time.Now().Add(suite.Deadline(time.Minute)); l.Failing() != nil; time.Sleep(10 * time.Millisecond) {

@@ -60,7 +60,7 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 // ReadAs does what Read does as of an erasure: the sequence of an erase event, 0 for none. Each message that this event, or one before it,
 // lists is replaced by its substitute, whether or not it is still there.
 func (l *Log) ReadAs(ctx context.Context, from, erasure uint64) (*Reader, error) {
-	l.awaitPause(ctx)
+	l.recovery.awaitPause(ctx)
 	r := &Reader{log: l, run: l.run.Load(), prev: from - 1, last: from - 1, Decoder: Decoder{sub: l.sub}, erasure: erasure}
 	if r.run.stopped != nil {
 		return nil, r.run.stopped
@@ -191,7 +191,7 @@ func (r *Reader) receiveStored(ctx context.Context) (m Message, err error) {
 	if err == nil {
 		return m, nil
 	}
-	r.log.awaitPause(ctx) // so that who reads again does so at once
+	r.log.recovery.awaitPause(ctx) // so that who reads again does so at once
 	if ctx.Err() != nil {
 		return m, ctx.Err()
 	}

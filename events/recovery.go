@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -24,13 +26,25 @@ const (
 // writes.
 const ProbeBytes = 16 << 20
 
-// Recover blocks until ctx ends, and then returns nil. The embedded server does not get over a full disk by itself, nor the log over a
-// part of a batch. Recover then refuses writes with the reason, waits for space, and starts the server again. Reads go on. folded returns the last event that was folded, which the log must still have. An outside server that took no event at
+// Recovery starts the embedded server again where it cannot go on. Its methods may be called from many goroutines.
+type Recovery struct {
+	log      *Log
+	under    sync.Mutex                    // held while the embedded server is started again
+	pause    atomic.Pointer[chan struct{}] // closed once it runs again, where EraseMessages has it started again; nil for no such start
+	restarts atomic.Uint64                 // of the embedded server
+	begunAt  atomic.Uint64                 // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
+}
+
+// Recovery returns what starts the log's server again.
+func (l *Log) Recovery() *Recovery { return &l.recovery }
+
+// Run blocks until ctx ends, and then returns nil. The embedded server does not get over a full disk by itself, nor the log over a
+// part of a batch. Run then refuses writes with the reason, waits for space, and starts the server again. Reads go on. folded returns the last event that was folded, which the log must still have. An outside server that took no event at
 // the last try is tried again with a fence, for nobody sends writes to a node that is not ready.
-func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error {
-	e := l.opt.Embedded
+func (r *Recovery) Run(ctx context.Context, folded func() (uint64, error)) error {
+	e := r.log.opt.Embedded
 	if e == nil {
-		l.tryWhileFailing(ctx)
+		r.tryWhileFailing(ctx)
 		return nil
 	}
 	tick := time.NewTicker(troubleEvery)
@@ -44,24 +58,24 @@ func (l *Log) Recover(ctx context.Context, folded func() (uint64, error)) error 
 		case <-e.Trouble():
 		case <-tick.C:
 		}
-		refusal := l.mustRestart()
+		refusal := r.mustRestart()
 		if refusal == nil {
 			continue
 		}
 		if time.Since(recovered) > steadyFor {
 			wait = firstProbe
 		}
-		l.recovering.Lock()
-		if refusal = l.mustRestart(); refusal != nil { // somebody else may have started it again meanwhile
-			wait = l.recoverFrom(ctx, refusal, wait, folded)
+		r.under.Lock()
+		if refusal = r.mustRestart(); refusal != nil { // somebody else may have started it again meanwhile
+			wait = r.recoverFrom(ctx, refusal, wait, folded)
 		}
-		l.recovering.Unlock()
+		r.under.Unlock()
 		recovered = time.Now()
 	}
 }
 
 // tryWhileFailing appends a fence now and then while the last append was not stored, until ctx ends.
-func (l *Log) tryWhileFailing(ctx context.Context) {
+func (r *Recovery) tryWhileFailing(ctx context.Context) {
 	tick := time.NewTicker(troubleEvery)
 	defer tick.Stop()
 	for {
@@ -70,21 +84,21 @@ func (l *Log) tryWhileFailing(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		if _, failed := l.health.failed(); failed {
-			_, _ = l.Append(ctx, &fanfold.Event{Kind: fanfold.KindFence}, fanfold.Expect{}) // which takes note of how it went
+		if _, failed := r.log.health.failed(); failed {
+			_, _ = r.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindFence}, fanfold.Expect{}) // which takes note of how it went
 		}
 	}
 }
 
 // mustRestart returns why the embedded server is to be started again, as the error of writes until then; nil for no reason.
-func (l *Log) mustRestart() error {
-	if reason := l.opt.Embedded.OutOfSpace(); reason != "" {
-		l.opt.Logger.Error("the log's disk is full; writes are refused until there is space", "err", reason)
+func (r *Recovery) mustRestart() error {
+	if reason := r.log.opt.Embedded.OutOfSpace(); reason != "" {
+		r.log.opt.Logger.Error("the log's disk is full; writes are refused until there is space", "err", reason)
 		return fullDisk(causeOf(reason))
 	}
-	run := l.run.Load()
+	run := r.log.run.Load()
 	if broken := run.broken.Load(); broken != nil && failureOf(run.syncer) == nil {
-		l.opt.Logger.Error("the log has perhaps a part of what belongs together; writes are refused until its server was started again", "err", *broken)
+		r.log.opt.Logger.Error("the log has perhaps a part of what belongs together; writes are refused until its server was started again", "err", *broken)
 		return fanfold.Errorf(fanfold.Unavailable, "the log's server is being started again; nothing was written, try again")
 	}
 	return nil
@@ -102,9 +116,9 @@ func fullDisk(cause string) error {
 
 // recoverFrom refuses writes, with an error, until there is space and the server runs again, or ctx ends. It looks for space after wait, and then
 // less and less often. It returns how long to wait at first should the disk soon be full again.
-func (l *Log) recoverFrom(ctx context.Context, refusal error, wait time.Duration, folded func() (uint64, error)) time.Duration {
-	e := l.opt.Embedded
-	l.health.refuse(refusal)
+func (r *Recovery) recoverFrom(ctx context.Context, refusal error, wait time.Duration, folded func() (uint64, error)) time.Duration {
+	e := r.log.opt.Embedded
+	r.log.health.refuse(refusal)
 	for {
 		select {
 		case <-time.After(wait):
@@ -113,21 +127,21 @@ func (l *Log) recoverFrom(ctx context.Context, refusal error, wait time.Duration
 		}
 		wait = min(2*wait, maxProbe)
 		if err := e.ProbeSpace(); err != nil {
-			l.health.refuse(fullDisk(causeOf(err.Error()))) // which is more than that the server is started again
+			r.log.health.refuse(fullDisk(causeOf(err.Error()))) // which is more than that the server is started again
 			continue
 		}
-		l.health.refuse(refusal)
-		err := l.restartServer(ctx, refusal, folded)
+		r.log.health.refuse(refusal)
+		err := r.restartServer(ctx, refusal, folded)
 		switch {
 		case err == nil:
-			l.health.refuse(nil)
-			l.opt.Logger.Info("the log takes writes again")
+			r.log.health.refuse(nil)
+			r.log.opt.Logger.Info("the log takes writes again")
 			return wait
 		case errors.Is(err, errNotDurable):
-			l.opt.Logger.Error("the log takes nothing until the node is started again", "err", err)
+			r.log.opt.Logger.Error("the log takes nothing until the node is started again", "err", err)
 			return wait
 		case ctx.Err() == nil:
-			l.opt.Logger.Error("the log's server could not be started again, and is tried again", "err", err)
+			r.log.opt.Logger.Error("the log's server could not be started again, and is tried again", "err", err)
 		}
 	}
 }
@@ -138,63 +152,63 @@ var errNotDurable = errors.New("what the log has could not be made durable")
 // restartServer starts the embedded server again, as a node does at its start. It cuts what was stored in part, starts the server,
 // compares the log with what is known of it, and makes it durable. stopped is the error of what needs the server meanwhile. The error is
 // errNotDurable, after which it must not be tried again; Unavailable; LogDamaged; or ctx's.
-func (l *Log) restartServer(ctx context.Context, stopped error, folded func() (uint64, error)) error {
-	l.startRun(newServerRun(stopped))
+func (r *Recovery) restartServer(ctx context.Context, stopped error, folded func() (uint64, error)) error {
+	r.log.startRun(newServerRun(stopped))
 	seq, err := folded()
 	if err != nil {
 		return err
 	}
-	known := max(seq, l.acked.Load())
-	if err := l.opt.Embedded.Restart(ctx, known); err != nil {
+	known := max(seq, r.log.acked.Load())
+	if err := r.log.opt.Embedded.Restart(ctx, known); err != nil {
 		return err
 	}
-	info, err := l.awaitServer(ctx)
+	info, err := r.awaitServer(ctx)
 	if err != nil {
 		return err
 	}
 	run := newServerRun(nil)
-	_, err = l.checkOnce(ctx, run, Known{Seq: known})
+	_, err = r.log.checkOnce(ctx, run, Known{Seq: known})
 	switch {
 	case fanfold.CodeOf(err) == fanfold.LogDamaged:
-		l.health.setChecked(err) // which refuses writes by itself
+		r.log.health.setChecked(err) // which refuses writes by itself
 	case err != nil:
 		return err
 	}
 	last := info.State.LastSeq
 	run.highest.Store(last)
-	l.prefix.erasures.forget(l.prefix.Base().Seq, last)
-	if err := l.prefix.askErasures(ctx); err != nil {
+	r.log.prefix.erasures.forget(r.log.prefix.Base().Seq, last)
+	if err := r.log.prefix.askErasures(ctx); err != nil {
 		return err
 	}
-	if begun := l.begunAt.Load(); begun == 0 || last < begun {
-		l.begunAt.Store(last)
+	if begun := r.begunAt.Load(); begun == 0 || last < begun {
+		r.begunAt.Store(last)
 	}
-	if l.opt.Embedded.Sync() == SyncGroup {
-		if run.syncer, err = l.newSyncer(info, run); err != nil {
+	if r.log.opt.Embedded.Sync() == SyncGroup {
+		if run.syncer, err = r.log.newSyncer(info, run); err != nil {
 			err = fanfold.Wrap(errors.Join(errNotDurable, err), fanfold.Unavailable, "the log cannot be made durable, and takes nothing until the node is started again: %v", err)
-			l.startRun(newServerRun(err))
+			r.log.startRun(newServerRun(err))
 			return err
 		}
 	}
-	l.startRun(run)
-	l.restarts.Add(1)
+	r.log.startRun(run)
+	r.restarts.Add(1)
 	return nil
 }
 
 // awaitServer waits until the connection has found the server again, and returns the stream as it is now. It returns the
 // error of the last try after reopenTime, or ctx's.
-func (l *Log) awaitServer(ctx context.Context) (*jetstream.StreamInfo, error) {
+func (r *Recovery) awaitServer(ctx context.Context) (*jetstream.StreamInfo, error) {
 	limited, cancel := context.WithTimeout(ctx, reopenTime)
 	defer cancel()
 	for {
-		attempt, stop := context.WithTimeout(limited, l.opt.Attempt)
-		s, err := l.js.Stream(attempt, l.opt.Database)
+		attempt, stop := context.WithTimeout(limited, r.log.opt.Attempt)
+		s, err := r.log.js.Stream(attempt, r.log.opt.Database)
 		stop()
 		switch {
 		case err == nil:
 			return s.CachedInfo(), nil
 		case errors.Is(err, jetstream.ErrStreamNotFound):
-			return nil, l.streamGone()
+			return nil, r.log.streamGone()
 		}
 		select {
 		case <-time.After(20 * time.Millisecond):
@@ -206,4 +220,4 @@ func (l *Log) awaitServer(ctx context.Context) (*jetstream.StreamInfo, error) {
 
 // Restarts returns how often the embedded server was started again since the log was opened. Answers of the log before and
 // after a restart may contradict each other.
-func (l *Log) Restarts() uint64 { return l.restarts.Load() }
+func (r *Recovery) Restarts() uint64 { return r.restarts.Load() }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nats-io/nats.go/jetstream"
 
@@ -15,22 +16,33 @@ import (
 // usualReplicas is how many replicas a log gets that is made on a cluster where nothing else is said.
 const usualReplicas = 3
 
-// ReplicaCount returns how many replicas the log has, and how many of them are current, as the last Check saw them; 0 before
-// the first.
-func (l *Log) ReplicaCount() (replicas, current int) {
-	return int(l.replicas.Load()), int(l.current.Load())
+// StreamReplicas are the replicas of the log's stream, and of the buckets beside it.
+type StreamReplicas struct {
+	log      *Log
+	replicas atomic.Int32 // as the last Check saw them
+	current  atomic.Int32 // the current ones among these
+	away     atomic.Int32 // the ones that the leader has not heard just now
 }
 
-// ReplicasAway returns of how many replicas the leader has not heard just now, as the last Check saw them.
-func (l *Log) ReplicasAway() int { return int(l.away.Load()) }
+// Replicas returns the replicas of the log and of what is beside it.
+func (l *Log) Replicas() *StreamReplicas { return &l.replicas }
+
+// Count returns how many replicas the log has, and how many of them are current, as the last Check saw them; 0 before
+// the first.
+func (s *StreamReplicas) Count() (replicas, current int) {
+	return int(s.replicas.Load()), int(s.current.Load())
+}
+
+// Away returns of how many replicas the leader has not heard just now, as the last Check saw them.
+func (s *StreamReplicas) Away() int { return int(s.away.Load()) }
 
 // streams returns the names of the streams of the log and the buckets beside it, the log's first.
-func (l *Log) streams(ctx context.Context) ([]string, error) {
-	out := []string{l.opt.Database}
-	names := l.js.StreamNames(ctx)
+func (s *StreamReplicas) streams(ctx context.Context) ([]string, error) {
+	out := []string{s.log.opt.Database}
+	names := s.log.js.StreamNames(ctx)
 	for name := range names.Name() {
 		for _, kind := range []string{BucketPrefix, ObjectsPrefix} { // a purpose has no _ in it; another database's name may
-			if purpose, ok := strings.CutPrefix(name, kind+"fanfold_"+l.opt.Database+"_"); ok && !strings.Contains(purpose, "_") {
+			if purpose, ok := strings.CutPrefix(name, kind+"fanfold_"+s.log.opt.Database+"_"); ok && !strings.Contains(purpose, "_") {
 				out = append(out, name)
 			}
 		}
@@ -42,14 +54,14 @@ func (l *Log) streams(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// Replicas asks how many replicas the log and each bucket beside it have. It blocks for a round trip for each; the error is
+// Ask asks how many replicas the log and each bucket beside it have. It blocks for a round trip for each; the error is
 // Unavailable.
-func (l *Log) Replicas(ctx context.Context) (r servers.Replicas, err error) {
-	err = l.Outlast(ctx, func(ctx context.Context) error {
+func (s *StreamReplicas) Ask(ctx context.Context) (r servers.Replicas, err error) {
+	err = s.log.Outlast(ctx, func(ctx context.Context) error {
 		for range 3 {
-			names, err := l.streams(ctx)
+			names, err := s.streams(ctx)
 			if err == nil {
-				r, err = l.client.Replicas(ctx, names)
+				r, err = s.log.client.Replicas(ctx, names)
 			}
 			if refusal := servers.Refusal(err); refusal == nil || refusal.ErrorCode != jetstream.JSErrCodeStreamNotFound {
 				return err
@@ -60,29 +72,29 @@ func (l *Log) Replicas(ctx context.Context) (r servers.Replicas, err error) {
 	return r, err
 }
 
-// SetReplicas gives the log and every bucket beside it n replicas, and then waits until all of them are current, as
+// Set gives the log and every bucket beside it n replicas, and then waits until all of them are current, as
 // servers.Client.SetReplicas does. Appends go on meanwhile. Errors are its, and Invalid for a number that cannot be.
-func (l *Log) SetReplicas(ctx context.Context, n int) (r servers.Replicas, err error) {
+func (s *StreamReplicas) Set(ctx context.Context, n int) (r servers.Replicas, err error) {
 	if n < 1 || n > servers.MaxReplicas {
 		return r, fanfold.Errorf(fanfold.Invalid, "the log cannot have %d replicas: give 1 to %d", n, servers.MaxReplicas)
 	}
-	if l.opt.Embedded != nil {
+	if s.log.opt.Embedded != nil {
 		if n > 1 {
 			return r, fanfold.Errorf(fanfold.Conflict, "the log is in the embedded server, which is 1 server: %d replicas need a cluster of at least %d NATS servers, given by --nats", n, n)
 		}
-		return l.Replicas(ctx)
+		return s.Ask(ctx)
 	}
-	names, err := l.streams(ctx)
+	names, err := s.streams(ctx)
 	if err != nil {
 		return r, err
 	}
-	return l.client.SetReplicas(ctx, names, n, func(r servers.Replicas) { l.noteReplicas(r.Replicas, r.Current) })
+	return s.log.client.SetReplicas(ctx, names, n, func(r servers.Replicas) { s.note(r.Replicas, r.Current) })
 }
 
-// noteReplicas records what ReplicaCount returns.
-func (l *Log) noteReplicas(replicas, current int) {
-	l.replicas.Store(int32(replicas))
-	l.current.Store(int32(current))
+// note records what Count returns.
+func (s *StreamReplicas) note(replicas, current int) {
+	s.replicas.Store(int32(replicas))
+	s.current.Store(int32(current))
 }
 
 // createStream makes the stream, with as many replicas as the options say: usualReplicas, or 1 where there are not as many

@@ -104,7 +104,7 @@ func openMending(t *testing.T, nc *nats.Conn, replicas int, mend func()) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := l.Replicas(t.Context()); err != nil || r.Replicas != 3 || !waited {
+	if r, err := l.Replicas().Ask(t.Context()); err != nil || r.Replicas != 3 || !waited {
 		t.Errorf("asked for %d, the log has %d replicas, %v; it waited: %t", replicas, r.Replicas, err, waited)
 	}
 }

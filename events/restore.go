@@ -50,8 +50,7 @@ func Restore(ctx context.Context, nc *nats.Conn, opt RestoreOptions) (*Restorati
 	if err != nil {
 		return nil, err
 	}
-	l := &Log{nc: nc, js: client.JS, client: client, sub: subjects{o.Database}, opt: o}
-	if err := l.clearUnfinished(ctx); err != nil {
+	if err := newLog(client, nc, o).clearUnfinished(ctx); err != nil {
 		return nil, err
 	}
 	r := &Restoration{patience: opt.Patience, last: opt.Base.Seq, chain: opt.Base.Digest}
@@ -75,7 +74,7 @@ func CheckRestorable(ctx context.Context, nc *nats.Conn, database string) error 
 	if err != nil {
 		return err
 	}
-	_, err = (&Log{nc: nc, js: client.JS, client: client, sub: subjects{o.Database}, opt: o}).findUnfinished(ctx)
+	_, err = newLog(client, nc, o).findUnfinished(ctx)
 	return err
 }
 
@@ -93,7 +92,7 @@ func (l *Log) findUnfinished(ctx context.Context) (left []string, err error) {
 			return nil, fanfold.Errorf(fanfold.Conflict, "there is a log already, stream %s: a backup is restored where there is none; nothing was touched", l.opt.Database)
 		}
 	}
-	names, err := l.streams(ctx)
+	names, err := l.replicas.streams(ctx)
 	if err != nil {
 		return nil, err
 	}

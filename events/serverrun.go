@@ -76,7 +76,7 @@ func (l *Log) storedAfter(before seenSequence) uint64 {
 	if l.run.Load() == before.run {
 		return before.seq
 	}
-	return min(before.seq, l.begunAt.Load()) // 0 where the next run has not begun, which is right, too
+	return min(before.seq, l.recovery.begunAt.Load()) // 0 where the next run has not begun, which is right, too
 }
 
 // errAnotherRun is the error of what was begun in a run of the server that has ended.

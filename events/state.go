@@ -91,8 +91,8 @@ func (l *Log) State(ctx context.Context) (State, error) {
 	}
 	s := info.State
 	current, _ := info.Cluster.Count()
-	l.noteReplicas(max(1, info.Config.Replicas), current)
-	l.away.Store(int32(info.Cluster.Away()))
+	l.replicas.note(max(1, info.Config.Replicas), current)
+	l.replicas.away.Store(int32(info.Cluster.Away()))
 	l.prefix.horizon.first.Store(s.FirstSeq)
 	out := State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
 		Base: l.prefix.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}

@@ -463,11 +463,11 @@ func (g *Forgetter) isErased(ctx context.Context, inForce uint64) (bool, error) 
 // deleted it, and anew where one was away. Of an erasure that was over the node knows so already.
 func (g *Forgetter) replicasForgot(inForce uint64, gone bool) bool {
 	e := &g.erasures
-	replicas, current := g.log.ReplicaCount()
+	replicas, current := g.log.Replicas().Count()
 	over := gone && (replicas <= 1 || e.done.Load() >= inForce)
 	if gone && !over {
 		switch {
-		case g.log.ReplicasAway() > 0:
+		case g.log.Replicas().Away() > 0:
 			e.goneFor = 0
 		case e.goneFor == inForce:
 			over = time.Since(e.goneSince) >= g.replicaWait()

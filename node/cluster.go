@@ -12,13 +12,13 @@ type cluster struct{ node *Node }
 
 // Replicas tells how many replicas the log and the buckets beside it have.
 func (c cluster) Replicas(ctx context.Context) (*wire.Replicas, error) {
-	r, err := c.node.Log.Replicas(ctx)
+	r, err := c.node.Log.Replicas().Ask(ctx)
 	return replicasOf(r), err
 }
 
 // SetReplicas gives the log and the buckets beside it n replicas, and returns whether all of them are current.
 func (c cluster) SetReplicas(ctx context.Context, n int) (*wire.Replicas, bool, error) {
-	r, err := c.node.Log.SetReplicas(ctx, n)
+	r, err := c.node.Log.Replicas().Set(ctx, n)
 	return replicasOf(r), r.Settled(n), err
 }
 

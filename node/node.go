@@ -460,7 +460,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return settleDoubt(ctx, n) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
 	g.Go(func() error { return n.Forget.Run(ctx) })
-	g.Go(func() error { return n.Log.Recover(ctx, n.foldedSeq) })
+	g.Go(func() error { return n.Log.Recovery().Run(ctx, n.foldedSeq) })
 	if n.embedded != nil && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
 		g.Go(func() error { return n.upgrade(ctx) })
 	}

@@ -66,7 +66,7 @@ func (o operator) Status() (wire.Status, error) {
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.
 		s.Log, s.Durability, s.Replicas = n.server(), "unverified", new(wire.LogReplicas)
-		s.Replicas.Configured, s.Replicas.Current = n.Log.ReplicaCount()
+		s.Replicas.Configured, s.Replicas.Current = n.Log.Replicas().Count()
 	} else {
 		s.Sync = n.embedded.Sync()
 	}

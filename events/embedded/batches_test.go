@@ -337,7 +337,7 @@ func TestRefusalMidway(t *testing.T) {
 		}
 		limitMessages(t, nc, 2000)
 		wg.Go(func() {
-			if err := l.Recover(ctx, func() (uint64, error) { return 1, nil }); err != nil {
+			if err := l.Recovery().Run(ctx, func() (uint64, error) { return 1, nil }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -374,7 +374,7 @@ func TestRefusalMidway(t *testing.T) {
 		if _, err := l.AppendAll(ctx, "again", manyPuts("again", 5)); err != nil {
 			t.Errorf("the next transaction: %v", err)
 		}
-		if l.Restarts() == 0 {
+		if l.Recovery().Restarts() == 0 {
 			t.Error("the server was not started again")
 		}
 		stop()

@@ -234,7 +234,7 @@ func (c *Check) scanLog(ctx context.Context) {
 
 // scanOnce reads the log through, and records what is wrong with it. The error is ctx's, or why it could not be read.
 func (c *Check) scanOnce(ctx context.Context) error {
-	restarts := c.log.Restarts()
+	restarts := c.log.Recovery().Restarts()
 	cp, err := c.opt.Store.Checkpoint()
 	if err != nil {
 		return err
@@ -244,7 +244,7 @@ func (c *Check) scanOnce(ctx context.Context) error {
 		return err
 	}
 	report, err := compare(ctx, c.log, c.opt.Store, last, c.seen(cp), c.pace(ctx))
-	if err == nil && restarts != c.log.Restarts() { // the log may have ended later than it does now
+	if err == nil && restarts != c.log.Recovery().Restarts() { // the log may have ended later than it does now
 		err = fanfold.Errorf(fanfold.Unavailable, "the log's server was started again meanwhile")
 	}
 	if err != nil {

@@ -321,7 +321,7 @@ func (l *diskLoad) checkHistory(s *harness.Store) {
 		history, unknown = append(history, c.History...), unknown+c.Unknown
 	}
 	history = append(history, linear.ReadAll(l.t, s.Client, l.began, wide, int(l.ops.Load())/linear.GroupOps+1)...)
-	l.t.Logf("%d operations, %d of unknown outcome, %d transactions refused, %d restarts of the log's server", len(history), unknown, l.refused.Load(), s.Node.Log.Restarts())
+	l.t.Logf("%d operations, %d of unknown outcome, %d transactions refused, %d restarts of the log's server", len(history), unknown, l.refused.Load(), s.Node.Log.Recovery().Restarts())
 	if !porcupine.CheckOperations(linear.Model, history) {
 		l.t.Error("the history is not linearizable")
 	}

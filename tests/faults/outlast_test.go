@@ -78,10 +78,10 @@ func TestRequestsOutlastRestarts(t *testing.T) {
 	awaitPurged(t, r.s)
 	r.s.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/g", `{"since":"now"}`)
 	for _, who := range whose {
-		restarts := r.s.Node.Log.Restarts()
+		restarts := r.s.Node.Log.Recovery().Restarts()
 		eraseDone(t, r.s, "/v1/customers/"+who+"/_erase", `{}`)
 		r.asking.Wait()
-		if r.s.Node.Log.Restarts() == restarts {
+		if r.s.Node.Log.Recovery().Restarts() == restarts {
 			t.Error("the server was not started again")
 		}
 	}
