@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Query says which documents of a collection are wanted, and in which order. The zero value stands for all of them.
@@ -40,21 +42,7 @@ type Target struct{ Collection, ID string }
 
 // queryBody is the body of a query's request.
 type queryBody struct {
-	Filter  string          `json:"filter,omitempty"`
-	Params  json.RawMessage `json:"params,omitempty"`
-	Sort    []string        `json:"sort,omitempty"`
-	Fields  []string        `json:"fields,omitempty"`
-	Limit   int             `json:"limit,omitempty"`
-	Cursor  string          `json:"cursor,omitempty"`
-	Count   bool            `json:"count,omitempty"`
-	Group   []string        `json:"group,omitempty"`
-	Compute []string        `json:"compute,omitempty"`
-	MaxScan int             `json:"maxScan,omitempty"`
-	Partial bool            `json:"partial,omitempty"`
-	Explain bool            `json:"explain,omitempty"`
-	View    string          `json:"view,omitempty"`
-	Expand  string          `json:"expand,omitempty"`
-
+	wire.Query
 	referring *Target // of the query
 	onNoValue func(documents int64)
 }
@@ -71,7 +59,7 @@ type queryPage struct {
 
 // body returns the body of a request. The error is Invalid where Params cannot be written as JSON.
 func (q *Query) body() (queryBody, error) {
-	b := queryBody{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial, referring: q.Referring, onNoValue: q.OnNoValue}
+	b := queryBody{wire.Query{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial}, q.Referring, q.OnNoValue}
 	if q.Params == nil {
 		return b, nil
 	}

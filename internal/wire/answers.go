@@ -103,19 +103,19 @@ type List struct {
 // Query holds the body of a query.
 type Query struct {
 	Filter  string          `json:"filter,omitempty" minLength:"1" maxLength:"4096"`
-	Params  map[string]any  `json:"params,omitempty" schema:"{'additionalProperties':true}"`
+	Params  json.RawMessage `json:"params,omitempty" schema:"{'type':'object','additionalProperties':true}"`
 	Sort    []string        `json:"sort,omitempty" maxItems:"8" schema:"{'items':{'type':'string','minLength':1}}"`
 	Fields  []string        `json:"fields,omitempty" maxItems:"100" schema:"{'items':{'type':'string','minLength':1}}"`
-	Limit   int64           `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100"`
+	Limit   int             `json:"limit,omitempty" minimum:"1" maximum:"1000" default:"100"`
 	Cursor  string          `json:"cursor,omitempty"`
 	Count   bool            `json:"count,omitempty"`
 	Group   []string        `json:"group,omitempty" maxItems:"4" schema:"{'items':{'type':'string','minLength':1}}"`
 	Compute []string        `json:"compute,omitempty" maxItems:"16" schema:"{'items':{'type':'string','minLength':1}}"`
-	MaxScan int64           `json:"maxScan,omitempty" minimum:"1" maximum:"100000" default:"10000"`
+	MaxScan int             `json:"maxScan,omitempty" minimum:"1" maximum:"100000" default:"10000"`
 	Partial bool            `json:"partial,omitempty"`
 	Explain bool            `json:"explain,omitempty"`
 	View    string          `json:"view,omitempty" enum:"embedded|referenced"`
-	Expand  json.RawMessage `json:"expand,omitempty" minLength:"1" minItems:"1" schema:"{'type':['string','array'],'items':{'type':'string','minLength':1}}" doc:"relation[,relation.relation], or an array of such paths."`
+	Expand  string          `json:"expand,omitempty" minLength:"1" minItems:"1" schema:"{'type':['string','array'],'items':{'type':'string','minLength':1}}" doc:"relation[,relation.relation], or an array of such paths."`
 }
 
 // Groups holds a page of groups.
