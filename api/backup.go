@@ -54,8 +54,7 @@ func (b *backups) backup(c echo.Context) error {
 		out.begin()
 		return nil
 	case err != nil && out.began:
-		b.logger.Error("a backup ended early", "err", err)
-		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
+		cut(c.Request().Context(), b.logger, "a backup", err)
 	}
 	return err
 }

@@ -236,8 +236,7 @@ func (s *erasures) export(c echo.Context) (err error) {
 	out.Finish(nil)
 	c.Response().Header().Set("Content-Type", ndjsonType)
 	if err := sendSpooled(ctx, c, out); err != nil {
-		s.logger.Error("an export of erasures ended early", "err", err)
-		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
+		cut(ctx, s.logger, "an export of erasures", err)
 	}
 	return nil
 }

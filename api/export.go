@@ -57,8 +57,7 @@ func (d *documents) export(c echo.Context) (err error) {
 		out.Finish(writeAndClose(ctx, scan, out, collections))
 	}()
 	if err := sendSpooled(ctx, c, out); err != nil {
-		d.logger.Error("an export ended early", "err", err)
-		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
+		cut(ctx, d.logger, "an export", err)
 	}
 	return nil
 }

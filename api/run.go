@@ -6,8 +6,10 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -132,6 +134,15 @@ func (r *running) wait(limit time.Duration) {
 
 // stopping tells whether a request's context has ended because the node stops.
 func stopping(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errStopping) }
+
+// cut aborts an answer that has begun, so that it does not look complete, and logs why. A client that has hung up is no error.
+func cut(ctx context.Context, logger *slog.Logger, what string, err error) {
+	hungUp := ctx.Err() != nil && !stopping(ctx) && !errors.Is(err, os.ErrDeadlineExceeded) // a client that is too slow has not
+	if !hungUp && !errors.Is(err, syscall.EPIPE) && !errors.Is(err, syscall.ECONNRESET) {
+		logger.Error(what+" ended early", "err", err)
+	}
+	panic(http.ErrAbortHandler)
+}
 
 // Connections is a listener that is told which connections may make room for others: see connections.Listener.
 type Connections interface {
