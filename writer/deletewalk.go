@@ -18,7 +18,7 @@ type deleteWalk struct {
 	goes       map[fanfold.Key]struct{}
 	order      []fanfold.Key            // what goes, in the order in which it was found
 	edited     map[fanfold.Key]struct{} // holders that stay and lose references
-	references int                      // references
+	references int                      // that were visited
 	full       bool                     // there are more documents or references than it visits
 
 	staying  bool // it has come to the holders that stay

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 func changesCommand() *cobra.Command {
@@ -81,6 +82,6 @@ func noteOn(out io.Writer, opt *client.ChangesOptions) {
 		said = true
 	}
 	opt.OnNoValue = func(n int64) {
-		fmt.Fprintf(out, "the filter has no value for %s: look for a misspelt member\n", counted(n, "change"))
+		fmt.Fprintf(out, "the filter has no value for %s: look for a misspelt member\n", wire.Counted(n, "change", "changes"))
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // compactOptions are the flags of compact.
@@ -110,7 +111,7 @@ func showPlan(out io.Writer, p *client.CompactPlan, dryRun bool) {
 		fmt.Fprintf(out, "the group %s has yet to acknowledge some of them\n", g)
 	}
 	if p.Feeds > 0 {
-		fmt.Fprintf(out, "%s of the node: still without some of them\n", counted(p.Feeds, "open feed"))
+		fmt.Fprintf(out, "%s of the node: still without some of them\n", wire.Counted(p.Feeds, "open feed", "open feeds"))
 	}
 	if dryRun {
 		fmt.Fprintln(out, "nothing is taken away")

@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // eraseOptions are the flags of erase.
@@ -181,13 +182,13 @@ func showErasePlan(out io.Writer, p *client.ErasePlan, opt client.EraseOptions, 
 	if len(opt.Members) > 0 {
 		what = strings.Join(opt.Members, ", ")
 	}
-	fmt.Fprintf(out, "%s, of which %d still there: %s, in %s and %s, %s\n", counted(p.Documents, "document"), p.Living, shown(what), counted(p.Versions, "version"), counted(p.Events, "event"), goes)
+	fmt.Fprintf(out, "%s, of which %d still there: %s, in %s and %s, %s\n", wire.Counted(p.Documents, "document", "documents"), p.Living, shown(what), wire.Counted(p.Versions, "version", "versions"), wire.Counted(p.Events, "event", "events"), goes)
 	for _, kind := range []struct {
 		copies map[string]int64
 		what   string
 	}{{p.Copies, "with copies"}, {p.Frozen, "with frozen copies"}, {p.Kept, "with values of deleted ones"}} {
 		for _, rule := range slices.Sorted(maps.Keys(kind.copies)) {
-			fmt.Fprintf(out, "%s: %s %s\n", shown(rule), counted(kind.copies[rule], "document"), kind.what)
+			fmt.Fprintf(out, "%s: %s %s\n", shown(rule), wire.Counted(kind.copies[rule], "document", "documents"), kind.what)
 		}
 	}
 	if dryRun {
@@ -226,7 +227,7 @@ func erasureLine(e *client.Erasure, began time.Time) string {
 
 // showErased prints what an erasure has done, which nodes have yet to do it, and what a NATS server may still have.
 func showErased(out io.Writer, e *client.Erasure) {
-	fmt.Fprintf(out, "erased %s, with the contents of %s: the store has nothing of them since %s\n", counted(e.Documents, "document"), counted(e.Events, "event"), e.Position)
+	fmt.Fprintf(out, "erased %s, with the contents of %s: the store has nothing of them since %s\n", wire.Counted(e.Documents, "document", "documents"), wire.Counted(e.Events, "event", "events"), e.Position)
 	for _, node := range e.Nodes {
 		fmt.Fprintf(out, "the node %s was away: it erases them before it serves again\n", shown(node))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 func erasuresCommand() *cobra.Command {
@@ -80,7 +81,7 @@ func listErasures(cmd *cobra.Command, c *client.Client, asJSON bool) error {
 
 // erasureRow returns an erasure as one line for people.
 func erasureRow(e *client.Erasure) string {
-	line := fmt.Sprintf("%-9d  %s  %-9s  %s, %s", e.Number, e.Time.UTC().Format(time.RFC3339), shown(e.Phase), counted(e.Documents, "document"), counted(e.Events, "event"))
+	line := fmt.Sprintf("%-9d  %s  %-9s  %s, %s", e.Number, e.Time.UTC().Format(time.RFC3339), shown(e.Phase), wire.Counted(e.Documents, "document", "documents"), wire.Counted(e.Events, "event", "events"))
 	if e.By != "" {
 		line += "  by " + shown(e.By)
 	}
@@ -117,7 +118,7 @@ func (o *eraseOptions) printFound(cmd *cobra.Command, c *client.Client) error {
 		if d.Deleted {
 			deleted = ", deleted"
 		}
-		fmt.Fprintf(out, "%s: %s%s\n", shown(d.Collection+"/"+d.ID), counted(int64(d.Versions), "version"), deleted)
+		fmt.Fprintf(out, "%s: %s%s\n", shown(d.Collection+"/"+d.ID), wire.Counted(int64(d.Versions), "version", "versions"), deleted)
 	}
 	switch {
 	case more:

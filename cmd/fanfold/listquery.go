@@ -77,7 +77,7 @@ func (o *listOptions) runQuery(cmd *cobra.Command, docs *client.Documents[json.R
 		return err
 	}
 	q.OnNoValue = func(documents int64) {
-		fmt.Fprintf(cmd.ErrOrStderr(), "nothing matches; the filter has no value for %s: look for a misspelt member, or ask with --explain\n", counted(documents, "document"))
+		fmt.Fprintf(cmd.ErrOrStderr(), "nothing matches; the filter has no value for %s: look for a misspelt member, or ask with --explain\n", wire.Counted(documents, "document", "documents"))
 	}
 	by, compute := params.Terms(o.query.group), params.Terms(o.query.compute)
 	switch {

@@ -10,14 +10,6 @@ import (
 	"github.com/fanfold/fanfold/internal/wire"
 )
 
-// counted returns a number with what it counts, whose plural ends with s.
-func counted(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}
-
 // showWork shows on a terminal how far the server is with what a command waits for.
 func showWork(w *client.Work) {
 	if onTerminal() {

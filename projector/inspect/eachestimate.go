@@ -57,7 +57,7 @@ func (i *Inspector) mayEachExceed(e *eachEstimate, events []*fanfold.Event, limi
 	return which, err
 }
 
-// eachEstimate rehearses events one by one, each on the same rows.
+// eachEstimate rehearses events, again and again on the same rows.
 type eachEstimate struct {
 	ctx      context.Context
 	plan     *fold.Plan
@@ -75,16 +75,16 @@ func (e *eachEstimate) moveTo(s *sqlite.Snapshot, pl *fold.Plan) {
 	e.snapshot, e.plan = s, pl
 }
 
-// of returns how many derived changes an event causes at most. The error says that it changes many documents, or cannot be
-// folded.
-func (e *eachEstimate) of(ev *fanfold.Event) (derived int64, err error) {
+// of returns how many derived changes events cause at most. An error other than ctx's says that they change many documents, or cannot be
+// folded. Each call has as many events as the first.
+func (e *eachEstimate) of(events ...*fanfold.Event) (derived int64, err error) {
 	if e.tx == nil {
 		e.out = newFanout()
-		e.tx = e.snapshot.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed, MaxBytes: maxRehearsedBytes})
-		e.fold = newEstimate(e.ctx, e.plan, 1, e.out)
+		e.tx = e.snapshot.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes})
+		e.fold = newEstimate(e.ctx, e.plan, len(events), e.out)
 	}
 	e.out.Derived = 0
-	if err := rehearse(e.ctx, e.tx, e.fold, []*fanfold.Event{ev}, e.out); err != nil {
+	if err := rehearse(e.ctx, e.tx, e.fold, events, e.out); err != nil {
 		e.tx = nil
 		return 0, err
 	}

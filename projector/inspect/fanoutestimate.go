@@ -29,9 +29,11 @@ func (i *Inspector) MayExceed(ctx context.Context, events []*fanfold.Event, limi
 		if documents := int64(s.Checkpoint.Seq) + count; documents <= limit/count {
 			return nil // an event changes each document once, and each was made by an event
 		}
-		fan, err := i.rehearseBriefly(ctx, s, pl, events)
+		each := &eachEstimate{ctx: ctx}
+		each.moveTo(s, pl)
+		derived, err := each.of(events...)
 		switch {
-		case err == nil && fan.Derived > limit:
+		case err == nil && derived > limit:
 			return errLimitReached
 		case err == nil || ctx.Err() != nil:
 			return err
@@ -50,14 +52,6 @@ const (
 	maxRehearsedBytes = 16 << 20
 	maxCounted        = 1000 // up to as many holders are counted before they are looked at
 )
-
-// rehearseBriefly folds events on a snapshot and returns what they cause. An error other than ctx's says that they change
-// many documents, or cannot be folded on it.
-func (i *Inspector) rehearseBriefly(ctx context.Context, s *sqlite.Snapshot, pl *fold.Plan, events []*fanfold.Event) (out *model.Fanout, err error) {
-	out = newFanout()
-	return out, rehearse(ctx, s.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes}),
-		newEstimate(ctx, pl, len(events), out), events, out)
-}
 
 // estimate returns errLimitReached where events can reach more than limit derived changes by the links. It assumes that
 // every value that they can reach changes.

@@ -8,6 +8,34 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
+// lastSeq returns the sequence of the log's last event.
+func lastSeq(t *testing.T, s *harness.Store) uint64 {
+	t.Helper()
+	seq, err := s.Node.Log.LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return seq
+}
+
+// TestNothingWritten: requests that change nothing write no event into an embedded log.
+func TestNothingWritten(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	s.Model("collections: {docs: {unique: [n]}}")
+	s.Put("docs", "a", `{"n":1}`)
+	before := lastSeq(t, s)
+	for range 20 {
+		s.Want(http.StatusOK, "GET", "/v1/docs/a?consistency=strong", "")
+		s.Want(http.StatusOK, "PUT", "/v1/docs/a?dryRun=true", `{"n":2}`)
+		s.Want(http.StatusNotFound, "DELETE", "/v1/docs/b", "")
+		s.Want(http.StatusPreconditionFailed, "PUT", "/v1/docs/a", `{}`, "If-None-Match", "*")
+		s.Want(http.StatusConflict, "PUT", "/v1/docs/c", `{"n":1}`)
+	}
+	if after := lastSeq(t, s); after != before {
+		t.Errorf("%d events of requests that change nothing", after-before)
+	}
+}
+
 // TestUnchanged: a PUT or PATCH that leaves the bytes of a document as they are makes no event, and is answered with the document's ETag.
 func TestUnchanged(t *testing.T) {
 	s := harness.OpenTemp(t, "")
@@ -16,19 +44,11 @@ func TestUnchanged(t *testing.T) {
 	s.Put("docs", "a", `{"n":1,"shelf":"s"}`)
 	s.Put("plain", "a", `{"n":1,"x":[1.0]}`)
 	s.Put("shelves", "s", `{"name":"T"}`)
-	last := func() uint64 {
-		t.Helper()
-		seq, err := s.Node.Log.LastSeq(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return seq
-	}
 	for _, path := range []string{"/v1/docs/a", "/v1/plain/a"} {
 		was := s.Want(http.StatusOK, "GET", path+"?view=referenced", "")
 		stored := string(was.Body)
 		tag := s.Want(http.StatusOK, "GET", path, "").Header.Get("ETag")
-		before := last()
+		before := lastSeq(t, s)
 		same := func(method, body string, header ...string) {
 			t.Helper()
 			r := s.Want(http.StatusNoContent, method, path, body, header...)
@@ -38,7 +58,7 @@ func TestUnchanged(t *testing.T) {
 			if r.Header.Get("Fanfold-Revision") != was.Header.Get("Fanfold-Revision") || r.Header.Get("Fanfold-Position") == "" || r.Header.Get("Fanfold-Derived-Changes") != "0" {
 				t.Errorf("%s %s %v: %v", method, path, header, r.Header)
 			}
-			if after := last(); after != before {
+			if after := lastSeq(t, s); after != before {
 				t.Errorf("%s %s %v made %d events", method, path, header, after-before)
 			}
 		}
@@ -62,7 +82,7 @@ func TestUnchanged(t *testing.T) {
 		if r := s.Want(http.StatusOK, "PUT", path+"?dryRun=true", stored); !strings.Contains(string(r.Body), `{"writes":[],`) || !strings.Contains(string(r.Body), `"derived":0,`) {
 			t.Errorf("a dry run: %s", r.Body)
 		}
-		if after := last(); after != before {
+		if after := lastSeq(t, s); after != before {
 			t.Errorf("%s: %d events", path, after-before)
 		}
 	}
