@@ -2,8 +2,8 @@ package fanfold
 
 import "testing"
 
-// folds is what a test says of events: from event 5 on by version 9, before it by 8; event 6 is a model's, and events from
-// 100 on are not folded yet.
+// folds says which version folds which events in a test: version 9 from event 5 on, version 8 before it. Event 6 is a model's, and events
+// from 100 on are not folded yet.
 type folds struct{}
 
 // FoldOf implements Folds.

@@ -191,8 +191,8 @@ func TestSlowAreEnded(t *testing.T) {
 	wantAll(t, again, uint64(len(ids)), changes)
 }
 
-// TestConsumersComeAndGo: with consumers of all transports that come, read at their own pace and leave at random, beside
-// writes of random length, each gets every change after its position once, in order.
+// TestConsumersComeAndGo: consumers of all transports come, read at their own pace and leave at random, beside writes of random length.
+// Each gets every change after its position once, in order.
 func TestConsumersComeAndGo(t *testing.T) {
 	suite.Concurrent(t)
 	store := newMemoryStore()

@@ -37,8 +37,8 @@ func fillPosts(t *testing.T, s *harness.Store, comments int) {
 	}
 }
 
-// TestDeleteSteps: all steps of a delete are made, each is told, and what stands in the way of a later one ends it with what was
-// done; the next call goes on.
+// TestDeleteSteps: all steps of a delete are made, and each is told. An obstacle to a later step ends the delete with what was done, and
+// the next call goes on.
 func TestDeleteSteps(t *testing.T) {
 	const comments = 2500
 	s := openPosts(t, comments)

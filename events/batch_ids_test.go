@@ -8,7 +8,8 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// TestBatchKeepsTwoIDs: of a batch's messages only the last has an id and the one by which the batch is looked for: a key's, or one on a subject of its own.
+// TestBatchKeepsTwoIDs: of a batch's messages only the last has an id, and the one by which the batch is looked for. The latter is a key's
+// message, or one on a subject of its own.
 func TestBatchKeepsTwoIDs(t *testing.T) {
 	l := openQueueTest(t, 0)
 	plain, check := queuePut("a"), &fanfold.Event{Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "c", ID: "b"}}

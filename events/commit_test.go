@@ -17,8 +17,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestGroupCommit: many writes at a time are stored in batches; each gets its own sequence, those
-// to one document all of them, and those whose condition is not met a verdict of their own.
+// TestGroupCommit: many writes at a time are stored in batches. Each gets its own sequence, also several to one document, and each whose
+// condition is not met gets a verdict of its own.
 func TestGroupCommit(t *testing.T) {
 	suite.Concurrent(t)
 	for _, nodes := range []int{1, 3} {

@@ -95,9 +95,8 @@ func TestStaleNamesTheRevision(t *testing.T) {
 	}
 }
 
-// TestLostAck loses the acknowledgement of every write: each must be told as stored, once, at
-// its own sequence, on one replica (where the resend's condition fails) and on three (where
-// the server calls it a duplicate).
+// TestLostAck loses the acknowledgement of every write. Each must be reported as stored, once, at its own sequence. On one replica the
+// resend's condition fails, and on three the server calls it a duplicate.
 func TestLostAck(t *testing.T) {
 	t.Parallel()
 	for _, nodes := range []int{1, 3} {

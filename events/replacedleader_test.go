@@ -19,9 +19,9 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestReplacedLeader: a leader that is cut off from the other servers, and does not know yet that they have another, refuses
-// what is conditional on a revision that it has not got. Such a refusal decides nothing, of one event or of several, for the log has
-// that revision; nor does what it says of the document.
+// TestReplacedLeader: a leader is cut off from the other servers, and does not know yet that they have another. It refuses what is
+// conditional on a revision that it has not got. Such a refusal decides nothing, of one event or of several, for the log has that
+// revision; nor does what it says of the document.
 func TestReplacedLeader(t *testing.T) {
 	t.Parallel()
 	cluster := natsserver.StartLinked(t, false, false)

@@ -26,8 +26,8 @@ func (fn onMessage) Handle(_ context.Context, r slog.Record) error { fn(r.Messag
 func (fn onMessage) WithAttrs([]slog.Attr) slog.Handler            { return fn }
 func (fn onMessage) WithGroup(string) slog.Handler                 { return fn }
 
-// TestServerThatHasJustStarted: where the cluster refuses replicas although as many servers answer, for they have not heard of
-// one another yet, the log waits until they have, whether the number is asked for or the usual one.
+// TestServerThatHasJustStarted: a cluster refuses replicas although enough servers answer, because they have not heard of one another yet.
+// The log waits until they have, for a number that was asked for and for the usual one.
 func TestServerThatHasJustStarted(t *testing.T) {
 	for _, replicas := range []int{0, 3} {
 		t.Run(fmt.Sprint(replicas), func(t *testing.T) {

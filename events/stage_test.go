@@ -48,8 +48,8 @@ func wantIDs(t *testing.T, l *events.Log, last uint64, want []string) {
 	}
 }
 
-// TestStage: what is staged is stored with the rest or not at all, also where another's events came between, where a condition
-// of the rest is not met, and where the rest is too much.
+// TestStage: a stage is stored with the rest or not at all. So it is where another's events came between, where a condition of the rest is
+// not met, and where the rest is too much.
 func TestStage(t *testing.T) {
 	l := open(t, natsserver.Start(t, 1)[0], 1)
 	stage := func(from, to int) (appendLastPart func(rest []fanfold.Write) (uint64, error)) {

@@ -43,8 +43,8 @@ func TestOldStage(t *testing.T) {
 	requireNextSeq(t, l, 7)
 }
 
-// TestAbandonedStages: what is staged and never stored takes up a place until the server has surely dropped it, so that others
-// find room in the server, and what is stored gives its place back.
+// TestAbandonedStages: a stage that is never stored takes up a place until the server has surely dropped it, so that others find room in
+// the server. One that is stored gives its place back.
 func TestAbandonedStages(t *testing.T) {
 	l := openQueueTest(t, 0)
 	later := time.Now().Add(time.Hour)

@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestLease: a node may write once it has registered and caught up; where its heartbeats are not acknowledged any more it
-// may not after ten seconds, and may again only once it has caught up after the heartbeat that was.
+// TestLease: a node may write once it has registered and caught up. It may not after ten seconds without an acknowledged heartbeat. It may
+// again once it has caught up after the next one.
 func TestLease(t *testing.T) {
 	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {
@@ -150,8 +150,8 @@ func TestHoldRequestsOfTwo(t *testing.T) {
 	})
 }
 
-// TestHoldRequestWithFrozenNode: a node that does not answer is waited for until it is gone, by its entry and not by any clock of its own;
-// the others go on writing meanwhile. When it comes back it may not write before it has caught up.
+// TestHoldRequestWithFrozenNode: the others wait for a node that does not answer until its entry is gone, and use no clock of its own.
+// They go on writing meanwhile. When it comes back it may not write before it has caught up.
 func TestHoldRequestWithFrozenNode(t *testing.T) {
 	suite.Concurrent(t)
 	synctest.Test(t, func(t *testing.T) {

@@ -177,8 +177,8 @@ func checkGuardsAgree(t *testing.T, c *model.Comparison, change *fold.ModelChang
 	}
 }
 
-// checkKeptValuesAgree checks that a rule whose kept values go, or are stored on, is told as one that takes something away, and
-// that the plan which follows retires the rules whose values are stored on.
+// checkKeptValuesAgree checks two things about a rule whose kept values go, or are stored on. It is reported as one that takes something
+// away, and the next plan retires a rule whose values are stored on.
 func checkKeptValuesAgree(t *testing.T, c *model.Comparison, change *fold.ModelChange, told map[string]model.Difference) {
 	t.Helper()
 	lost := false

@@ -137,7 +137,7 @@ func eachRandomPair(t *testing.T, n int, fn func(t *testing.T, prev, next *model
 	}
 }
 
-// names returns the names that of gives for all, sorted.
+// names returns the name of each by the function of, sorted.
 func names[T any](all []T, of func(T) string) []string {
 	var out []string
 	for _, one := range all {

@@ -108,8 +108,8 @@ func TestMissingKeysAreForgotten(t *testing.T) {
 	}
 }
 
-// TestFullFile: a transaction for which the file has no room leaves nothing, although SQLite may end it by itself while the
-// fold goes on, and the next one is as any other.
+// TestFullFile: a transaction for which the file has no room leaves nothing, although SQLite may end it by itself while the fold goes on.
+// The next one is as any other.
 func TestFullFile(t *testing.T) {
 	store := openInternal(t)
 	fill := func(tx *Tx) error {

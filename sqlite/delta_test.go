@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestSplitPatch: a patch comes back byte for byte, patches that differ in values only have one form, and an old list that
-// lost an element at one end and got one at the other is stored without what the two have in common.
+// TestSplitPatch: a patch comes back byte for byte, and patches that differ in values only have one form. An old list that lost an element
+// at one end and got one at the other is stored without the elements in common.
 func TestSplitPatch(t *testing.T) {
 	long := func(first string) string { return `[{"id":"` + first + `","t":"` + strings.Repeat("ab}\\\"", 9) + `"}` }
 	for _, c := range []struct {

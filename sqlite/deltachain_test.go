@@ -31,8 +31,8 @@ func gathered(n int) *fanfold.Change {
 		Delta: fmt.Appendf(nil, `[{"op":"replace","path":"/n","value":%d,"old":%d},{"op":"replace","path":"/newest","value":%s,"old":%s}]`, n, n-1, listAfter(n), listAfter(n-1))}
 }
 
-// chainStore returns a store with changes of a document, so many in a transaction, after each of which nothing is known of
-// the rows where forgetful is true.
+// chainStore returns a store with changes of a document, so many in a transaction. If forgetful is true, nothing is known of the rows
+// after each.
 func chainStore(t *testing.T, changes, each int, forgetful bool) *Store {
 	t.Helper()
 	return chainStoreOf(t, gathered, changes, each, forgetful)
@@ -87,8 +87,8 @@ func deltas(t *testing.T, store *Store) (list []string) {
 	return list
 }
 
-// TestChains: the rows of a list's changes hold what came, the changes are read as they were written, alone and in pages,
-// no row needs more than chainDepth others, and what a transaction knew of the rows before makes no difference.
+// TestChains: the rows of a list's changes hold what came, and the changes are read as they were written, alone and in pages. No row needs
+// more than chainDepth others. It makes no difference what a transaction knew of the rows before.
 func TestChains(t *testing.T) {
 	const changes = 100
 	store := chainStore(t, changes, changes, false)

@@ -11,8 +11,8 @@ import (
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
-// TestEachRow checks that documents of some collections come in order of creation, also within one another, and that documents of
-// small collections are found by the index, whatever else the table holds.
+// TestEachRow checks that documents of some collections come in order of creation, also across collections. Documents of small collections
+// are found by the index, whatever else the table holds.
 func TestEachRow(t *testing.T) {
 	store, err := OpenStore(t.TempDir(), Options{})
 	if err != nil {

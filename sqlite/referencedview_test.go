@@ -4,8 +4,8 @@ import (
 	"testing"
 )
 
-// TestReferencedView: the referenced view comes back byte for byte, from a few bytes where derived members at the ends of
-// objects are all that the embedded view has besides, and also after these got other values.
+// TestReferencedView: the referenced view comes back byte for byte. It takes a few bytes where the embedded view only adds derived members
+// at the ends of objects, and also after these got other values.
 func TestReferencedView(t *testing.T) {
 	const items = `{"id":"1","a":[{"id":"x"},{},{"s":"}\\\"{"}],"n":{"k":[1]}}`
 	for _, c := range []struct {

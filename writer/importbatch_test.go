@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// stagingLog is a log that takes note of what is staged, a read model without a model, and an inspector that finds a document with
-// the id x to change too many others.
+// stagingLog is a log that notes what is staged, and a read model without a model. It is an inspector, too, and finds that a document with
+// the id x would change too many others.
 type stagingLog struct {
 	Appender
 	Models

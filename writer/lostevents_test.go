@@ -43,8 +43,8 @@ func (o oneDocument) Get(key fanfold.Key, _ fanfold.View) (*fanfold.Document, er
 
 func (o oneDocument) Tombstone(fanfold.Key) (fanfold.Revision, error) { return 0, nil }
 
-// TestLostEventsAreNotStale: a refusal by a log that is at an earlier revision than was folded is LogDamaged; one by a log that
-// is at a later one, or for a revision that never was, stays Stale.
+// TestLostEventsAreNotStale: a refusal by a log at an earlier revision than was folded is LogDamaged. A refusal by a log at a later one,
+// or for a revision that never was, stays Stale.
 func TestLostEventsAreNotStale(t *testing.T) {
 	for _, c := range []struct {
 		id     string

@@ -189,8 +189,8 @@ func TestRandomClocks(t *testing.T) {
 	}
 }
 
-// TestClockThatWasAhead: what a node whose clock was an hour ahead has written, of leases, members and a batch's back-off, holds
-// nobody up for longer than a lease, and no batch for longer than a back-off, once the clock is right again.
+// TestClockThatWasAhead: a node whose clock was an hour ahead has written leases, members and a batch's back-off. Once the clock is right
+// again, these hold nobody up for longer than a lease or a back-off.
 func TestClockThatWasAhead(t *testing.T) {
 	now := begin
 	g := newGroups(newMemoryKV(), memoryModel{}, memoryModel{}, Options{Now: func() time.Time { return now }})

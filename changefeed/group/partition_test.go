@@ -34,8 +34,8 @@ func TestErrorsAreCut(t *testing.T) {
 	}
 }
 
-// TestQuotas: whatever members want, their quotas are all partitions, or all that they want, nobody has more than they want,
-// and nobody who wants more has less than another by more than one.
+// TestQuotas: the quotas of members are together all partitions, or all that they want. Nobody has more than they want, and nobody who
+// wants more has two fewer than another.
 func TestQuotas(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 40).Draw(t, "partitions")
@@ -80,9 +80,9 @@ type leaseModel struct {
 	retrying   []int
 }
 
-// TestPartitionAgainstModel lets members with clocks that jump lease, acknowledge and fail at random, and holds the partition
-// against a model: only the newest token acknowledges, the checkpoint never goes back, and every position is before the
-// checkpoint, after it, or parked.
+// TestPartitionAgainstModel lets members with clocks that jump lease, acknowledge and fail at random, and holds the partition against a
+// model. Only the newest token acknowledges, and the checkpoint never goes back. Every position is before the checkpoint, after it, or
+// parked.
 func TestPartitionAgainstModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := &partition{}

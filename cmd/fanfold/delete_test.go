@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestDeleteCommand: a delete that is too large for a transaction is refused, and done in steps; one that another client ends on
-// its way says how far it came, and goes on when it is run again.
+// TestDeleteCommand: a delete that is too large for a transaction is refused, and done in steps. If another client stops it on its way, it
+// says how far it came, and goes on when it is run again.
 func TestDeleteCommand(t *testing.T) {
 	const comments = 2500
 	s := harness.OpenTemp(t, `

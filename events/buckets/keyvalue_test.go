@@ -75,7 +75,7 @@ func TestKeyValue(t *testing.T) {
 	if _, err := kv.Set(t.Context(), "a.1", []byte("z"), second); err != nil {
 		t.Fatal(err)
 	}
-	for i := range 300 { // of which the server keeps the last, so that its files have gaps
+	for i := range 300 { // the server keeps the last of them, so that its files have gaps
 		if _, err := kv.Set(t.Context(), "a.2", fmt.Append(nil, i), wantRevision(t, kv, "a.2")); err != nil {
 			t.Fatal(err)
 		}

@@ -142,8 +142,8 @@ func TestSnapshots(t *testing.T) {
 	}
 }
 
-// TestUnreadableSnapshots: whatever describes no snapshot is listed at once as one that cannot be used, after those that can, and
-// is removed by the next Put, without what belongs to others.
+// TestUnreadableSnapshots: files that describe no snapshot are listed at once as unusable, after the usable ones. The next Put removes
+// them, and nothing of others.
 func TestUnreadableSnapshots(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	l := open(t, url, 1)

@@ -154,9 +154,8 @@ func readUpTo(t *testing.T, m events.Messages, last uint64) (all []events.Messag
 	}
 }
 
-// TestBlocksAgreeWithConsumer writes events of all sizes from several goroutines, some of them as transactions and under keys,
-// over several blocks, and reads them from the files while they are written, and afterwards from any place, as a consumer
-// gives them.
+// TestBlocksAgreeWithConsumer writes events of all sizes from several goroutines over several blocks, some as transactions and under keys.
+// It reads them from the files while they are written, and afterwards from any place. They are what a consumer gives.
 func TestBlocksAgreeWithConsumer(t *testing.T) {
 	suite.Concurrent(t)
 	l, e, nc, msgs := embeddedLog(t, Always, defaultOptions)
@@ -339,8 +338,8 @@ func appendRecord(dst []byte, sums *checksums, seq uint64, subject, headers, dat
 	return sums.hash.Sum(dst)
 }
 
-// TestGrowingBlocks lets block files grow by pieces of any length, as a server writes them, with records of all sizes, and looks
-// after each piece: what is delivered are the records that are whole, each once and in order.
+// TestGrowingBlocks lets block files grow by pieces of any length, as a server writes them, with records of all sizes. After each piece
+// the reader has delivered all records that are whole, each once and in order.
 func TestGrowingBlocks(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "blocks")

@@ -91,8 +91,8 @@ func TestCheckBlocksEnds(t *testing.T) {
 	}
 }
 
-// TestLargeStreamsAreSampled: of a stream with more than can be read at the start, the first record of each block and all
-// of the last block are looked at; all where the index is gone.
+// TestLargeStreamsAreSampled: a large stream is not read whole at the start, but the first record of each block and all of the last block.
+// Without its index all of it is read.
 func TestLargeStreamsAreSampled(t *testing.T) {
 	dir := t.TempDir()
 	msgs := writeBlocks(t, dir, map[string][][]byte{"1.blk": {record(1, 100), record(1<<36, 100)}, "2.blk": {record(3, 100)}})

@@ -177,8 +177,8 @@ func TestCutTail(t *testing.T) {
 	}
 }
 
-// TestCutTailOverBlocks: a block that came to the disk although the one before it did not come whole is cut, with what is
-// missing before it; what is left is written again, and nothing else changes.
+// TestCutTailOverBlocks: a block reached the disk although the one before it did not whole. It is cut with what is missing before it, the
+// rest is written again, and nothing else changes.
 func TestCutTailOverBlocks(t *testing.T) {
 	dir := twelveEvents(t, 1<<20)
 	msgs := filepath.Join(dir, "jetstream", "$G", "streams", "fanfold", "msgs")

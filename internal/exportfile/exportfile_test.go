@@ -29,8 +29,8 @@ func (s *source) EachKept(holder int64, fn func(rule, target string, value []byt
 	return nil
 }
 
-// TestWrite: an export has the model, whose guards come last, and every document with what stays on it; a document that an
-// import would not take as it is comes as a text.
+// TestWrite: an export has the model, with its guards last, and every document with what stays on it. A document that an import would not
+// take as it is comes as a text.
 func TestWrite(t *testing.T) {
 	s := &source{}
 	for i, d := range []struct{ collection, body string }{{"authors", `{"id":"a1"}`}, {"books", `{"id":"b1","author":"a1"}`}, {"books", `{"id":"b2","author":"a1","name":"mine"}`}} {

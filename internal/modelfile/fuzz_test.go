@@ -13,8 +13,7 @@ import (
 // maxParse bounds how long any text may take to be read, in a test on a busy machine.
 const maxParse = 10 * time.Second
 
-// FuzzParse: any text is a model or is refused with a word of why, in bounded time; what is taken is read again to the
-// same, as JSON and as YAML.
+// FuzzParse: any text is a model, or is refused with a reason, in bounded time. A model is read again to the same, as JSON and as YAML.
 func FuzzParse(f *testing.F) {
 	for _, c := range hostile {
 		if len(c.src) < 10_000 {

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestOrderByTimes: a new model's _meta.updatedAt stands in the log in a form that programs from before refuse; the text in a
-// model that was accepted by one of these is the path of a member.
+// TestOrderByTimes: a new model's _meta.updatedAt stands in the log in a form that older programs refuse. In a model that an older program
+// accepted, the same text is the path of a member.
 func TestOrderByTimes(t *testing.T) {
 	model := func(orderBy string) []byte {
 		return fmt.Appendf(nil, `{"collections":{"a":{"derive":{"x.\"y":{"recent":"b.r","max":1,"fields":["id"],"orderBy":%s}}},"b":{"relations":{"r":{"path":"a","to":"a"}}}}}`, orderBy)

@@ -10,8 +10,8 @@ import (
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 )
 
-// TestSpansAreBounded: of a batch only some events have spans, an event has spans for some readers only, and an event whose
-// place was taken by a later one, or whose trace context is no such thing, has none.
+// TestSpansAreBounded: only some events of a batch have spans, and an event has spans for some readers only. It has none if a later one
+// took its place, or if its trace context is malformed.
 func TestSpansAreBounded(t *testing.T) {
 	recorder := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(recorder))

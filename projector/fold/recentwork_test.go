@@ -15,8 +15,8 @@ func workOn(t *testing.T, m *machine, cmd, key, body string) (worked int, change
 	return worked, changes
 }
 
-// TestWorkOfRecents checks that what few documents show on many is read once for each of them, and that a write that alters
-// nothing of what they show works on none of the many.
+// TestWorkOfRecents checks that documents which many others show are read once for each of these. A write that alters nothing of what they
+// show works on none of the many.
 func TestWorkOfRecents(t *testing.T) {
 	const targets, holders = 300, 10
 	ids := make([]string, targets)

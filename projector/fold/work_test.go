@@ -67,8 +67,8 @@ func (m *machine) do(cmd, key, body string) string {
 	return m.run(&d)
 }
 
-// TestNothingIsLeftToDo checks that an event leaves no work to the one after it, where a value of a later level stands in the
-// member that a rule of an earlier level looks into.
+// TestNothingIsLeftToDo checks that an event leaves no work to the next one. Here a value of a later level stands in the member that a
+// rule of an earlier level looks into.
 func TestNothingIsLeftToDo(t *testing.T) {
 	for name, rule := range map[string]string{
 		"sum": "{sum: docs.up, of: cost.a}", "max": "{max: docs.up, of: cost.a}", "count": "{count: docs.up, where: doc.other.a > 0}",

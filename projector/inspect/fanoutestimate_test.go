@@ -24,8 +24,8 @@ func puts(n int) []*fanfold.Event {
 	return events
 }
 
-// TestMayExceedOfSmallTransactions checks that a transaction of small documents which only count up what they refer to
-// stays within the limit of a model that declares none, however many of them there are, so that no dry run is made.
+// TestMayExceedOfSmallTransactions checks a transaction of many small documents which only count up what they refer to. It stays within
+// the limit of a model that declares none, so that no dry run is made.
 func TestMayExceedOfSmallTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, countingModel)
 	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})

@@ -14,8 +14,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// chainModel is where a list of the newest, a unique member and a chain meet: a section counts its sources, each has a
-// copy of whether there are any, and the section shows that of its newest.
+// chainModel has a list of the newest, a unique member and a chain that meet. A section counts its sources, each source has a copy of
+// whether there are any, and the section shows the copy of its newest source.
 const chainModel = `
 fanout: {limit: 300}
 collections:
@@ -53,8 +53,8 @@ func TestMayExceedWork(t *testing.T) {
 	}
 }
 
-// TestMayEachExceed checks that events which are asked about together are judged one by one, each as if the others were not
-// there, and that a row which several of them read is read once.
+// TestMayEachExceed checks that events of one question are judged one by one, each as if the others were not there. A row that several of
+// them read is read once.
 func TestMayEachExceed(t *testing.T) {
 	s := harness.OpenTemp(t, chainModel)
 	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})

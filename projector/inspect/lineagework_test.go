@@ -54,8 +54,8 @@ func readLineage(t *testing.T, ctx context.Context, store *sqlite.Store, plan *f
 	return l, err
 }
 
-// TestWorkOfLineage checks that a lineage walks each view from before once, whatever number of values it looks for there, and
-// evaluates a condition once, whatever number of documents it is about.
+// TestWorkOfLineage checks that a lineage walks each earlier view once, however many values it looks for there. It evaluates a condition
+// once, however many documents it is about.
 func TestWorkOfLineage(t *testing.T) {
 	store, plan := storeUnder(t, largeLineageModel, fillLargeLineage)
 	l, err := readLineage(t, t.Context(), store, plan)

@@ -25,8 +25,8 @@ collections:
     derive: {labelName: {copy: label, value: doc.name}, byName: {copy: by, value: doc.name}, title: {value: doc.code + doc.labelName}}
 `
 
-// TestPreviewWork checks that a preview looks at what the model concerns: how many rows of the read model it takes does not
-// depend on how many documents there are besides, whatever the other rules of the model look at.
+// TestPreviewWork checks that a preview looks only at what the model concerns. Neither other documents nor the other rules of the model
+// change how many rows of the read model it reads.
 func TestPreviewWork(t *testing.T) {
 	s := harness.OpenTemp(t, deskModel)
 	inspector := inspect.New(s.Node.Store, s.Node.Projector, fanfold.Issuer{})

@@ -156,8 +156,8 @@ func TestGzipAnswers(t *testing.T) {
 	s.Verify()
 }
 
-// TestEmptyAndRepeated: a header or parameter that is given without a value, or twice, is refused and not passed over, so
-// that no write is made although a condition that was meant does not hold.
+// TestEmptyAndRepeated: a header or parameter without a value, or given twice, is refused and not passed over. So no write is made
+// although an intended condition does not hold.
 func TestEmptyAndRepeated(t *testing.T) {
 	s := harness.OpenTemp(t, "collections: {authors: {}, books: {relations: {author: {path: author, to: authors}}, pages: {by: author, size: 2}}}")
 	s.Put("authors", "a", `{}`)

@@ -19,8 +19,8 @@ func allocated(fn func()) uint64 {
 	return after.TotalAlloc - before.TotalAlloc
 }
 
-// TestManyOperationsTakeLittleMemory: a transaction is refused at what is wrong with it, not after all of it is read, and
-// whatever is in it costs no more than some times what a transaction may have.
+// TestManyOperationsTakeLittleMemory: a transaction is refused at its first mistake, before all of it is read. Whatever is in it costs no
+// more than some times what a transaction may have.
 func TestManyOperationsTakeLittleMemory(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	fill := func(head, part, tail string) string {

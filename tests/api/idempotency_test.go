@@ -169,8 +169,8 @@ func raceOnKeys(t *testing.T, nodes []*harness.Store, round int) {
 	}
 }
 
-// TestOutcomeUnknown: where the log does not say whether a write is stored, the client is told so,
-// and the same request under the same key brings it to an end, once.
+// TestOutcomeUnknown: the log does not say whether a write is stored, and the client is told so. The same request under the same key
+// brings it to an end, once.
 func TestOutcomeUnknown(t *testing.T) {
 	var cut atomic.Bool
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), FailAppend: func(stored bool) error {

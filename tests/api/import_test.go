@@ -355,8 +355,8 @@ func TestImportOddities(t *testing.T) {
 	_ = resp.Body.Close()
 }
 
-// TestImportOfManyRefusedLines: lines that a strict relation or a unique member refuses are found together, so that many of
-// them cost one look at the log, and those among them that hold are written.
+// TestImportOfManyRefusedLines: lines that a strict relation or a unique member refuses are found together, so that many of them cost one
+// look at the log. The valid lines among them are written.
 func TestImportOfManyRefusedLines(t *testing.T) {
 	s := harness.OpenTemp(t, `
 collections:

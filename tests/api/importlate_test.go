@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// TestImportThatIsNotFoldedInTime: an import whose lines are all stored is done, also where the node does not show them within
-// the time that it waits; the answer and the command say so, and the command does not fail.
+// TestImportThatIsNotFoldedInTime: an import whose lines are all stored is done, even if the node does not show them within the time that
+// it waits. The answer and the command say so, and the command does not fail.
 func TestImportThatIsNotFoldedInTime(t *testing.T) {
 	suite.Parallel(t)
 	var busy atomic.Bool

@@ -71,7 +71,7 @@ func (s *sender) want(right string, all bool, collections ...string) int {
 	case "all":
 		ok = s.has() || all && s.has("read", "write")
 	case "group":
-		ok = s.has("read") // that of the group of the test
+		ok = s.has("read") // the right to the group of the test
 	case "maker":
 		ok = s.has() // who made the group of the test
 	case "monitor":

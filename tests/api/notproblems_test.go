@@ -17,8 +17,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestRefusedBeforeTheAPI: what cannot be read as a request of HTTP, or is none that a server has to answer, is refused by
-// net/http, without a problem document: with what docs/use/http.md says, on a connection that ends then, and nothing is written.
+// TestRefusedBeforeTheAPI: net/http refuses what is no request of HTTP, or none that a server has to answer, without a problem document.
+// The answer is the one in docs/use/http.md, the connection ends then, and nothing is written.
 func TestRefusedBeforeTheAPI(t *testing.T) {
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, "")

@@ -9,8 +9,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestOrderByTellsAllValuesApart: a recent with orderBy takes texts first, by their bytes, then numbers, then whatever is
-// neither or absent; where two are equal, the one that was created later comes first, whatever its id and whenever it was written.
+// TestOrderByTellsAllValuesApart: a recent with orderBy takes texts first, by their bytes, then numbers, then all other or absent values.
+// Of two equal ones the later created comes first, whatever its id and whenever it was written.
 func TestOrderByTellsAllValuesApart(t *testing.T) {
 	s := harness.OpenTemp(t, `
 collections:
@@ -77,8 +77,8 @@ collections:
 	s.WantDoc("books", "2", `{"id":"2","authors":[]}`)
 }
 
-// TestTwoOrders: ids and lists of children go by the creation of the children, pages by when each began to refer to the
-// document; a place in a page is never given out again.
+// TestTwoOrders: ids and lists of children go by the creation of the children, and pages by when each began to refer to the document. A
+// place in a page is never given out again.
 func TestTwoOrders(t *testing.T) {
 	s := harness.OpenTemp(t, `
 collections:
@@ -116,8 +116,8 @@ collections:
 	wantOrders("bc", "a")
 }
 
-// TestOrderByTimes: a recent can go by when documents were last written, which a derived change is not, or when they came; the
-// model is applied to documents that are there, in the background, and the store that an export is imported into orders by its own times.
+// TestOrderByTimes: a recent can go by when documents were last written or created; a derived change is no write. The model is applied in
+// the background to documents that are there. A store that imports an export orders by its own times.
 func TestOrderByTimes(t *testing.T) {
 	s := harness.OpenTemp(t, `
 collections:

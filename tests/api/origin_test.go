@@ -13,8 +13,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestForeignPagesDoNotWrite: a page in a browser writes nothing to a node on the same machine, neither across origins
-// nor under a name of its own that leads to the loopback address.
+// TestForeignPagesDoNotWrite: a page in a browser writes nothing to a node on the same machine. It may come from another origin, or have a
+// name of its own that leads to the loopback address.
 func TestForeignPagesDoNotWrite(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("as", "1", `{"n":1}`)

@@ -28,8 +28,8 @@ func statusStore(t *testing.T, s *harness.Store) string {
 	return status.Store
 }
 
-// TestPositionsNameTheirStore: every position that is given out names the store, the same before and after a restart and a
-// replay, on every node, and in every form of answer; a position of another store is refused.
+// TestPositionsNameTheirStore: every position names the store in every form of answer. The name is the same before and after a restart and
+// a replay, and on every node. A position of another store is refused.
 func TestPositionsNameTheirStore(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})

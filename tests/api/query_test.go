@@ -512,7 +512,7 @@ func TestQueryStatusSuggests(t *testing.T) {
 	ask(`doc.title == "Ticket 5"`)
 	ask(`doc.title == "Ticket 5"`, "limit", "1", "maxScan", "6")
 	ask(`doc.title.endsWith("5") && doc.opened > 20`)
-	ask(`doc.title.endsWith("5") && doc.hours >= 0.5`) // of which all are true
+	ask(`doc.title.endsWith("5") && doc.hours >= 0.5`) // all are true
 	ask(`doc.title.contains("5")`)
 	for filter, want := range map[string]string{
 		`doc.title == ?`: byTitle,

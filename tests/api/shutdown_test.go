@@ -246,8 +246,8 @@ func newProxyServer(t *testing.T, srv *http.Server) string {
 	return "http://" + l.Addr().String()
 }
 
-// TestLeavingNode: a node that was told to end is not ready at once and says why, is alive, serves on, and closes each
-// connection after its answer; a second signal ends it at once.
+// TestLeavingNode: a node that was told to end is at once not ready and says why. It is alive, serves on, and closes each connection after
+// its answer. A second signal ends it at once.
 func TestLeavingNode(t *testing.T) {
 	suite.Parallel(t)
 	p := harness.StartProcess(t, "--data", t.TempDir(), "--durability", "interval", "--shutdown-delay", "5m")
@@ -332,8 +332,8 @@ func readFeed(t *testing.T, s *harness.Store, kind string) (string, error) {
 	}
 }
 
-// TestFeedsEndWithAPosition: by every transport a feed of a node that stops ends as a whole answer does, and the last
-// position that it has told is one from which the next change follows.
+// TestFeedsEndWithAPosition: a feed of a node that stops ends, by every transport, as a whole answer does. From the last position that it
+// has told the next change follows.
 func TestFeedsEndWithAPosition(t *testing.T) {
 	suite.Concurrent(t)
 	t.Parallel()

@@ -78,9 +78,9 @@ const (
 	clientSpan = "b7ad6b7169203331"
 )
 
-// TestOneTrace: a PUT that brings a trace context gives one trace from the client's span down to a row of the feed, the
-// event's fold is linked with its batch, and the row with the reader's request. A request that says that it is not traced is
-// not, and without an endpoint nothing is.
+// TestOneTrace: a PUT that brings a trace context gives one trace from the client's span down to a row of the feed. The event's fold is
+// linked with its batch, and the row with the reader's request. A request that says that it is not traced is not, and without an endpoint
+// nothing is.
 func TestOneTrace(t *testing.T) {
 	t.Parallel()
 	receiver := receiveSpans(t)

@@ -253,8 +253,8 @@ collections:
 	harness.WantText(t, strings.Join(ops, ", "), "patch authors/a, derive books/1, create books/2, derive authors/a, create books/3, derive authors/a")
 }
 
-// TestDerivedChangesOfChecks: a transaction of checks alone causes no derived changes, also where its answer is made
-// after another transaction was folded, as that of a request which is sent again.
+// TestDerivedChangesOfChecks: a transaction of checks alone causes no derived changes. So it is also where its answer is made after
+// another transaction was folded, as for a repeated request.
 func TestDerivedChangesOfChecks(t *testing.T) {
 	s := harness.OpenTemp(t, "collections: {authors: {derive: {n: {count: books.author}}}, books: {relations: {author: {path: author, to: authors}}}}")
 	s.Put("authors", "a", `{}`)

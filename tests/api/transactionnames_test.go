@@ -16,8 +16,8 @@ type transactionAnswer struct {
 	Operations []struct{ Collection, ID string }
 }
 
-// TestNamesInTransactions: an id that the store makes is used by later operations of the transaction, in their contents and as
-// their own ids, and a text is never taken for a name.
+// TestNamesInTransactions: later operations of a transaction use an id that the store makes, in their contents and as their own ids. A
+// text is never taken for a name.
 func TestNamesInTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, `{"collections":{"tickets":{"derive":{"comments":{"count":"comments.ticket"}}},"comments":{"relations":{"ticket":{"path":"ticketId","to":"tickets","strict":true}}}}}`)
 	s.Put("lists", "l", `{"open":["a"]}`)

@@ -212,10 +212,9 @@ func (f *faults) killNode() {
 	n.start()
 }
 
-// awaitWhole waits until every server has what the others have. Under load a replica that was cut off may need more than a
-// minute: what it had proposed is to go, it asks for a snapshot again and again, and its leader puts off making one for up to a
-// minute while it is asked (nats-server, pull request 7846). If two minutes are not enough, the servers are started again, as
-// whoever runs them would do.
+// awaitWhole waits until every server has what the others have. Under load a replica that was cut off may need more than a minute: what it
+// had proposed is to go, and it asks for a snapshot again and again. Meanwhile its leader puts off making one for up to a minute
+// (nats-server, pull request 7846). If two minutes are not enough, the servers are started again, as whoever runs them would do.
 func (f *faults) awaitWhole(after string) {
 	f.t.Helper()
 	missing := f.servers.AwaitWhole(2 * time.Minute)

@@ -24,7 +24,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// clusterLoad is the load on the nodes of a cluster in which faults happen: clients whose history is checked, writers whose
+// clusterLoad is the load on the nodes of a cluster in which faults happen. It has clients whose history is checked, writers whose
 // acknowledged writes are counted, a follower of the feed and a consumer group, each at any node.
 type clusterLoad struct {
 	t                  *testing.T

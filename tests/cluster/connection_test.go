@@ -89,8 +89,8 @@ func refused(t *testing.T, url string, cred servers.Credentials, want ...string)
 	}
 }
 
-// TestServersThatWantCredentials: a node shows each kind of server who it is, a wrong or missing credential is an error at
-// the start that names the flag, and no secret is ever shown.
+// TestServersThatWantCredentials: a node shows each kind of server who it is. A wrong or missing credential is an error at the start that
+// names the flag. No secret is ever shown.
 func TestServersThatWantCredentials(t *testing.T) {
 	suite.Parallel(t)
 	wrong := fileWith(t, "wrong-"+secret)

@@ -71,8 +71,8 @@ func names(c *harness.Client, query string, headers ...string) string {
 	return strings.Join(seen, ", ")
 }
 
-// TestConsistencyLevels: of three nodes one is held back. It answers each level as that promises: at once with an older but
-// whole prefix, with a refusal where it must not wait, and with what was asked for once it can.
+// TestConsistencyLevels: of three nodes one is held back. It keeps the promise of each level. It answers at once with an older but whole
+// prefix, refuses where it must not wait, or answers with what was asked for once it can.
 func TestConsistencyLevels(t *testing.T) {
 	suite.Concurrent(t)
 	suite.Parallel(t)
@@ -136,8 +136,8 @@ func TestConsistencyLevels(t *testing.T) {
 	}
 }
 
-// TestCatchingUp: a node that has not reached the log's end of its start answers no read that promises a prefix, for it would
-// show what is long past; it does so for eventual ones, and for reads of a session that it has reached.
+// TestCatchingUp: a node that has not reached the end that the log had at its start answers no read that promises a prefix, for it would
+// show what is long past. It answers eventual reads, and reads of a session that it has reached.
 func TestCatchingUp(t *testing.T) {
 	suite.Parallel(t)
 	dir := t.TempDir()

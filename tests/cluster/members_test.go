@@ -205,8 +205,8 @@ func TestModelWaitsForFrozenNode(t *testing.T) {
 	}
 }
 
-// TestGuardsComeToAllNodesAtOnce: two documents with one value are written on two nodes, and one folds late, while a
-// model comes that makes the value unique: they are both stored, or the model applies, never both.
+// TestGuardsComeToAllNodesAtOnce: two documents with one value are written on two nodes while a model makes the value unique. One node
+// folds late. Both are stored, or the model applies, never both.
 func TestGuardsComeToAllNodesAtOnce(t *testing.T) {
 	suite.Concurrent(t)
 	suite.Parallel(t)
@@ -265,8 +265,8 @@ func TestGuardsComeToAllNodesAtOnce(t *testing.T) {
 	t.Logf("the model applied %d times and was refused %d times", applied, refused)
 }
 
-// TestStoppedProcess: a node's process is stopped (SIGSTOP) while a model with new guards comes, which applies twenty
-// seconds later; what was sent to it meanwhile, and is read when it goes on, breaks no guard.
+// TestStoppedProcess: a node's process is stopped (SIGSTOP) while a model with new guards comes, which applies twenty seconds later.
+// Requests that were sent meanwhile are read when it goes on, and break no guard.
 func TestStoppedProcess(t *testing.T) {
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]

@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestReadyCommand: `fanfold status --ready`, which a container's health check runs, succeeds for a node that is ready, and
-// fails with the reason for one that is not, one that is not there, and one that does not answer.
+// TestReadyCommand: `fanfold status --ready`, which a container's health check runs, succeeds for a node that is ready. It fails with the
+// reason for a node that is not ready, is not there, or does not answer.
 func TestReadyCommand(t *testing.T) {
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]

@@ -21,9 +21,8 @@ func awaitAnswer(t *testing.T, c *harness.Client, path string, status int) {
 	})
 }
 
-// TestConnectionComesBack: while the log's server is away writes are refused clearly, at once after the first seconds, and
-// reads go on; when it is there again all goes on by itself, on a node that was started with the URL of another server
-// that is not there.
+// TestConnectionComesBack: while the log's server is away reads go on, and writes are refused clearly, at once after the first seconds.
+// When it is there again all goes on by itself. The node was started with the URL of an absent server, too.
 func TestConnectionComesBack(t *testing.T) {
 	suite.Parallel(t)
 	servers := natsserver.StartCluster(t, 1, false)
@@ -63,8 +62,8 @@ func TestConnectionComesBack(t *testing.T) {
 	s.Verify()
 }
 
-// putUntilDecided puts a document under one idempotency key, as a client does that is told that the outcome is unknown, that
-// the log does not answer or that the write is not folded yet, until it is; three minutes at most.
+// putUntilDecided puts a document under one idempotency key until it is decided, three minutes at most. It repeats the request if the
+// outcome is unknown, the log does not answer, or the write is not folded yet.
 func putUntilDecided(t *testing.T, c *harness.Client, key, path, body string) {
 	t.Helper()
 	var r *harness.Response

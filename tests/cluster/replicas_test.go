@@ -35,8 +35,8 @@ func replicasOf(t *testing.T, url string) map[string]int {
 	return out
 }
 
-// TestReplicasChange: from one replica to three and back, the log and the bucket of groups, while writes go on; the log with
-// three outlives its leader, and no write that was acknowledged is lost.
+// TestReplicasChange: the log and the bucket of groups go from one replica to three and back while writes go on. The log with three
+// outlives its leader, and no acknowledged write is lost.
 func TestReplicasChange(t *testing.T) {
 	suite.Concurrent(t, "events/servers")
 	suite.Parallel(t)
@@ -109,8 +109,8 @@ func TestReplicasChange(t *testing.T) {
 	s.Verify()
 }
 
-// TestReplicasByThemselves: a log that is made where nothing is said has three replicas where there are three servers, and
-// one where there are fewer; what the servers cannot give is refused by how many there are.
+// TestReplicasByThemselves: without a given number a new log has three replicas where there are three servers, and else one. A number that
+// the servers cannot give is refused, and the error says how many there are.
 func TestReplicasByThemselves(t *testing.T) {
 	suite.Parallel(t)
 	for servers, want := range map[int]int{1: 1, 2: 1, 3: 3} {

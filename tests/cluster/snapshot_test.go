@@ -57,8 +57,8 @@ func writeBooks(s *harness.Store, prefix string, n int) {
 	}
 }
 
-// TestNewNodeFromSnapshot: a node with an empty directory begins with the newest snapshot, which was taken while writes went
-// on, and comes to the same rows as the node that folded everything; so does a replay there.
+// TestNewNodeFromSnapshot: a node with an empty directory begins with the newest snapshot, which was taken while writes went on. It comes
+// to the same rows as the node that folded everything, and so does a replay there.
 func TestNewNodeFromSnapshot(t *testing.T) {
 	suite.Concurrent(t)
 	suite.Parallel(t)

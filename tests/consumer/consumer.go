@@ -20,8 +20,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// Env makes the test binary a member of a consumer group: it has the member's name, where it reports what it handles,
-// and the URLs of the nodes, with spaces between them.
+// Env makes the test binary a member of a consumer group. It has the member's name, where it reports what it handles, and the URLs of the
+// nodes, with spaces between them.
 const Env = "FANFOLD_TEST_GROUP_MEMBER"
 
 // The group of TestGroupUnderChaos.

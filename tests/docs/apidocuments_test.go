@@ -34,8 +34,8 @@ func codeOfDocuments(t *testing.T) string {
 	return code.String()
 }
 
-// apiNames returns everything that a client must know by name: routes, parameters, headers of requests and answers, and
-// what may stand in the members type of problems and op of changes.
+// apiNames returns everything that a client must know by name: routes, parameters, and headers of requests and answers. It also has the
+// values of the members type of problems and op of changes.
 func apiNames(t *testing.T) []string {
 	t.Helper()
 	text, err := os.ReadFile("../../api/openapi.json")

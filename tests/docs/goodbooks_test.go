@@ -78,8 +78,8 @@ func (l *library) prolific(n int) []string {
 	return all[:n]
 }
 
-// TestGoodbooksDocument runs the commands of examples/goodbooks/README.md twice on one server, with three books: where another
-// model applies the first one is refused with what it would take away, and the last one is taken.
+// TestGoodbooksDocument runs the commands of examples/goodbooks/README.md twice on one server, with three books. If another model
+// applies, the first command is refused with what it would take away, and the last one is accepted.
 func TestGoodbooksDocument(t *testing.T) {
 	t.Parallel()
 	path, err := harness.Program()

@@ -34,8 +34,8 @@ func project(t *testing.T) *types.Project {
 // exact finds the version of an image: three numbers at least, or a digest.
 var exact = regexp.MustCompile(`:v?\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$`)
 
-// TestComposeFile: the compose file is what compose takes, each service has a pinned image, a memory limit, a health check, a
-// restart policy and files that are there, and any number of nodes can stand beside each other.
+// TestComposeFile: compose accepts the compose file. Each service has a pinned image, a memory limit, a health check, a restart policy and
+// files that are there. Any number of nodes can stand beside each other.
 func TestComposeFile(t *testing.T) {
 	p := project(t)
 	want := []string{"balancer", "fanfold", "grafana", "nats-1", "nats-2", "nats-3", "prometheus"}
@@ -105,8 +105,8 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// TestDockerfile: the Dockerfile is sound to BuildKit's parser and linter, pins what it builds on by digest, and ends with a
-// small image whose program does not run as root and says by itself whether it is ready.
+// TestDockerfile: the Dockerfile is sound to BuildKit's parser and linter, and pins what it builds on by digest. It ends with a small
+// image whose program does not run as root and says by itself whether it is ready.
 func TestDockerfile(t *testing.T) {
 	img, err := readDockerfile(filepath.Join(root, "Dockerfile"))
 	if err != nil || len(img.warnings) > 0 {

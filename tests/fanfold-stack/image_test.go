@@ -19,9 +19,8 @@ import (
 	"github.com/moby/buildkit/frontend/dockerfile/instructions"
 )
 
-// TestImage: the files that the Dockerfile puts into the image are enough to run on. The program runs with nothing else in
-// its sight, as the image's user, writes below the volume alone, says that it is ready by the image's health check, and
-// knows its version.
+// TestImage: the files that the Dockerfile puts into the image are enough to run on. The program runs as the image's user, sees nothing
+// else, and writes below the volume alone. It says that it is ready by the image's health check, and knows its version.
 func TestImage(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("a root directory of its own takes root")

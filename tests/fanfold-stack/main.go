@@ -1,7 +1,7 @@
-// Fanfold-stack starts the services of docker-compose.yml as plain processes, where there is no engine that runs
-// containers: each service with its command line, environment, configuration files, volumes, health check and ports, on an
-// address of its own of the loopback interface. Fanfold is built by the Dockerfile's own command, NATS from the module that
-// Fanfold depends on; HAProxy and Prometheus are those that are installed, and Grafana is left out.
+// Fanfold-stack starts the services of docker-compose.yml as plain processes, where there is no engine that runs containers. Each service
+// has its command line, environment, configuration files, volumes, health check and ports, on its own loopback address. Fanfold is built
+// by the Dockerfile's own command, NATS from the module that Fanfold depends on; HAProxy and Prometheus are those that are installed, and
+// Grafana is left out.
 //
 //	cd tests/fanfold-stack && go run . --scale 3
 package main

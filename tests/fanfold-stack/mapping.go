@@ -48,8 +48,8 @@ func (m mapping) texts(list []string) []string {
 	return out
 }
 
-// prometheus maps a configuration of Prometheus, which asks for names where the system says, so that its dns_sd_configs
-// become file_sd_configs of the same targets: file returns the file that lists a service's addresses at a port.
+// prometheus maps a configuration of Prometheus, which asks for names where the system says. Its dns_sd_configs become file_sd_configs of
+// the same targets; file returns the file that lists a service's addresses at a port.
 func prometheus(text string, file func(service string, port int) string) (string, error) {
 	var config map[string]any
 	if err := yaml.Unmarshal([]byte(text), &config); err != nil {

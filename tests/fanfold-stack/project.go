@@ -11,8 +11,8 @@ import (
 	"github.com/compose-spec/compose-go/v2/types"
 )
 
-// loadProject reads a compose file as compose itself does: checked against the specification's schema and for
-// consistency, with its variables replaced by the ones of environment (NAME=value), and its paths made absolute.
+// loadProject reads a compose file as compose itself does, checked against the specification's schema and for consistency. Its variables
+// are replaced by the ones of environment (NAME=value), and its paths made absolute.
 func loadProject(ctx context.Context, path string, environment ...string) (*types.Project, error) {
 	options, err := cli.NewProjectOptions([]string{path}, cli.WithWorkingDirectory(filepath.Dir(path)), cli.WithEnv(environment),
 		cli.WithInterpolation(true), cli.WithNormalization(true), cli.WithConsistency(true), cli.WithResolvedPaths(true))
@@ -56,8 +56,8 @@ func stopTime(service types.ServiceConfig) time.Duration {
 	return 10 * time.Second // the engine's default
 }
 
-// mayScale returns an error where a service's containers would get into each other's way: by a name of their own, a port of
-// the host, or a volume that all of them share.
+// mayScale returns an error where a service's containers would get into each other's way. They would by a name of their own, a port of the
+// host, or a volume that all of them share.
 func mayScale(service types.ServiceConfig) error {
 	var errs []error
 	if service.ContainerName != "" {

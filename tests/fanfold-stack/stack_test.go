@@ -73,9 +73,9 @@ func until(t *testing.T, limit time.Duration, what string, ask func() bool) {
 	}
 }
 
-// TestStack goes through the services of docker-compose.yml while clients write and follow through the balancer: it scales
-// to three nodes, kills a node and a NATS server, sees the alert, starts them again, and lets a node leave under load. With
-// -short it kills one of two nodes, and starts it again.
+// TestStack goes through the services of docker-compose.yml while clients write and follow through the balancer. It scales to three nodes,
+// kills a node and a NATS server, and sees the alert. It starts them again, and lets a node leave under load. With -short it kills one of
+// two nodes, and starts it again.
 func TestStack(t *testing.T) {
 	s := openTestStack(t)
 	api := s.URL(s.of("balancer")[0], 8080)
@@ -295,8 +295,8 @@ func (w *work) end() {
 	w.writing.Wait()
 }
 
-// requireAll fails the test unless the feed that was followed through the balancer is what each node tells from the
-// beginning, without a gap, and each node has everything that was acknowledged, with its copies right.
+// requireAll fails the test unless each node tells, from the beginning and without a gap, the feed that was followed through the balancer.
+// Each node also has everything that was acknowledged, with its copies right.
 func (w *work) requireAll(t *testing.T, s *stack) {
 	t.Helper()
 	last, err := client.Collection[book](w.c, "books").Put(t.Context(), lastID, book{})
@@ -351,8 +351,8 @@ func isRepeated() func(string) bool {
 	}
 }
 
-// leave lets a node leave, and come back, while 64 writers write through the balancer, and each tries a write once more
-// where it fails: none of them sees an error.
+// leave lets a node leave, and come back, while 64 writers write through the balancer. Each tries a failed write once more, and none of
+// them sees an error.
 func leave(t *testing.T, s *stack, api string) {
 	const clients = 64
 	var first, second, written atomic.Int64

@@ -15,9 +15,9 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// These are things that a few small writes can make the fold do. Each case has a server of its own, whose memory is bounded: an embedded
-// document has at most 16 MiB, and the fold holds a few of them at a time (the old view, the new one, their trees and the
-// change). It goes on after a restart, and verify finds nothing.
+// These are things that a few small writes can make the fold do. Each case has a server of its own, whose memory is bounded. An embedded
+// document has at most 16 MiB, and the fold holds a few of them at a time: the old view, the new one, their trees and the change. It goes
+// on after a restart, and verify finds nothing.
 func TestAttackOnTheFold(t *testing.T) {
 	suite.Parallel(t)
 	for name, attack := range map[string]struct {

@@ -55,8 +55,8 @@ func flip(t *testing.T, dir string, at, bit int) {
 	}
 }
 
-// TestFlippedRecordHeaders: a node on a block file with one flipped bit in the sequence or the length of a record either
-// refuses it as damaged, soon, or shows what was there.
+// TestFlippedRecordHeaders: one bit in the sequence or the length of a record in a block file is flipped. A node either refuses the file
+// as damaged, soon, or shows what was there.
 func TestFlippedRecordHeaders(t *testing.T) {
 	dir, export, records := blockStore(t)
 	for _, record := range []int{0, 120, 239} {
@@ -97,8 +97,8 @@ func TestFlippedRecordHeaders(t *testing.T) {
 	}
 }
 
-// TestRefusedRecord: the error for a sequence with which the server would not start says where it is, nothing in the
-// directory changes, and a rescue has every document and names the events after it.
+// TestRefusedRecord: the error for a sequence with which the server would not start says where it is, and nothing in the directory
+// changes. A rescue has every document and names the events after it.
 func TestRefusedRecord(t *testing.T) {
 	dir, export, records := blockStore(t)
 	flip(t, dir, records[120]+4, 36)

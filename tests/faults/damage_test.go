@@ -38,8 +38,8 @@ func TestForeignReader(t *testing.T) {
 	s.Close()
 }
 
-// TestVerifyFindsPlantedValues: a wrong copy, a wrong count, a lost link and a view that is not
-// JSON, planted from outside while the server runs, are all found; a replay mends them.
+// TestVerifyFindsPlantedValues: a wrong copy, a wrong count, a lost link and a view that is not JSON are planted from outside while the
+// server runs. All are found, and a replay mends them.
 func TestVerifyFindsPlantedValues(t *testing.T) {
 	for statement, want := range map[string]string{
 		`UPDATE document SET body = replace(body, '"name":"A"', '"name":"B"') WHERE collection = 'books'`: "books.name",

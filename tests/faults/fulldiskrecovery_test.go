@@ -23,9 +23,9 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// fillUnderLoad fills a small disk under load and frees it, under -full twice: while it is full writes are refused with the
-// reason, reads and the feed go on, and once there is space the node takes writes by itself. Nothing acknowledged is
-// lost, what the feed gave stays, and the history is linearizable.
+// fillUnderLoad fills a small disk under load and frees it, under -full twice. While it is full writes are refused with the reason, and
+// reads and the feed go on. Once there is space the node takes writes by itself. Nothing acknowledged is lost, what the feed gave stays,
+// and the history is linearizable.
 func fillUnderLoad(t *testing.T) {
 	for _, disk := range []string{"nats", "."} { // the log's alone, and the read model's, too
 		t.Run(disk, func(t *testing.T) {

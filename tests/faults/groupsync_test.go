@@ -59,8 +59,8 @@ func (g *syncGate) release() {
 	close(g.open)
 }
 
-// TestNothingIsSeenBeforeItIsSynced: while an fsync is under way, the event that it is for is not acknowledged, not
-// shown, not in the feed, and no answer comes from it; other writes are published meanwhile, and share the next fsync.
+// TestNothingIsSeenBeforeItIsSynced: while the fsync for an event is under way, the event is not acknowledged, not shown and not in the
+// feed, and no answer comes from it. Other writes are published meanwhile, and share the next fsync.
 func TestNothingIsSeenBeforeItIsSynced(t *testing.T) {
 	suite.Concurrent(t)
 	gate := newSyncGate()

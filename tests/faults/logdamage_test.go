@@ -123,8 +123,8 @@ func TestLogIsKnownWithoutTheReadModel(t *testing.T) {
 	}
 }
 
-// TestFlippedByte: a byte of an event changes on the disk, in the first, one in the middle and the last, after which
-// nothing comes that would show the gap: the node says which cannot be read, and is not ready.
+// TestFlippedByte: a byte of an event changes on the disk: of the first, of one in the middle, or of the last, which no later event would
+// show to be missing. The node names the unreadable event, and is not ready.
 func TestFlippedByte(t *testing.T) {
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir})

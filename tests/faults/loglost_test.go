@@ -105,8 +105,8 @@ func do(t *testing.T, s *harness.Store, method, path, body string, headers ...st
 	return r
 }
 
-// TestLogTakenAway: a stream that is deleted, or made anew, while a node runs on it, is found out within seconds: the
-// node is not ready and takes no write, and it does not start again.
+// TestLogTakenAway: a stream is deleted, or made anew, while a node runs on it. Within seconds the node is not ready and takes no write,
+// and it does not start again.
 func TestLogTakenAway(t *testing.T) {
 	for name, keep := range map[string]func(seq int, m *nats.Msg) *nats.Msg{
 		"gone":           nil,

@@ -30,8 +30,8 @@ import (
 // powerLossEnv names the data directory to a process that this test starts of itself.
 const powerLossEnv = "FANFOLD_TEST_POWER_LOSS"
 
-// syncNotes is the name of the file in which that process notes what it synced: a file and the size that was certain, or
-// a directory and the names that it then had, with the files' inodes.
+// syncNotes is the name of the file in which that process notes what it synced. A note is a file and the size that was certain, or a
+// directory and its names then, with the files' inodes.
 const syncNotes = "sync-notes"
 
 // runNoting runs a node on a data directory, and notes every fsync of the log once it is done. It returns the exit code.

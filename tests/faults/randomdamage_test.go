@@ -35,9 +35,9 @@ type image struct {
 	files  []string // relative paths
 }
 
-// TestRandomDamages damages one file of a data directory: it is cut, bytes of it are flipped, it is deleted, it is
-// swapped with another, or an old copy takes its place. A node that starts on it and is ready shows exactly what was
-// there, and goes on from there; any other says why it is not ready, or does not start and says why.
+// TestRandomDamages damages one file of a data directory. The file is cut, deleted or swapped with another, some of its bytes are flipped,
+// or an old copy takes its place. A node that starts on it and is ready shows exactly what was there, and goes on from there. Any other
+// node says why it is not ready, or why it does not start.
 func TestRandomDamages(t *testing.T) {
 	suite.Parallel(t)
 	images := []*image{newImage(t, "closed", 1<<10, true), newImage(t, "killed", 1<<10, false), newImage(t, "blocks", 130<<10, true),

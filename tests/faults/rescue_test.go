@@ -25,8 +25,8 @@ func logBlocks(t *testing.T, dir string) []string {
 	return blocks
 }
 
-// TestRescue: a log whose events are damaged is told of by verify --log, with the server's answer while it runs, and
-// offline; a rescue takes every document out, changes nothing in the directory, and a new store that loads it is equal.
+// TestRescue: verify --log tells of a log whose events are damaged, with the server's answer while it runs, and offline. A rescue takes
+// every document out, and changes nothing in the directory. A new store that loads it is equal.
 func TestRescue(t *testing.T) {
 	suite.Parallel(t)
 	dir := t.TempDir()

@@ -30,8 +30,8 @@ func requireUnfinished(t *testing.T, opt harness.Options) {
 	}
 }
 
-// backedUp returns a store with everything that the script writes and a group, which begins in the middle of that if compacted says so, and the directory
-// of a backup of it.
+// backedUp returns a store with everything that the script writes and a group, and the directory of a backup of it. If compacted says so,
+// the store begins in the middle of that.
 func backedUp(t *testing.T, compacted bool) (s *harness.Store, dir string) {
 	t.Helper()
 	s = harness.OpenTemp(t, "")

@@ -46,8 +46,8 @@ func fillCauses(s *harness.Client) {
 	s.Put("comments", "d", `{"post":"q"}`)
 }
 
-// TestCascadesHaveACause: each write that a delete brings with it names that delete and the relation, in every mode, on every
-// node and after every replay, and can be left out; a delete that was asked for names none.
+// TestCascadesHaveACause: each write that a delete brings with it names that delete and the relation, in every mode, on every node and
+// after every replay. It can be left out. A delete that was asked for names none.
 func TestCascadesHaveACause(t *testing.T) {
 	s := harness.OpenTemp(t, causeModel)
 	fillCauses(s.Client)

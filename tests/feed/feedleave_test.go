@@ -22,8 +22,8 @@ func opsOf(rows []harness.Change) string {
 	return strings.Join(list, ", ")
 }
 
-// TestFilteredFeedTellsWhatLeaves: a follower with a filter is told of a document that ceases to match and of one that is
-// deleted, of none that never matched, and never of what a document that leaves has become.
+// TestFilteredFeedTellsWhatLeaves: a follower with a filter is told of a document that ceases to match and of one that is deleted. It
+// hears of none that never matched, and never how a document looks after it left.
 func TestFilteredFeedTellsWhatLeaves(t *testing.T) {
 	s := harness.OpenTemp(t, harness.LeaveModel)
 	s.Put("projects", "p2", `{"name":"two"}`)

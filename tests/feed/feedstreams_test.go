@@ -17,8 +17,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestFilteredStreamsConverge: consumers that share the reading of the head, come and go in the middle of it, and join again
-// from wherever they are, have in the end exactly the documents that match.
+// TestFilteredStreamsConverge: consumers that share the reading of the head come and go in the middle of it, and join again from wherever
+// they are. In the end they have exactly the documents that match.
 func TestFilteredStreamsConverge(t *testing.T) {
 	suite.Concurrent(t)
 	suite.Parallel(t)

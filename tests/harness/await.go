@@ -23,8 +23,8 @@ func Await(t *testing.T, what string, limit time.Duration, done func() bool) {
 	}
 }
 
-// AwaitReady waits until /readyz is answered with a status, a minute at most: right after its start a node on a server that
-// others may use, too, takes no writes yet.
+// AwaitReady waits until /readyz is answered with a status, a minute at most. Right after its start a node on a server that others may
+// use, too, takes no writes yet.
 func AwaitReady(t *testing.T, s *Store, status int) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {

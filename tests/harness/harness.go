@@ -229,8 +229,8 @@ func (s *Store) Digest() string {
 	return sum
 }
 
-// WantSameDigest fails the test unless two nodes of one log have the same rows, at a moment when both have folded all of it:
-// a node appends fences now and then.
+// WantSameDigest fails the test unless two nodes of one log have the same rows at a moment when both have folded all of it. There is such
+// a moment to wait for, because a node appends fences now and then.
 func (s *Store) WantSameDigest(other *Store) {
 	s.tb.Helper()
 	for _, node := range []*Store{s, other} {
@@ -324,9 +324,9 @@ func (r *Response) Problem() string {
 	return p.Type
 }
 
-// Do sends a request; headers are name, value, name, value. The error is the transport's. One that is ECONNREFUSED says that no
-// server has the request: the transport sends one with an Idempotency-Key again where its connection ends, and what is refused
-// then may have been done before.
+// Do sends a request; headers are name, value, name, value. The error is the transport's. ECONNREFUSED says that no server has the
+// request. If a connection ends, the transport sends a request with an Idempotency-Key again. If that is refused, the first one may have
+// been done.
 func (c *Client) Do(method, path string, body []byte, headers ...string) (*Response, error) {
 	var sent atomic.Bool
 	ctx := httptrace.WithClientTrace(context.Background(), &httptrace.ClientTrace{WroteRequest: func(httptrace.WroteRequestInfo) { sent.Store(true) }})

@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestRequestThatWasSent: a request that a server has got and not answered is not told as one that no server has, though the
-// transport sends it again, because of its key, to an address where nobody listens any more.
+// TestRequestThatWasSent: a server has got a request and not answered. Because of its key the transport sends it again, to an address
+// where nobody listens any more. It is not reported as one that no server has.
 func TestRequestThatWasSent(t *testing.T) {
 	suite.Concurrent(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")

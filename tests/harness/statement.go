@@ -31,8 +31,8 @@ func RunOutside(t *testing.T, path, statement string) {
 	}
 }
 
-// readerEnv makes the test binary a program that runs one statement on a read model, as the
-// sqlite3 shell would: file locks are a process's, so this must be another one.
+// readerEnv makes the test binary a program that runs one statement on a read model, as the sqlite3 shell would. File locks belong to a
+// process, so this must be another one.
 const readerEnv = "FANFOLD_TEST_STATEMENT"
 
 // runStatement runs a statement on a file of SQLite and returns the exit code.

@@ -102,9 +102,9 @@ type filtered struct {
 	has        map[okey]string
 }
 
-// TestFilteredFeedsConverge: after any history, whoever follows the feed with a filter, in pages of any length, from positions
-// anywhere, and over restarts, has exactly the documents that match, as they are. Of a document that never matched nobody
-// is told anything. A reader of half of the collections has what the others have of those, and nothing else.
+// TestFilteredFeedsConverge: followers read the feed of any history with a filter, in pages of any length, from positions anywhere, and
+// over restarts. They have exactly the documents that match, as they are. Of a document that never matched nobody is told anything. A
+// reader of half of the collections has what the others have of those, and nothing else.
 func TestFilteredFeedsConverge(t *testing.T) {
 	suite.Parallel(t)
 	checks := suite.Amount(18, 120) / lanes

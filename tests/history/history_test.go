@@ -507,8 +507,8 @@ func (h *history) preview(m *omodel) (p model.Preview) {
 	return p
 }
 
-// wantPreviewed fails the test unless a model's preview, which looks at nothing that the model does not concern, has said what
-// the model has changed: as many documents, and by each rule as many.
+// wantPreviewed fails the test unless a model's preview has said what the model has changed: as many documents, and by each rule as many.
+// A preview looks at nothing that the model does not concern.
 func (h *history) wantPreviewed(p model.Preview, applied *harness.Response) {
 	h.t.Helper()
 	if len(p.Differences) == 0 { // it applies since another event

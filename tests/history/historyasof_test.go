@@ -390,8 +390,8 @@ func (h *history) wantHeadersOf(r *harness.Response, row feedRow, at string) {
 	}
 }
 
-// checkVersions wants the history of a document to be its rows of the feed, in both orders and pages of any size, with patches that
-// lead from each version to the next.
+// checkVersions wants the history of a document to be its rows of the feed, in both orders and pages of any size. Patches lead from each
+// version to the next.
 func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 	h.t.Helper()
 	before := map[string]string{} // the body before each change
@@ -506,7 +506,7 @@ func (h *history) wantPatch(query, before, after, patch string) {
 	}
 }
 
-// unescaped replaces the escapes in the strings of the tests: a patch leaves a string alone of which only the text is another.
+// unescaped replaces the escapes in the strings of the tests: a patch leaves a string alone if only its escapes differ.
 var unescaped = strings.NewReplacer(`\u0031`, "1", `\u0041`, "A", `\u0078`, "x")
 
 // orNull returns a value's text, null for none.

@@ -57,8 +57,8 @@ func (h *history) condition(path string) []string {
 	return []string{"If-None-Match", "*"}
 }
 
-// write sends a write that is to be answered with status. If it is taken, it is rehearsed first: what the dry run tells is what
-// the write then causes, and whether more than a limit may come of it is never denied wrongly.
+// write sends a write that is to be answered with status. If it is taken, it is rehearsed first. The write then causes what the dry run
+// tells, and whether more than a limit may come of it is never denied wrongly.
 func (h *history) write(status int, method, path, body string, headers ...string) *harness.Response {
 	h.t.Helper()
 	if status >= http.StatusBadRequest {

@@ -45,10 +45,9 @@ func (o *oracle) aggregate(r *orule, in []*odoc) string {
 	return ""
 }
 
-// removal is what a delete of documents brings with it: the others that are deleted, the bodies of
-// those that lose references, and whether some document restricts it. Those in others are written
-// otherwise, so that they do not refer as they did by ids that are written; clash says that one of them
-// would be deleted by derived ids.
+// removal is what a delete of documents brings with it: the others that are deleted, the bodies of those that lose references, and whether
+// some document restricts it. The references in others are written otherwise, so that they do not refer as before by ids that are written.
+// clash says that one of them would be deleted by derived ids.
 func (o *oracle) removal(roots []okey, others map[okey]bool) (gone map[okey]bool, edits map[okey]*jsonvalue.Value, held, clash bool) {
 	gone, edits = map[okey]bool{}, map[okey]*jsonvalue.Value{}
 	for _, key := range roots {
@@ -169,8 +168,8 @@ func (o *oracle) recent(r *orule, in []*odoc) string {
 	return list.String()
 }
 
-// seen is what a rule finds at a path in a document that refers to another: it looks at the embedded view, as far as that
-// is made before the rule.
+// seen is what a rule finds at a path in a document that refers to another. It looks at the part of the embedded view that is made before
+// the rule.
 func (o *oracle) seen(r *orule, d *odoc, path string) []*jsonvalue.Value {
 	at := steps(path)
 	return o.embed(d, at, o.model.depth(r)).All(at)

@@ -23,7 +23,7 @@ func (h *history) asWritten(key okey) storedText {
 }
 
 // leftAsItWas tells whether an accepted write has made no event. It must be so if the document has the bytes that it had, and only if its
-// value is the same in the oracle, too; unless the write has an effect beside its document. The oracle is as before then.
+// value is the same in the oracle, too. A write with an effect beside its document is an exception. The oracle is as before then.
 func (h *history) leftAsItWas(r *harness.Response, op operation, was storedText, before *oracle) bool {
 	h.t.Helper()
 	is, left := h.asWritten(op.key), r.Header.Get("Fanfold-Revision") == was.revision

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// The house's rule for a sentence: at most longest words, no "behind", no beginning with a relative clause, no counting of words
-// with "of which", "that of" and "those of".
+// The house's rule for a sentence: at most longest words, no word that the patterns below name, and no beginning with a relative clause.
 const longest = 30
 
 // sentenceRules names the parts of the rule, in the order of faults.

@@ -166,9 +166,9 @@ func latencies(t *testing.T, s *harness.Store, long time.Duration) []time.Durati
 	return all
 }
 
-// wantQuickWrites fails the test where small writes beside what goes on take much longer than they may on a busy machine. A
-// cause that lasts holds them up in every window of time, but a window in which few writes fit tells of a single stall of the machine as
-// well: the test fails only where three of them are too slow.
+// wantQuickWrites fails the test where small writes beside what goes on take much longer than they may on a busy machine. A cause that
+// lasts holds them up in every window of time. A window in which few writes fit may also be a single stall of the machine. So the test
+// fails only where three windows are too slow.
 func wantQuickWrites(t *testing.T, s *harness.Store, what string) {
 	t.Helper()
 	const long, limit = 2 * time.Second, 2 * time.Second

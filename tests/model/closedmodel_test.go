@@ -19,8 +19,8 @@ collections:
   comments: {relations: {post: {path: postId, to: posts, onDelete: cascade}}}
 `
 
-// TestClosedModel: a model with open: false lets no document of a collection be written that it does not declare, by whatever
-// way; what is there stays readable, and a model that closes collections with documents says so.
+// TestClosedModel: a model with open: false lets nobody write a document of a collection that it does not declare, by any way. Documents
+// that are there stay readable, and a model that closes collections with documents says so.
 func TestClosedModel(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("notes", "n1", `{"text":"before"}`)

@@ -57,7 +57,7 @@ collections:
   claims: {relations: {line: {path: line, to: lines, strict: true}}}
   carts: {schema: {properties: {lines: {minItems: 1}}}, relations: {line: {path: "lines[]", to: lines, onDelete: unlink}}}
 `)
-	const orders = 350 // with two lines each, of which each restricts the delete of the other, or refers to it strictly
+	const orders = 350 // with two lines each; each line restricts the delete of the other, or refers to it strictly
 	docs := [][2]string{{"shops", `{"id":"s"}`}}
 	for i := range orders {
 		docs = append(docs, [2]string{"orders", fmt.Sprintf(`{"id":"%d","shop":"s"}`, i)},

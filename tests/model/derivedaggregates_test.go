@@ -90,8 +90,8 @@ func TestFanoutIntoAggregates(t *testing.T) {
 	s.WantDoc("tickets", "t7", `{"id":"t7","customer":"c","cost":40,"hours":1}`)
 }
 
-// TestManyWaysUp: documents lead to the aggregates above them in two to the power of their levels ways, and each is worked
-// on once: by the fold, by a replay, and by those that look into what a write causes.
+// TestManyWaysUp: the ways from documents to the aggregates above them are two to the power of their levels. Each document is worked on
+// once by the fold, by a replay, and by those that look into what a write causes.
 func TestManyWaysUp(t *testing.T) {
 	suite.Parallel(t)
 	const levels = 30

@@ -231,7 +231,7 @@ collections:
 	s.WantDoc("posts", "p", `{"id":"p","author":"u","topicNames":["X"],"topics":["x"]}`)
 }
 
-// TestKeptByDerivedIDs: what stays on documents by a relation over derived ids goes with the id, comes with an export, and is
+// TestKeptByDerivedIDs: values that stay on documents by a relation over derived ids go with the id, and come with an export. They are
 // lost with the rule only where the model releases it.
 func TestKeptByDerivedIDs(t *testing.T) {
 	suite.Parallel(t)

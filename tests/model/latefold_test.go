@@ -15,8 +15,8 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
-// TestPatchesAreAnsweredBeforeTheFold: while the fold is busy, patches, deletes and transactions without If-Match are answered
-// as soon as their clients ask for, in the log; the next write to the document waits for them, and is not tried in vain.
+// TestPatchesAreAnsweredBeforeTheFold: while the fold is busy, patches, deletes and transactions without If-Match are answered as soon as
+// their clients ask for, from the log. The next write to the document waits for them, and is not tried in vain.
 func TestPatchesAreAnsweredBeforeTheFold(t *testing.T) {
 	suite.Concurrent(t)
 	suite.Parallel(t)

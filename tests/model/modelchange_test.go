@@ -140,8 +140,8 @@ func TestManyDifferences(t *testing.T) {
 	}
 }
 
-// TestModelParts: a part of a model changes that part alone, asks before it takes something away, and meets a change of
-// somebody else's as a conflict or, with If-Match, as a condition that does not hold.
+// TestModelParts: a part of a model changes that part alone, and asks before it takes something away. It meets somebody else's change as a
+// conflict or, with If-Match, as a condition that does not hold.
 func TestModelParts(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Want(http.StatusOK, "PUT", "/v1/_model/authors", `{}`)

@@ -42,8 +42,8 @@ func putMisspelt(s *harness.Store) {
 	s.Put("books", "5", `{"pages":1}`)                                  // refers to nobody
 }
 
-// misspelt is what the rules of misspeltModel find in those documents: rule, part, how many documents they look at, in how
-// many of them they find nothing, in which first, and why.
+// misspelt is what the rules of misspeltModel find in those documents. It has the rule, its part, how many documents they look at, and in
+// how many of them they find nothing, in which first, and why.
 var misspelt = []struct {
 	rule, part         string
 	evaluated, noValue int64
@@ -95,8 +95,8 @@ func wantMisspelt(t *testing.T, p model.Preview) {
 	}
 }
 
-// TestPreviewSaysWhatFindsNoValue: the preview of a model and the answer of its PUT say, for each part of each rule, in how
-// many documents it looks for a value and finds none, in which first, and why, and warn of those that find none at all.
+// TestPreviewSaysWhatFindsNoValue: the preview of a model and the answer of its PUT list each part of each rule. They say in how many
+// documents it looks for a value and finds none, in which first, and why. They warn of a part that finds none at all.
 func TestPreviewSaysWhatFindsNoValue(t *testing.T) {
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, "")

@@ -257,8 +257,8 @@ func TestRetiredInBackground(t *testing.T) {
 	sameAfterReplay(t, s)
 }
 
-// TestExportOfRetiredValues: an export takes the values of removed rules along, and a store that loads it shows them under
-// the same rule; one that has other rules loads the documents alone.
+// TestExportOfRetiredValues: an export takes the values of removed rules along, and a store that loads it shows them under the same rule.
+// A store that has other rules loads the documents alone.
 func TestExportOfRetiredValues(t *testing.T) {
 	suite.Parallel(t)
 	s := frozenOrders(t)

@@ -36,8 +36,8 @@ func putUsers(s *harness.Store) {
 	s.Put("users", "3", `{"name":"Cleo","tenant":"t","roles":["b"]}`)
 }
 
-// TestUniqueWithoutValueIsTold: a preview says in how many documents what is unique has no value, in which first and why, and
-// warns where that is all of them; so do the lineage of a document, _status, the metrics and the log.
+// TestUniqueWithoutValueIsTold: a preview says in how many documents a unique member has no value, in which first and why. It warns where
+// that is all of them. So do the lineage of a document, _status, the metrics and the log.
 func TestUniqueWithoutValueIsTold(t *testing.T) {
 	suite.Parallel(t)
 	s := harness.OpenTemp(t, "")

@@ -96,8 +96,8 @@ func TestPreviewTakesLong(t *testing.T) {
 	}
 }
 
-// TestVerifyInBackground: a verification that nobody waits for tells in _status how far it is, its report is kept until the
-// next one of its kind, and a request can end and forget it.
+// TestVerifyInBackground: a verification that nobody waits for tells in _status how far it is. Its report is kept until the next one of
+// its kind, and a request can end and forget it.
 func TestVerifyInBackground(t *testing.T) {
 	suite.Parallel(t)
 	s := openWork(t, harness.Options{})
@@ -137,8 +137,8 @@ func TestVerifyInBackground(t *testing.T) {
 	}
 }
 
-// TestModelInBackgroundShowsItself: what is done before a model is announced shows in _status while it is done, whether its
-// client waits or not; and the end of it is what a client that had waited is told.
+// TestModelInBackgroundShowsItself: _status shows the work before a model is announced while it is done, whether its client waits or not.
+// It shows the same end as a client that had waited is told.
 func TestModelInBackgroundShowsItself(t *testing.T) {
 	suite.Parallel(t)
 	var mu sync.Mutex

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// Link passes TCP connections on to an address, until it is cut: then it ends them and takes no others; or darkened: then they
-// stay, and nothing comes through, as over a network that loses every packet.
+// Link passes TCP connections on to an address, until it is cut or darkened. If cut, it ends them and takes no others. If darkened, they
+// stay and nothing comes through, as over a network that loses every packet.
 type Link struct {
 	Addr   string // on which it listens
 	target string

@@ -89,8 +89,8 @@ func requireWholeLog(t *testing.T, s *harness.Store, r *transfer.Restored) {
 	}
 }
 
-// TestRestoreToAfterCompaction restores up to every event that is left, also those before the compact event, of which the log says nothing then. A place
-// before the horizon is refused.
+// TestRestoreToAfterCompaction restores up to every event that is left, also up to events before the compact event. The log says nothing
+// of that event then. A place before the horizon is refused.
 func TestRestoreToAfterCompaction(t *testing.T) {
 	s, _ := compacted(t, harness.Options{Dir: t.TempDir()})
 	dir := harness.BackUp(t, s)

@@ -35,8 +35,8 @@ func awaitServing(t *testing.T, s *harness.Store, status int, path string) {
 	})
 }
 
-// TestNewestBackupAndList: after a restore of the newest backup with the newest list, a customer is there who was erased before the backup and made anew, and
-// everything that was erased later is gone.
+// TestNewestBackupAndList restores the newest backup with the newest list. A customer who was erased before the backup and made anew is
+// there, and everything that was erased later is gone.
 func TestNewestBackupAndList(t *testing.T) {
 	suite.Parallel(t)
 	for _, compact := range []bool{false, true} {
