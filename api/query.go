@@ -20,9 +20,6 @@ const (
 	queryDepth   = 64
 )
 
-// readingRoom bounds the bodies of queries that are in memory, in bytes.
-const readingRoom = 16 << 20
-
 // queryParameters are those that make a list a query. Every list has fields, limit, cursor, view and expand.
 var queryParameters = []string{"filter", "params", "sort", "count", "group", "compute", "maxScan", "partial", "explain"}
 

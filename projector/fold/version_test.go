@@ -14,7 +14,7 @@ import (
 // for events of earlier versions what these gave.
 func TestExpressionsOfAVersion(t *testing.T) {
 	of := map[int]string{8: "cel-go v0.32.0, cost 2", 9: "cel-go v0.32.0, cost 2, decimals 1"}
-	if of[9] != expr.Version || !strings.HasPrefix(expr.Version, of[8]) {
+	if of[9] != expr.Version || !strings.HasPrefix(of[9], of[8]) {
 		t.Errorf("expressions are %q, and those of the versions of the fold %v", expr.Version, of)
 	}
 }
