@@ -49,19 +49,16 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 		return nil, err
 	}
 	n.check = newCheck(n)
-	if n.embedded, err = embedded.Start(ctx, embedded.Options{Dir: filepath.Join(cfg.Data, "nats"), Durability: embedded.Interval, Logger: cfg.Logger}); err != nil {
-		return nil, err
-	}
-	if n.nc, err = n.embedded.Connect(); err != nil {
+	if err := n.logServer.StartDamaged(ctx); err != nil {
 		return nil, err
 	}
 	r = &Remains{node: n}
-	n.Log, err = events.Open(ctx, n.nc, events.Options{Damaged: true, Logger: cfg.Logger})
+	n.Log, err = events.Open(ctx, n.logServer.Conn, events.Options{Damaged: true, Logger: cfg.Logger})
 	if fanfold.CodeOf(err) == fanfold.LogDamaged { // nothing is left of it
 		n.Log, r.Log = nil, n.check.Lost()
 		return r, nil
 	}
-	n.check.Attach(n.Log, n.nc)
+	n.check.Attach(n.Log, n.logServer.Conn)
 	if err == nil {
 		r.Log, err = n.VerifyLog(ctx, nil)
 	}
@@ -74,7 +71,7 @@ func OpenRemains(ctx context.Context, cfg Config) (r *Remains, err error) {
 func (r *Remains) Documents(ctx context.Context, fn func(url string, key access.Key, last uint64) error) (err error) {
 	n := r.node
 	if n.Log == nil { // the API needs one; nothing is written to it
-		if n.Log, err = events.Open(ctx, n.nc, events.Options{Database: "rescue", Logger: n.cfg.Logger}); err != nil {
+		if n.Log, err = events.Open(ctx, n.logServer.Conn, events.Options{Database: "rescue", Logger: n.cfg.Logger}); err != nil {
 			return err
 		}
 	} else if err := r.bringUp(ctx); err != nil {

@@ -5,6 +5,7 @@ package node
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"log/slog"
 	"net/http"
@@ -12,10 +13,8 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/nats-io/nats.go"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
@@ -27,7 +26,6 @@ import (
 	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
-	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/datadir"
@@ -36,6 +34,7 @@ import (
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node/logcheck"
+	"github.com/fanfold/fanfold/node/logserver"
 	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/node/readiness"
 	"github.com/fanfold/fanfold/node/serving"
@@ -105,24 +104,19 @@ type Node struct {
 	Backups   *transfer.Backups
 	Forget    *forget.Forgetter // compactions and erasures
 
-	cfg        Config
-	lock       *os.File
-	embedded   *embedded.Server
-	nc         *nats.Conn
-	front      *serving.Front // by which clients reach the node
-	readerKeys []string       // the NKeys of NATS clients
-	strangers  atomic.Bool    // NATS clients need none while the house is open, which the keys have said
-	keys       *keys.Store
-	judge      *access.Judge
-	inspector  *inspect.Inspector
-	feed       *changefeed.Feed
-	metrics    *metrics.Metrics
-	groups     *group.Groups // for the node itself
-	writer     *writer.Writer
-	api        *api.Server
-	check      *logcheck.Check
-	snapshots  snapshots
-	tracer     *tracing.Tracer // nil where nothing is traced
+	cfg       Config
+	lock      *os.File
+	logServer *logserver.Server // of the log
+	front     *serving.Front    // by which clients reach the node
+	keys      *keys.Store
+	judge     *access.Judge
+	feed      *changefeed.Feed
+	metrics   *metrics.Metrics
+	writer    *writer.Writer
+	api       *api.Server
+	check     *logcheck.Check
+	snapshots snapshots
+	tracer    *tracing.Tracer // nil where nothing is traced
 
 	members    *membership.Registry // nil where this is the only node
 	readiness  *readiness.Readiness
@@ -214,8 +208,12 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 
 // newNode returns a node with a configuration alone.
 func newNode(cfg Config) *Node {
-	return &Node{cfg: cfg, metrics: metrics.New(), Forget: forget.New(forget.Options{Data: cfg.Data, Outside: cfg.NATS != "", Retain: cfg.Retain,
+	n := &Node{cfg: cfg, metrics: metrics.New(), Forget: forget.New(forget.Options{Data: cfg.Data, Outside: cfg.NATS != "", Retain: cfg.Retain,
 		ReplicaWait: cfg.ReplicaWait, CompactStep: cfg.CompactStep, EraseStep: cfg.EraseStep, Logger: cfg.Logger})}
+	n.logServer = logserver.New(logserver.Options{Data: cfg.Data, NATS: cfg.NATS, Credentials: cfg.Credentials, NATSListen: cfg.NATSListen, NATSAuth: cfg.NATSAuth,
+		Durability: cfg.Durability, Replicas: cfg.Replicas, Fsync: cfg.Fsync, Logger: cfg.Logger,
+		TLS: func() *tls.Config { return n.front.TLS() }, Closed: func() bool { return n.keys.Closed() }})
+	return n
 }
 
 // forgetFiles removes what the node's files have of what is erased: the witness, and copies of the read model.
@@ -243,9 +241,27 @@ func (n *Node) openFiles(ctx context.Context) (err error) {
 		err = n.openLog(ctx)
 	}
 	if err == nil {
-		n.check.Attach(n.Log, n.nc)
+		n.check.Attach(n.Log, n.logServer.Conn)
 		err = n.openKeys(ctx)
 	}
+	return err
+}
+
+// openLog opens the log. Errors are Invalid and Unavailable.
+func (n *Node) openLog(ctx context.Context) error {
+	known, durable, err := n.check.Known()
+	if err != nil {
+		return err
+	}
+	if every := n.cfg.SnapshotEvery; every != 0 && (every < time.Second || n.cfg.NATS == "") {
+		return fanfold.Errorf(fanfold.Invalid, "--snapshot-every %v cannot be: give a second or more, for a log on outside servers (--nats), or 0", every)
+	}
+	opt := events.Options{Logger: n.cfg.Logger, FailAppend: n.cfg.FailAppend, KnownSeq: known, PurgeWait: n.cfg.PurgeWait, OnSync: n.metrics.OnSync, OnRound: n.metrics.OnRound,
+		Tracer: n.tracer, MayPublish: n.mayPublish, Acknowledged: n.acknowledged}
+	if n.cfg.NATS == "" {
+		opt.MayPublish = n.mayPublishAlone
+	}
+	n.Log, err = n.logServer.Open(ctx, durable, opt)
 	return err
 }
 
@@ -300,47 +316,47 @@ func (n *Node) issuer() fanfold.Issuer {
 
 // openAPI makes the writer, the feed and the API of a node whose log and read model are open.
 func (n *Node) openAPI() {
-	n.inspector = inspect.New(n.Store, n.Projector, n.issuer())
+	inspected := inspect.New(n.Store, n.Projector, n.issuer())
 	budget := n.cfg.API.NewBudget()
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget.Sending, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
-	n.groups = groups.By(n.judge.Of(access.OfRole(model.RoleAdmin)))
-	n.Backups = transfer.NewBackups(transfer.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Groups: n.groups, Issuer: n.issuer(), Forget: n.Forget})
+	own := groups.By(n.judge.Of(access.OfRole(model.RoleAdmin)))
+	n.Backups = transfer.NewBackups(transfer.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Groups: own, Issuer: n.issuer(), Forget: n.Forget})
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt, writerOptions.KeepFold = n.cfg.Logger, n.Log.Reachable, n.startModel, n.cfg.KeepFold
-	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector, Nodes: nodes{n}}
+	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: inspected, Nodes: nodes{n}}
 	if n.members != nil {
 		parts.Members = n.members
 	}
 	n.writer = writer.New(parts, writerOptions)
-	n.Forget.Serve(forget.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Writer: n.writer, Nodes: members{n}, Groups: forgottenBy{n.groups, n.feed}, Issuer: n.issuer(), Judge: n.judge,
+	n.Forget.Serve(forget.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Writer: n.writer, Nodes: members{n}, Groups: forgottenBy{own, n.feed}, Issuer: n.issuer(), Judge: n.judge,
 		Background: func(run func(ctx context.Context)) { n.background.Go(func() { run(n.running) }) }, ForgetFiles: n.forgetFiles})
 	apiOptions := n.cfg.API
 	apiOptions.Budget, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, append(advertisedHosts(n.cfg.Advertise), n.cfg.Hosts...)
 	apiOptions.AnyHost = serving.Exposed(n.cfg.Listen) && len(n.cfg.Hosts) == 0
 	apiOptions.Version = Version()
-	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), n.watch(), n.cfg.Logger
+	apiOptions.Issuer, apiOptions.Metrics, apiOptions.Logger = n.issuer(), n.watch(own), n.cfg.Logger
 	apiOptions.Answered, apiOptions.Denied, apiOptions.Tracer = n.metrics.Answered, n.metrics.Denied, n.tracer
 	apiOptions.Queried = n.metrics.Queried
 	if n.Forget.Restored.Withheld() != nil {
 		apiOptions.Withheld = n.Forget.Restored.Withheld
 	}
-	inspector := inspector{n.inspector, n.Store, n.issuer()}
+	inspector := inspector{inspected, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
 		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: n.readiness, Judge: n.judge, Keys: n.keys, Backups: n.Backups, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
 	n.metrics.CountDenied(n.api.Routes())
 }
 
-// watch returns a handler that answers with the metrics of the node and its parts.
-func (n *Node) watch() http.Handler {
+// watch returns a handler that answers with the metrics of the node and its parts, and of all groups.
+func (n *Node) watch(groups *group.Groups) http.Handler {
 	for _, g := range n.Forget.Gauges() {
 		n.metrics.Gauge(g.Name, g.Help, g.Value)
 	}
 	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: n.readiness.Ready, Running: func() int64 { return n.api.Running() },
-		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: n.groups, Keys: n.keys,
+		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: groups, Keys: n.keys,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.readiness.Lag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
 		Members: n.members, Backed: n.Backups.Last})
 }
@@ -455,13 +471,13 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.keys.Run(ctx) })
 	g.Go(func() error { return n.judge.Run(ctx) })
 	g.Go(func() error { return n.front.Run(ctx) })
-	g.Go(func() error { return n.runReaders(ctx) })
+	g.Go(func() error { return n.logServer.Run(ctx) })
 	g.Go(func() error { return n.check.Run(ctx) })
 	g.Go(func() error { return settleDoubt(ctx, n) })
 	g.Go(func() error { return n.runSnapshots(ctx) })
 	g.Go(func() error { return n.Forget.Run(ctx) })
 	g.Go(func() error { return n.Log.Recovery().Run(ctx, n.foldedSeq) })
-	if n.embedded != nil && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
+	if n.cfg.NATS == "" && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there
 		g.Go(func() error { return n.upgrade(ctx) })
 	}
 }
@@ -488,12 +504,7 @@ func (n *Node) Close() error {
 	if n.Store != nil {
 		errs = append(errs, n.Store.Close())
 	}
-	if n.nc != nil {
-		n.nc.Close()
-	}
-	if n.embedded != nil {
-		errs = append(errs, n.embedded.Close())
-	}
+	errs = append(errs, n.logServer.Close())
 	if err := n.tracer.Close(); err != nil {
 		n.cfg.Logger.Warn("the last spans could not be sent", "err", err)
 	}

@@ -68,7 +68,7 @@ func (o operator) Status() (wire.Status, error) {
 		s.Log, s.Durability, s.Replicas = n.server(), "unverified", new(wire.LogReplicas)
 		s.Replicas.Configured, s.Replicas.Current = n.Log.Replicas().Count()
 	} else {
-		s.Sync = n.embedded.Sync()
+		s.Sync = n.logServer.Embedded.Sync()
 	}
 	if err := n.Log.Failing(); err != nil {
 		s.LogError = err.Error()

@@ -124,7 +124,7 @@ func (r *ReadOnly) openAPI() {
 	n := r.node
 	budget := n.cfg.API.NewBudget()
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget.Sending, Issuer: r.issuer, OnSent: n.onSent()})
-	n.inspector = inspect.New(n.Store, n.Projector, r.issuer)
+	inspected := inspect.New(n.Store, n.Projector, r.issuer)
 	opt := n.cfg.API
 	opt.ReadOnly, opt.Budget, opt.Version, opt.Logger = r.ended, budget, Version(), n.cfg.Logger
 	opt.Issuer, opt.Metrics, opt.Tracer = r.issuer, n.metrics.Watch(metrics.Parts{Version: Version(), Ready: r.CaughtUp, Running: func() int64 { return n.api.Running() },
@@ -132,8 +132,8 @@ func (r *ReadOnly) openAPI() {
 	opt.Origins, opt.Hosts = n.cfg.Origins, n.cfg.Hosts
 	opt.AnyHost = serving.Exposed(n.cfg.Listen) && len(n.cfg.Hosts) == 0
 	opt.Answered, opt.Denied, opt.Queried = n.metrics.Answered, n.metrics.Denied, n.metrics.Queried
-	inspector := inspector{n.inspector, n.Store, r.issuer}
-	n.writer = writer.New(writer.Dependencies{ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: n.inspector}, n.cfg.Writer) // no request reaches its log
+	inspector := inspector{inspected, n.Store, r.issuer}
+	n.writer = writer.New(writer.Dependencies{ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: inspected}, n.cfg.Writer) // no request reaches its log
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: r, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: r},
 		Inspector:        inspector, Operator: readOnlyOperator{r}, Feed: n.feed, Lag: r, Judge: n.judge}, opt)

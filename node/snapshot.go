@@ -52,7 +52,7 @@ const savedFile = "snapshot.db"
 // is. Folding, reads and writes go on. It blocks until the snapshot is complete. Errors are Conflict for an embedded log,
 // where one is taken already, and where nothing was folded yet; ctx's; and Unavailable.
 func (n *Node) TakeSnapshot(ctx context.Context) (snap buckets.Snapshot, err error) {
-	if n.embedded != nil {
+	if n.cfg.NATS == "" {
 		return snap, fanfold.Errorf(fanfold.Conflict, "snapshots are for new nodes of a log on outside NATS servers (--nats), and this log is in the embedded server: copy the data directory of a node that is stopped, or run fanfold export")
 	}
 	if !n.snapshots.taking.TryLock() {
@@ -96,7 +96,7 @@ const confirmTime = 10 * time.Second
 // last event. The error is ctx's.
 func (n *Node) startFromSnapshot(ctx context.Context, last uint64) error {
 	cp, err := n.Store.Checkpoint()
-	if err != nil || cp.Seq > 0 || last == 0 || n.embedded != nil {
+	if err != nil || cp.Seq > 0 || last == 0 || n.cfg.NATS == "" {
 		return err
 	}
 	list, err := buckets.NewSnapshots(n.Log).List(ctx)
@@ -179,7 +179,7 @@ func (n *Node) confirm(ctx context.Context, snap buckets.Snapshot) error {
 // ctx ends. It returns nil.
 func (n *Node) runSnapshots(ctx context.Context) error {
 	every := n.cfg.SnapshotEvery
-	if every <= 0 || n.embedded != nil {
+	if every <= 0 || n.cfg.NATS == "" {
 		return nil
 	}
 	seen := ""

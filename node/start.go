@@ -38,12 +38,7 @@ func (n *Node) checkStart(ctx context.Context) (err error) {
 	if n.front, err = serving.New(cfg.serving()); err != nil {
 		return err
 	}
-	if cfg.NATSAuth != "" {
-		if n.readerKeys, err = readReaderKeys(cfg.NATSAuth); err != nil {
-			return err
-		}
-	}
-	return nil
+	return n.logServer.ReadKeys()
 }
 
 // serving returns how the node is reached.
@@ -235,6 +230,6 @@ func (n *Node) checkClosed() error {
 	default:
 		cfg.Logger.Info("the house is open: whoever reaches it on this machine may read and write everything; to close it, " + closeIt)
 	}
-	n.strangers.Store(cfg.NATSAuth == "")
+	n.logServer.Welcome()
 	return nil
 }

@@ -1,4 +1,4 @@
-package node
+package logserver
 
 import (
 	"context"
@@ -45,18 +45,29 @@ func readReaderKeys(path string) (known []string, err error) {
 	return known, nil
 }
 
+// ReadKeys reads the NKeys of clients, where a file has them. The error is Invalid.
+func (s *Server) ReadKeys() (err error) {
+	if s.opt.NATSAuth != "" {
+		s.keys, err = readReaderKeys(s.opt.NATSAuth)
+	}
+	return err
+}
+
+// Welcome lets clients in without an NKey, where no file has any, until the house is closed.
+func (s *Server) Welcome() { s.strangers.Store(s.opt.NATSAuth == "") }
+
 // readers says which NATS clients are let in. Those without an NKey are, where none are asked for, as long as the house is open.
-func (n *Node) readers() embedded.Readers {
-	return embedded.Readers{Address: n.cfg.NATSListen, Keys: n.readerKeys,
-		Closed: func() bool { return !n.strangers.Load() || n.keys.Closed() }, TLS: n.front.TLS()}
+func (s *Server) readers() embedded.Readers {
+	return embedded.Readers{Address: s.opt.NATSListen, Keys: s.keys,
+		Closed: func() bool { return !s.strangers.Load() || s.opt.Closed() }, TLS: s.opt.TLS()}
 }
 
 // closeEvery is how often the node looks whether the house was closed while NATS clients without a key read the log.
 const closeEvery = 200 * time.Millisecond
 
-// runReaders lets NATS clients without an NKey read until the house is closed, by whatever node. It returns nil once ctx has ended.
-func (n *Node) runReaders(ctx context.Context) error {
-	if n.embedded == nil || n.cfg.NATSListen == "" || n.cfg.NATSAuth != "" {
+// Run lets NATS clients without an NKey read until the house is closed, by whatever node. It returns nil once ctx has ended.
+func (s *Server) Run(ctx context.Context) error {
+	if s.Embedded == nil || s.opt.NATSListen == "" || s.opt.NATSAuth != "" {
 		return nil
 	}
 	tick := time.NewTicker(closeEvery)
@@ -66,12 +77,12 @@ func (n *Node) runReaders(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 		case <-tick.C:
-			if !n.keys.Closed() {
+			if !s.opt.Closed() {
 				continue
 			}
-			n.embedded.EndStrangers()
+			s.Embedded.EndStrangers()
 			if !told {
-				n.cfg.Logger.Warn("the house was closed: --nats-listen lets nobody in any more; start again with --nats-auth FILE, which has the public NKeys of those who may read the log")
+				s.opt.Logger.Warn("the house was closed: --nats-listen lets nobody in any more; start again with --nats-auth FILE, which has the public NKeys of those who may read the log")
 			}
 			told = true
 		}
