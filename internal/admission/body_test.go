@@ -115,6 +115,23 @@ func TestLinesHaveTheirTime(t *testing.T) {
 	})
 }
 
+// TestLinesMayPause: an import may bring a whole line in three times the silence that a body may have, and no later.
+func TestLinesMayPause(t *testing.T) {
+	for pause, ends := range map[time.Duration]bool{29 * time.Second: false, 31 * time.Second: true} {
+		synctest.Test(t, func(t *testing.T) {
+			p := dripping(t, &drips{left: 4 << 10, size: 1 << 10, pause: pause})
+			p.ByLines()
+			var err error
+			for n := 0; err == nil; p.Line(n) {
+				n, err = p.Read(make([]byte, 1<<10))
+			}
+			if ended := fanfold.CodeOf(err) == fanfold.TooSlow; ended != ends {
+				t.Errorf("with pauses of %v: %v", pause, err)
+			}
+		})
+	}
+}
+
 // TestWorkIsNotTheClients: the time in which the server does not read is not the client's.
 func TestWorkIsNotTheClients(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
