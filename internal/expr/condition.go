@@ -41,6 +41,15 @@ func CompileCondition(source string) (*Condition, error) {
 	if err != nil {
 		return nil, err
 	}
+	c, err := q.condition(source)
+	if err == nil {
+		conditions.put(source, c)
+	}
+	return c, err
+}
+
+// condition returns the condition that the whole expression is, whose text is source. Errors are CompileCondition's.
+func (q *query) condition(source string) (*Condition, error) {
 	root := q.ast.Expr()
 	c := &Condition{source: source, q: q, shape: q.shape(root)}
 	b := &builder{q: q}
@@ -58,7 +67,6 @@ func CompileCondition(source string) (*Condition, error) {
 		return nil, err
 	}
 	c.needed, c.patterns = q.needed(root), q.patterns()
-	conditions.put(source, c)
 	return c, nil
 }
 

@@ -64,21 +64,16 @@ func CompileFilter(source string, params *jsondoc.Tree) (*Filter, error) {
 		return nil, err
 	}
 	if !f.Reads("previous") && !f.Reads("change") { // it is refused as a query's is
-		if err := refusedByQuery(source, f.params); err != nil {
+		c, err := q.condition(source)
+		if err == nil {
+			_, err = c.Bind(f.params)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	f.program, err = q.plan(root)
 	return f, err
-}
-
-// refusedByQuery returns the error that a condition of documents has in a query.
-func refusedByQuery(source string, params *jsondoc.Tree) error {
-	c, err := CompileCondition(source)
-	if err == nil {
-		_, err = c.Bind(params)
-	}
-	return err
 }
 
 // errNeverTrue is the error of a filter that is no condition.
