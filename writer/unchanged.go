@@ -36,7 +36,9 @@ type changes struct{ *Writer }
 // append appends the event of a put or a patch that makes document of what is stored, as Writer.append does. It ends with an
 // unchangedWrite, or a rehearsal without writes, where the same bytes are stored already and the event would have no other effect.
 func (w changes) append(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (uint64, error) {
-	if op.Kind != Delete && op.event.IdempotencyKey.Hash == "" && len(op.Refresh) == 0 && !w.hasOtherEffects(op.Key.Collection) {
+	m, _, _ := w.Models.Model()
+	c := m.Collection(op.Key.Collection)
+	if op.Kind != Delete && op.event.IdempotencyKey.Hash == "" && len(op.Refresh) == 0 && (c == nil || !c.Felt) {
 		_, equal := w.stored(op.Key, document, expect)
 		if equal && in.DryRun {
 			return 0, &rehearsal{sample: model.Sample{Most: in.Examples, Reads: in.By.Reads}}
@@ -58,16 +60,4 @@ func (w changes) stored(key fanfold.Key, document []byte, expect fanfold.Expect)
 	}
 	doc.Body = nil
 	return Unchanged{doc, at}, true
-}
-
-// hasOtherEffects tells whether a write of an equal document may change more than its revision and time. Such a write
-// takes frozen values that were missing, and moves the document in a list of the latest writes.
-func (w changes) hasOtherEffects(collection string) bool {
-	m, _, _ := w.Models.Model()
-	for _, r := range m.Rules {
-		if r.Frozen && r.Collection == collection || r.ByUpdate && r.Relation.Collection == collection {
-			return true
-		}
-	}
-	return false
 }

@@ -21,6 +21,10 @@ func (p *parser) order() {
 		for _, r := range c.Rules {
 			all = append(all, r)
 			s.dependencies[r] = p.dependencies(r)
+			c.Felt = c.Felt || r.Frozen
+			if r.ByUpdate {
+				p.model.Collection(r.Relation.Collection).Felt = true
+			}
 		}
 	}
 	for _, r := range all {
