@@ -35,13 +35,20 @@ type difference struct {
 	after       fanfold.Key      // after which the page begins
 }
 
-// diff answers GET and HEAD of what differs between two states, by collection and id. It has its slot until the client reads, however slowly.
-func (d *documents) diff(c echo.Context) error {
-	leave, err := enter(c, d.budget, admission.Exports, admission.Applicant{})
+// diffs compares states of documents.
+type diffs struct {
+	*documents
+
+	found *founds
+}
+
+// answer answers GET and HEAD of what differs between two states, by collection and id. It has its slot until the client reads, however slowly.
+func (df *diffs) answer(c echo.Context) error {
+	leave, err := enter(c, df.budget, admission.Exports, admission.Applicant{})
 	if err != nil {
 		return err
 	}
-	a, err := differences(c, d)
+	a, err := df.assemble(c)
 	leave()
 	if err != nil {
 		return err
@@ -49,30 +56,30 @@ func (d *documents) diff(c echo.Context) error {
 	return sendAnswer(c, http.StatusOK, a)
 }
 
-// differences puts the answer with what differs together.
-func differences(c echo.Context, d *documents) (*admission.Answer, error) {
-	req, err := d.readDiff(c)
+// assemble puts the answer with what differs together.
+func (df *diffs) assemble(c echo.Context) (*admission.Answer, error) {
+	req, err := df.readRequest(c)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.open(c).Read(func(snap *view.Prefix) error { return d.resolveDiff(c, snap, req) }); err != nil {
+	if err := df.open(c).Read(func(snap *view.Prefix) error { return df.resolveStates(c, snap, req) }); err != nil {
 		return nil, err
 	}
-	keys, more, err := d.differentKeys(c, req)
+	keys, more, err := df.keys(c, req)
 	if err != nil {
 		return nil, err
 	}
-	a, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
-		return d.open(c).ReadLong(func(snap *view.Prefix) error { return d.addDifferences(a, snap, req, keys, more) })
+	a, err := df.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error {
+		return df.open(c).ReadLong(func(snap *view.Prefix) error { return df.add(a, snap, req, keys, more) })
 	})
 	if err == nil {
-		c.Response().Header().Set(headerPosition, d.positions.mark(req.last).String())
+		c.Response().Header().Set(headerPosition, df.positions.mark(req.last).String())
 	}
 	return a, err
 }
 
-// readDiff reads the parameters of a request, and waits until the node has reached both states.
-func (d *documents) readDiff(c echo.Context) (req *difference, err error) {
+// readRequest reads the parameters of a request, and waits until the node has reached both states.
+func (df *diffs) readRequest(c echo.Context) (req *difference, err error) {
 	if err := readParameters(c, "from", "to", "collections", "view", "derived", "limit", "cursor"); err != nil {
 		return nil, err
 	}
@@ -93,37 +100,37 @@ func (d *documents) readDiff(c echo.Context) (req *difference, err error) {
 	if !q.Has("from") {
 		return nil, fanfold.Errorf(fanfold.Invalid, "from is missing: say since which position or time differences count")
 	}
-	if req.from, err = d.fresh.parseMoment("from", q.Get("from")); err != nil {
+	if req.from, err = df.fresh.parseMoment("from", q.Get("from")); err != nil {
 		return nil, err
 	}
 	moments := []moment{req.from}
 	if q.Has("to") {
-		to, err := d.fresh.parseMoment("to", q.Get("to"))
+		to, err := df.fresh.parseMoment("to", q.Get("to"))
 		if err != nil {
 			return nil, err
 		}
 		req.to, moments = &to, append(moments, to)
 	}
-	return req, d.awaitMoments(c, moments...)
+	return req, df.awaitMoments(c, moments...)
 }
 
-// resolveDiff finds the positions of both states, and reads the cursor. It checks the collections.
-func (d *documents) resolveDiff(c echo.Context, snap *view.Prefix, req *difference) (err error) {
+// resolveStates finds the positions of both states, and reads the cursor. It checks the collections.
+func (df *diffs) resolveStates(c echo.Context, snap *view.Prefix, req *difference) (err error) {
 	for _, name := range req.collections {
 		if err := checkCollection(snap, name); err != nil {
 			return err
 		}
 	}
-	if req.first, err = d.resolve(snap, req.from); err != nil {
+	if req.first, err = df.resolve(snap, req.from); err != nil {
 		return err
 	}
 	if req.last = snap.At(); req.to != nil {
-		if req.last, err = d.resolve(snap, *req.to); err != nil {
+		if req.last, err = df.resolve(snap, *req.to); err != nil {
 			return err
 		}
 	}
 	if cursor := c.QueryParam("cursor"); cursor != "" {
-		if err := d.readDiffCursor(req, cursor); err != nil {
+		if err := df.readCursor(req, cursor); err != nil {
 			return err
 		}
 	}
@@ -142,14 +149,14 @@ func (req *difference) scope(from string) string {
 	return "differences since " + from + " of " + strings.Join(req.collections, ",")
 }
 
-// readDiffCursor reads the state to compare with, and the key after which a page begins.
-func (d *documents) readDiffCursor(req *difference, cursor string) error {
+// readCursor reads the state to compare with, and the key after which a page begins.
+func (df *diffs) readCursor(req *difference, cursor string) error {
 	place, err := parseCursor(req.scope(req.first.String()), cursor)
 	if err != nil {
 		return err
 	}
 	text, key, _ := strings.Cut(place, " ")
-	last, err := d.positions.read(text)
+	last, err := df.positions.read(text)
 	collection, id, ok := strings.Cut(key, "/")
 	switch {
 	case fanfold.CodeOf(err) == fanfold.StoreChanged:
@@ -163,32 +170,32 @@ func (d *documents) readDiffCursor(req *difference, cursor string) error {
 	return nil
 }
 
-// differentKeys returns the keys of documents that changed between both states, in order, as many as a page has at most.
-func (d *documents) differentKeys(c echo.Context, req *difference) (keys []fanfold.Key, more bool, err error) {
+// keys returns the keys of documents that changed between both states, in order, as many as a page has at most.
+func (df *diffs) keys(c echo.Context, req *difference) (keys []fanfold.Key, more bool, err error) {
 	of := comparison{req.first, req.last, req.direct, strings.Join(req.collections, ","), rightsOf(c).Shape()}
-	if keys, more, ok := d.found.page(of, req.after, req.limit); ok {
+	if keys, more, ok := df.found.page(of, req.after, req.limit); ok {
 		return keys, more, nil
 	}
 	found := &foundKeys{of: of, after: req.after}
-	if err := d.findKeys(c, req, found); err != nil {
+	if err := df.findKeys(c, req, found); err != nil {
 		return nil, false, err
 	}
 	keys, more, _ = found.page(req.after, req.limit)
 	if len(found.keys) > 1 { // a page may end early
-		d.found.keep(found)
+		df.found.keep(found)
 	}
 	return keys, more, nil
 }
 
 // findKeys looks at what changed between both states. No snapshot stays open for long: what changed between two states stays the same.
-func (d *documents) findKeys(c echo.Context, req *difference, found *foundKeys) (err error) {
+func (df *diffs) findKeys(c echo.Context, req *difference, found *foundKeys) (err error) {
 	ctx := c.Request().Context()
 	for at := req.first; at < req.last && err == nil; {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		err = d.open(c).ReadLong(func(snap *view.Prefix) (err error) {
-			if err := d.checkKept(snap, req.first, "from="+req.from.text); err != nil { // it may have gone since the page before
+		err = df.open(c).ReadLong(func(snap *view.Prefix) (err error) {
+			if err := df.checkKept(snap, req.first, "from="+req.from.text); err != nil { // it may have gone since the page before
 				return err
 			}
 			at, err = snap.ChangedKeys(at, req.last, req.direct, func(key fanfold.Key) {
@@ -203,10 +210,10 @@ func (d *documents) findKeys(c echo.Context, req *difference, found *foundKeys) 
 	return err
 }
 
-// addDifferences adds the documents of a page that differ. The page ends early where it gets large.
-func (d *documents) addDifferences(a *admission.Answer, snap *view.Prefix, req *difference, keys []fanfold.Key, more bool) error {
-	from, to := d.positions.mark(req.first).String(), d.positions.mark(req.last).String()
-	if err := d.checkKept(snap, req.first, "from="+req.from.text); err != nil {
+// add adds the documents of a page that differ. The page ends early where it gets large.
+func (df *diffs) add(a *admission.Answer, snap *view.Prefix, req *difference, keys []fanfold.Key, more bool) error {
+	from, to := df.positions.mark(req.first).String(), df.positions.mark(req.last).String()
+	if err := df.checkKept(snap, req.first, "from="+req.from.text); err != nil {
 		return err
 	}
 	a.AddString(`{"from":"` + from + `","to":"` + to + `","items":[`)
@@ -219,7 +226,7 @@ func (d *documents) addDifferences(a *admission.Answer, snap *view.Prefix, req *
 			break
 		}
 		last = key
-		item, err := d.compare(req, key, before, after)
+		item, err := df.compare(req, key, before, after)
 		if err != nil {
 			return err
 		}
@@ -240,7 +247,7 @@ func (d *documents) addDifferences(a *admission.Answer, snap *view.Prefix, req *
 }
 
 // compare returns what differs in a document between two states, as JSON; nil where nothing does.
-func (d *documents) compare(req *difference, key fanfold.Key, before, after *view.Past) ([]byte, error) {
+func (df *diffs) compare(req *difference, key fanfold.Key, before, after *view.Past) ([]byte, error) {
 	if req.direct && req.form == fanfold.Embedded {
 		was, is, err := bothStates(key, fanfold.Referenced, before, after)
 		if err != nil || patchBetween(was, is) == nil {
@@ -255,7 +262,7 @@ func (d *documents) compare(req *difference, key fanfold.Key, before, after *vie
 	if patch == nil {
 		return nil, nil
 	}
-	return d.differenceOf(key, was, is, patch), nil
+	return df.differenceOf(key, was, is, patch), nil
 }
 
 // bothStates returns a document in two states, nil where it was not there.
@@ -292,7 +299,7 @@ func patchBetween(was, is *fanfold.Document) []byte {
 }
 
 // differenceOf returns what differs between two documents with a key, as JSON. Either may be nil.
-func (d *documents) differenceOf(key fanfold.Key, was, is *fanfold.Document, patch []byte) []byte {
+func (df *diffs) differenceOf(key fanfold.Key, was, is *fanfold.Document, patch []byte) []byte {
 	op := "change"
 	switch {
 	case was == nil:
@@ -312,7 +319,7 @@ func (d *documents) differenceOf(key fanfold.Key, was, is *fanfold.Document, pat
 	for i, doc := range both {
 		if doc != nil && size <= maxDifferedBodies {
 			item = append(item, []string{`,"before":`, `,"after":`}[i]...)
-			item = append(item, jsondoc.WithLast(doc.Body, "_meta", doc.Meta(d.positions.Issuer))...)
+			item = append(item, jsondoc.WithLast(doc.Body, "_meta", doc.Meta(df.positions.Issuer))...)
 		}
 	}
 	if len(patch) <= fanfold.MaxVersionPatch {

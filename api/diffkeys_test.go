@@ -99,7 +99,7 @@ func TestPagesOfDifferencesLookOnce(t *testing.T) {
 				path = "/v1/_diff?from=1&" + query + "&cursor=" + page.Next
 			}
 			if forget {
-				s.documents.found = &founds{}
+				s.documents.diffs.found = &founds{}
 			}
 		}
 		return bodies

@@ -45,7 +45,6 @@ type Importer interface {
 // documents answers requests that read and write documents: one, several, lists, transactions, imports and exports.
 type documents struct {
 	writer    DocumentWriter
-	importer  Importer
 	views     *view.Views
 	models    Models
 	past      pastModels
@@ -53,12 +52,14 @@ type documents struct {
 	fresh     *freshness
 	queries   *queries
 	budget    *admission.Budget
-	found     *founds
 	positions positions
 	maxBody   int64 // of a document, in bytes
 	maxDepth  int   // of a document
 	spoolDir  string
 	logger    *slog.Logger
+
+	diffs   diffs
+	imports imports
 }
 
 // get answers GET and HEAD of one document.

@@ -25,8 +25,15 @@ const importPause = 30 * time.Second
 // ndjsonType is the media type of imports, of their answers and of exports.
 const ndjsonType = "application/x-ndjson"
 
-// getImport answers GET /v1/_import: how far an import has come.
-func (d *documents) getImport(c echo.Context) error {
+// imports stores documents, a line each.
+type imports struct {
+	*documents
+
+	importer Importer
+}
+
+// progress answers GET /v1/_import: how far an import has come.
+func (ip *imports) progress(c echo.Context) error {
 	if err := parameters(c, "id"); err != nil {
 		return err
 	}
@@ -34,7 +41,7 @@ func (d *documents) getImport(c echo.Context) error {
 	if err := fanfold.CheckID(id); err != nil {
 		return err
 	}
-	p, rev, err := d.importer.ImportProgress(c.Request().Context(), id, rightsOf(c))
+	p, rev, err := ip.importer.ImportProgress(c.Request().Context(), id, rightsOf(c))
 	if err != nil {
 		return err
 	}
@@ -44,9 +51,9 @@ func (d *documents) getImport(c echo.Context) error {
 	return c.JSON(http.StatusOK, p)
 }
 
-// importLines answers POST /v1/_import. If something is wrong with the request as a whole, the answer is a problem.
+// answer answers POST /v1/_import. If something is wrong with the request as a whole, the answer is a problem.
 // Otherwise it is lines of NDJSON that report refused lines, progress and the end.
-func (d *documents) importLines(c echo.Context) error {
+func (ip *imports) answer(c echo.Context) error {
 	opt, err := readImportOptions(c)
 	if err != nil {
 		return err
@@ -55,21 +62,21 @@ func (d *documents) importLines(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, err := d.budget.Body(c.Request().Body, http.NewResponseController(c.Response()))
+	body, err := ip.budget.Body(c.Request().Body, http.NewResponseController(c.Response()))
 	if err != nil {
 		return err
 	}
-	leave, err := enter(c, d.budget, admission.Imports, admission.Applicant{Body: body})
+	leave, err := enter(c, ip.budget, admission.Imports, admission.Applicant{Body: body})
 	if err != nil {
 		return err
 	}
 	defer leave()
-	im, err := d.importer.NewImport(c.Request().Context(), opt)
+	im, err := ip.importer.NewImport(c.Request().Context(), opt)
 	if err != nil {
 		return err
 	}
 	body.Ask()
-	answer, err := d.beginImportAnswer(c)
+	answer, err := ip.begin(c)
 	if err != nil {
 		return err
 	}
@@ -80,12 +87,12 @@ func (d *documents) importLines(c echo.Context) error {
 	if err == nil {
 		end.late = im.WaitFolded(ctx)
 	}
-	d.finishImport(answer, end)
+	ip.finish(answer, end)
 	return nil
 }
 
-// beginImportAnswer begins the answer to an import, which is written while lines are read.
-func (d *documents) beginImportAnswer(c echo.Context) (*importAnswer, error) {
+// begin begins the answer to an import, which is written while lines are read.
+func (ip *imports) begin(c echo.Context) (*importAnswer, error) {
 	control := http.NewResponseController(c.Response())
 	if err := admission.Supported(control.EnableFullDuplex()); err != nil {
 		return nil, err
@@ -99,7 +106,7 @@ func (d *documents) beginImportAnswer(c echo.Context) (*importAnswer, error) {
 		c.Response().Writer.WriteHeader(http.StatusContinue)
 	}
 	c.Response().WriteHeader(http.StatusOK)
-	return &importAnswer{seen: d.open(c), mark: d.positions.markEvent, out: c.Response(), control: control}, nil
+	return &importAnswer{seen: ip.open(c), mark: ip.positions.markEvent, out: c.Response(), control: control}, nil
 }
 
 // readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.
@@ -218,8 +225,8 @@ type importEnd struct {
 	late   error // why what is stored is not all shown yet; nil where it is
 }
 
-// finishImport writes the last line, which says whether everything was read and stored, and then whether it is shown.
-func (d *documents) finishImport(a *importAnswer, e importEnd) {
+// finish writes the last line, which says whether everything was read and stored, and then whether it is shown.
+func (ip *imports) finish(a *importAnswer, e importEnd) {
 	p := e.report.Progress
 	end := importSummary{Done: e.failed == nil, Line: p.Line, Written: p.Written, Refused: p.Refused, Position: a.mark(e.report.Last)}
 	switch {
@@ -232,7 +239,7 @@ func (d *documents) finishImport(a *importAnswer, e importEnd) {
 		failure := refusalOf(a.seen, p.Line+1, e.failed)
 		end.Status, end.Type, end.Detail = failure.Status, failure.Type, failure.Detail
 		if failure.Status >= http.StatusInternalServerError && !errors.Is(e.failed, context.Canceled) {
-			d.logger.Error("an import ended early", "line", p.Line, "err", e.failed)
+			ip.logger.Error("an import ended early", "line", p.Line, "err", e.failed)
 		}
 	}
 	b, err := json.Marshal(end)

@@ -178,9 +178,9 @@ func (d *documents) table() []route {
 		{"POST", "/v1/:collection/:id/_revert", rightWrite, byRoom, both, 0, d.revert},
 		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, logless, d.children},
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
-		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.importLines}, // it says itself why it takes no key
-		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.getImport},
-		{"GET", diffPath, rightRead, atOnce, 0, logless, d.diff}, // it waits for a slot by itself
+		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.imports.answer}, // it says itself why it takes no key
+		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.imports.progress},
+		{"GET", diffPath, rightRead, atOnce, 0, logless, d.diffs.answer}, // it waits for a slot by itself
 		{"GET", exportPath, rightRead, byRunning, 0, lasting | logless, d.export},
 	}
 }
