@@ -11,8 +11,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/batch"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -117,7 +117,7 @@ func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bo
 	if len(plan.Groups) > 0 && !force {
 		return nil, groupsBehind(plan.Groups)
 	}
-	run, err := g.projector.BeginCompact(g.compacting(seq, plan, by))
+	run, err := g.projector.Begin(rebuild.Compact(g.compacting(seq, plan, by)))
 	if err != nil {
 		return nil, err
 	}
@@ -183,8 +183,8 @@ func groupsBehind(groups []string) error {
 }
 
 // compacting returns what the projector needs of the node for a compaction up to event seq.
-func (g *Compactor) compacting(seq uint64, plan *wire.CompactPlan, by string) projector.Compacting {
-	return projector.Compacting{Horizon: seq, Before: plan.Before, By: by, File: filepath.Join(g.opt.Data, baseFile), Store: g.storeBase, Step: g.opt.CompactStep,
+func (g *Compactor) compacting(seq uint64, plan *wire.CompactPlan, by string) rebuild.Compacting {
+	return rebuild.Compacting{Horizon: seq, Before: plan.Before, By: by, File: filepath.Join(g.opt.Data, baseFile), Store: g.storeBase, Step: g.opt.CompactStep,
 		Append: func(ctx context.Context, c *fanfold.Compaction) (uint64, error) {
 			if err := g.Groups.PassOver(ctx, c.At()); err != nil {
 				g.opt.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)

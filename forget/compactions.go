@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -97,7 +98,7 @@ func (g *Compactor) toRebuild() uint64 {
 // rebuildOnBase builds the read model anew where a compact event was folded, so that it has nothing of what was before.
 func (g *Compactor) rebuildOnBase(ctx context.Context) error {
 	h := g.compactions.horizon()
-	run, err := g.projector.BeginReplay()
+	run, err := g.projector.Begin(rebuild.Replay())
 	if err != nil { // a compaction, or another replay, which may begin with the base
 		return nil //nolint:nilerr // it is looked at again
 	}

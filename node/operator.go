@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -18,11 +19,11 @@ type operator struct{ node *Node }
 // Conflict where one is running.
 func (o operator) Replay(check bool) error {
 	n := o.node
-	begin := n.Projector.BeginReplay
+	what := rebuild.Replay()
 	if check {
-		begin = n.Projector.BeginCheck
+		what = rebuild.Check()
 	}
-	run, err := begin()
+	run, err := n.Projector.Begin(what)
 	if err != nil {
 		return err
 	}

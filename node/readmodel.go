@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -126,7 +127,7 @@ func (b *Building) EventsDir() string { return filepath.Join(b.opt.Dir, eventsDi
 
 // Begin begins to replay a log up to a moment. The caller calls run, which blocks. Errors are Conflict for a moment that the log has not
 // reached, and Unavailable.
-func (b *Building) Begin(from EventSource, past projector.Past) (run func(ctx context.Context) error, err error) {
+func (b *Building) Begin(from EventSource, past rebuild.Past) (run func(ctx context.Context) error, err error) {
 	past.Last = from.Last
 	b.info.Store, b.info.Origin, b.info.Closed, b.info.Replaced = from.Store, from.Origin, from.Closed, past.Model != nil
 	b.store, err = sqlite.OpenStore(filepath.Join(b.opt.Dir, readModelDir), sqlite.Options{Fingerprint: fold.Fingerprint(), FailWrite: b.opt.FailWrite, Logger: b.opt.Logger})
@@ -136,7 +137,11 @@ func (b *Building) Begin(from EventSource, past projector.Past) (run func(ctx co
 	if b.Projector, err = projector.New(from.Log, b.store, projector.Options{Logger: b.opt.Logger}); err != nil {
 		return nil, err
 	}
-	return b.Projector.BeginReplayOf(past)
+	what, err := rebuild.Prefix(past)
+	if err != nil {
+		return nil, err
+	}
+	return b.Projector.Begin(what)
 }
 
 // Finish makes what run has built a read model that is served, and returns what it is.

@@ -5,16 +5,14 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/projector/rebuild"
 )
 
-// The largest read model that is rebuilt where nothing says that its file is sound.
+// How long the rebuilding of a read model in doubt waits.
 const (
-	rebuildEvents  = 100_000 // a document that a base may have counts as one
-	rebuildChanges = 200_000
-	startTime      = 10 * time.Second // in which a node that is in doubt may reach the log's end of its start
-	doubtEvery     = 2 * time.Second  // between two looks whether the log was read through
-	rebuildTime    = time.Minute      // a log that cannot be read to its end by then is damaged
+	startTime   = 10 * time.Second // in which a node that is in doubt may reach the log's end of its start
+	doubtEvery  = 2 * time.Second  // between two looks whether the log was read through
+	rebuildTime = time.Minute      // a log that cannot be read to its end by then is damaged
 )
 
 // rebuildUnclean rebuilds a read model from the log before it is served if it is in doubt: see sqlite.Store.Unclean. One that takes more than
@@ -27,18 +25,18 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 	if n.cfg.AsIs || !n.Store.Unclean() || n.Log.Damage() != nil {
 		return nil
 	}
-	rebuild, err := n.measureRebuild(last)
+	long, err := n.Projector.IsLong(last, n.Log.Prefix().Base().Seq)
 	if err != nil {
 		return err
 	}
-	if rebuild.isLong() {
+	if long {
 		n.cfg.Logger.Warn("the node did not end by itself, and the read model is in doubt: its structure is sound, so it is served, and rebuilt from the log meanwhile", "events", last)
 		return nil
 	}
 	n.cfg.Logger.Info("the node did not end by itself, and the read model is in doubt: it is rebuilt from the log", "events", last)
 	limited, cancel := context.WithTimeout(ctx, rebuildTime)
 	defer cancel()
-	if err := n.Projector.ReplayTo(limited, last); err != nil {
+	if err := n.Projector.Rebuild(limited, rebuild.ReplayTo(last)); err != nil {
 		n.cfg.Logger.Error("the read model could not be rebuilt, and stays as it is", "err", err)
 	}
 	return ctx.Err()
@@ -57,7 +55,7 @@ func settleDoubt(ctx context.Context, n *Node) error {
 	defer again.Stop()
 	for n.Store.Unclean() {
 		if n.check.Scanned() && n.Log.Damage() == nil {
-			run, err := n.Projector.BeginReplay()
+			run, err := n.Projector.Begin(rebuild.Replay())
 			if err == nil {
 				err = run(ctx)
 			}
@@ -82,44 +80,4 @@ func rebuilt(n *Node, err error) error {
 	}
 	n.cfg.Logger.Info("the read model was rebuilt from the log, and is not in doubt any more")
 	return nil
-}
-
-// rebuildWork is what the rebuilding of a read model has to do.
-type rebuildWork struct {
-	last      uint64          // the log's last event
-	base      uint64          // the event after which the log begins; 0 where it has all events
-	horizon   fanfold.Horizon // where the read model begins
-	changes   int64           // that there ever were
-	documents int64           // that there are
-}
-
-// measureRebuild returns what a rebuilding up to the log's last event has to do. It returns the error of reading.
-func (n *Node) measureRebuild(last uint64) (w rebuildWork, err error) {
-	w.last, w.base = last, n.Log.Prefix().Base().Seq
-	err = n.Store.Read(func(s *sqlite.Snapshot) error {
-		w.changes = s.Checkpoint.Changes
-		if w.base == 0 {
-			return nil
-		}
-		if w.horizon, _, err = s.Horizon(); err != nil {
-			return err
-		}
-		for after, more := "", true; more && !w.isLong(); {
-			list, rest, err := s.CollectionsBehind(after, 1000)
-			if err != nil {
-				return err
-			}
-			for _, c := range list {
-				after, w.documents = c.Name, w.documents+c.Documents
-			}
-			more = rest
-		}
-		return nil
-	})
-	return w, err
-}
-
-// isLong tells whether that takes more than some seconds. The base has no more documents than there are now, and events after it.
-func (w rebuildWork) isLong() bool {
-	return w.last-min(w.base, w.last)+uint64(w.documents) > rebuildEvents || w.changes-w.horizon.Changes > rebuildChanges
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -98,7 +99,7 @@ func (p *Projector) prepareAll(ctx context.Context) {
 					phase, retry = phaseWaiting, time.After(wait)
 					wait = min(2*wait, maxPauseFailed)
 				}
-				p.proposals.updateProgress(pending.Seq, func(s *Preparation) { s.Phase, s.Error = phase, reason(err) })
+				p.proposals.updateProgress(pending.Seq, func(s *Preparation) { s.Phase, s.Error = phase, rebuild.Reason(err) })
 			}
 		}
 		select {
@@ -269,7 +270,7 @@ func (p *Projector) discardCopy(db *sqlite.DB) {
 }
 
 // activate makes the prepared read model the current one, as of the model event ev; where the copy is being built
-// yet, it waits for that. It is called under Projector.folding, with everything before the event folded. done is
+// yet, it waits for that. It is called under Projector.served, with everything before the event folded. done is
 // false where there is no preparation of this model that can be used: the event is to be folded like others. It
 // returns the errors of ctx and of the swap.
 func (p *Projector) activate(ctx context.Context, ev *fanfold.Event) (done bool, err error) {
@@ -283,7 +284,7 @@ func (p *Projector) activate(ctx context.Context, ev *fanfold.Event) (done bool,
 	if ctx.Err() != nil {
 		return false, ctx.Err()
 	}
-	if w.usable() != nil || w.change.Prev.Seq != p.plan.Load().Seq {
+	if w.usable() != nil || w.change.Prev.Seq != p.served.Plan.Load().Seq {
 		return false, nil
 	}
 	next, documents, err := w.complete(ev)
@@ -308,13 +309,10 @@ func (p *Projector) activate(ctx context.Context, ev *fanfold.Event) (done bool,
 
 // swapPrepared makes a prepared file the current read model, and next the plan that is folded under.
 func (p *Projector) swapPrepared(db *sqlite.DB, next *fold.Plan, w *preparation) error {
-	p.fold = nil // loaded again, should the swap end halfway
-	if err := p.store.Swap(db); err != nil {
+	if err := p.served.Swap(p.store, db, p.NewFold(next, &p.report)); err != nil {
 		return err
 	}
 	p.report.adopt(w.report, w.change.EvaluatedAnew())
-	p.fold = p.newFold(next, &p.report)
-	p.plan.Store(next)
 	return nil
 }
 

@@ -20,6 +20,9 @@ const pageRows = 512
 // progressInterval is the shortest time between two updates of the progress.
 const progressInterval = 100 * time.Millisecond
 
+// maxInterrupted bounds how often in a row a replay goes on that was interrupted.
+const maxInterrupted = 10
+
 // progressFunc returns a function that updates the progress, at most once an interval except for the end of a phase.
 func (w *preparation) progressFunc() func(phase string, done, total int64) {
 	updated := time.Time{}

@@ -9,7 +9,6 @@ import (
 	"log/slog"
 	"slices"
 	"sort"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -46,21 +46,15 @@ type Projector struct {
 	reader     batch.Reader // of the events that are folded into the current read model; of run's goroutine
 	restarting restart      // the same
 
-	folding sync.Mutex // held while a batch is folded, or waits for a model to be prepared, and by a replay to take over
-	fold    *fold.Fold // under folding; nil: to be loaded from the read model
+	served           rebuild.Served
+	*rebuild.Builder // of other read models, which take the served one's place
 
-	plan      atomic.Pointer[fold.Plan]
 	stopped   atomic.Pointer[Stopped]
 	begun     atomic.Bool   // see Begun
-	erasure   atomic.Uint64 // the read model's; changes under folding
-	asked     atomic.Uint64 // the erasure that the last erased event that came needs
 	logEnd    atomic.Uint64 // last event the log is known to have
 	folded    atomic.Uint64 // events folded by this process
-	replay    replayState
 	proposals proposals
-	erasing   erasing
 	versions  versions
-	resume    chan struct{} // has an element where a replay put a sound read model in place
 }
 
 // New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
@@ -69,20 +63,22 @@ func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error)
 	if opt.Logger == nil {
 		opt.Logger = slog.Default()
 	}
-	p := &Projector{log: source, store: store, opt: opt, resume: make(chan struct{}, 1), proposals: newProposals()}
+	p := &Projector{log: source, store: store, opt: opt, proposals: newProposals()}
+	p.served.Reporter, p.served.Replaced, p.served.Resume = &p.report, p.replaced, make(chan struct{}, 1)
+	p.Builder = rebuild.New(source, store, &p.served, fold.Options{SetOrientedFrom: opt.SetOrientedFrom}, opt.Logger)
 	pl, err := fold.LoadPlan(store.Read)
 	if err != nil {
 		return nil, err
 	}
-	p.plan.Store(pl)
+	p.served.Plan.Store(pl)
 	cp, err := store.Checkpoint()
-	p.erasure.Store(cp.Erasure)
+	p.served.Erasure.Store(cp.Erasure)
 	return p, errors.Join(err, p.refreshProposal(store.Read, ""), p.versions.load(store.Read))
 }
 
 // Model returns the model that applies now, the event that applied it (0 for none) and the paths still reserved.
 func (p *Projector) Model() (m *model.Model, seq uint64, reserved model.Reserved) {
-	pl := p.plan.Load()
+	pl := p.served.Plan.Load()
 	return pl.Model, pl.Seq, pl.Reserved
 }
 
@@ -95,7 +91,7 @@ func (p *Projector) Begun() bool { return p.begun.Load() }
 func (p *Projector) Run(ctx context.Context) error {
 	var preparing sync.WaitGroup
 	preparing.Go(func() { p.prepareAll(ctx) })
-	preparing.Go(func() { p.prepareErasures(ctx) })
+	preparing.Go(func() { p.PrepareErasures(ctx) })
 	preparing.Go(func() { p.tidyWhenIdle(ctx) })
 	defer preparing.Wait()
 	const firstWait, maxWait = 50 * time.Millisecond, 5 * time.Second
@@ -124,7 +120,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case <-retry:
-		case <-p.resume:
+		case <-p.served.Resume:
 		}
 	}
 }
@@ -150,7 +146,7 @@ func (r *restart) goesOn(err error) bool {
 // stop notes that folding has stopped, and makes waits fail with the reason. The same reason is logged once.
 func (p *Projector) stop(err error) {
 	var read *readError
-	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: reason(err), Reading: errors.As(err, &read)}
+	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: rebuild.Reason(err), Reading: errors.As(err, &read)}
 	if code := fanfold.CodeOf(err); !stop.Reading || code == fanfold.Invalid || code == fanfold.LogDamaged {
 		p.logEnd.Store(max(p.logEnd.Load(), stop.Seq))
 	} else {
@@ -161,15 +157,6 @@ func (p *Projector) stop(err error) {
 	}
 	p.stopped.Store(stop)
 	p.store.Applied.Stop(fanfold.Wrap(err, fanfold.Unavailable, "the projector has stopped at event %d, and reads show the state before it: %s", stop.Seq, stop.Reason))
-}
-
-// reason returns what an error says, without a cause that is for the server's log only.
-func reason(err error) string {
-	var e *fanfold.Error
-	if errors.As(err, &e) && e.Err != nil && !strings.Contains(e.Message, e.Err.Error()) {
-		return strings.TrimSuffix(err.Error(), ": "+e.Err.Error())
-	}
-	return err.Error()
 }
 
 // readError marks an error of the log rather than of the fold.
@@ -186,14 +173,17 @@ func (e *unsyncedError) Unwrap() error { return e.error }
 
 // run folds until something fails, and returns the error: a readError where the log failed, or ctx ended.
 func (p *Projector) run(ctx context.Context) error {
-	if err := p.plan.Load().Known(); err != nil { // a newer program has folded so far
+	if err := p.served.Plan.Load().Known(); err != nil { // a newer program has folded so far
 		return err
 	}
 	for {
-		if err := p.changeOver(ctx); err != nil {
+		var swap *rebuild.SwapError
+		if err := p.ChangeOver(ctx); errors.As(err, &swap) {
 			return err
+		} else if err != nil {
+			return &readError{err}
 		}
-		if err := p.runAsOf(ctx, p.erasure.Load()); ctx.Err() != nil || !errors.Is(err, errOtherErasure) && !p.mustChangeOver() {
+		if err := p.runAsOf(ctx, p.Erasure()); ctx.Err() != nil || !errors.Is(err, errOtherErasure) && !p.MustChangeOver() {
 			return err
 		}
 	}
@@ -201,7 +191,7 @@ func (p *Projector) run(ctx context.Context) error {
 
 // runAsOf folds as of an erasure, until something fails or the read model is to be as of another one. That is errOtherErasure.
 func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
-	if err := p.beginWithBase(ctx); err != nil {
+	if err := p.BeginWithBase(ctx); err != nil {
 		return &readError{err}
 	}
 	p.begun.Store(true)
@@ -231,15 +221,15 @@ func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
 // foldLive folds a batch, which was read as of an erasure, into the current read model. Each model event is a batch of its own, for it may be there
 // already, prepared. It ends with errOtherErasure before an event that asks for a read model as of a later erasure.
 func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event, erasure uint64) (err error) {
-	p.folding.Lock()
-	defer p.folding.Unlock()
-	if p.erasure.Load() != erasure { // a replay has put another one in place
+	p.served.Lock()
+	defer p.served.Unlock()
+	if p.Erasure() != erasure { // a replay has put another one in place
 		return errOtherErasure
 	}
 	events, upTo := beforeErased(events, erasure)
 	defer func() {
 		if err == nil && upTo > 0 {
-			p.asked.Store(upTo)
+			p.served.Asked.Store(upTo)
 			err = errOtherErasure
 		}
 	}()
@@ -298,15 +288,15 @@ func (p *Projector) foldPart(ctx context.Context, events []*fanfold.Event) error
 }
 
 // foldBatch folds events in one transaction and announces them: all of them, or those up to a large fan-out, and returns
-// how many. It folds while they are made durable, and commits once they are. It is called under p.folding.
+// how many. It folds while they are made durable, and commits once they are. It is called under p.served.
 func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanfold.Event) (n int, err error) {
 	began := time.Now()
-	if p.fold == nil {
+	if p.served.Fold == nil {
 		pl, err := fold.LoadPlan(db.Read)
 		if err != nil {
 			return 0, err
 		}
-		p.fold = p.newFold(pl, &p.report)
+		p.served.Fold = p.NewFold(pl, &p.report)
 	}
 	synced := func() error {
 		if err := p.reader.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
@@ -314,16 +304,16 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 		}
 		return nil
 	}
-	if n, err = batch.Apply(db, p.fold, events, synced); err != nil {
-		p.fold = nil // its caches and model may be ahead of what was rolled back
+	if n, err = batch.Apply(db, p.served.Fold, events, synced); err != nil {
+		p.served.Fold = nil // its caches and model may be ahead of what was rolled back
 		return 0, err
 	}
 	events = events[:n]
-	p.plan.Store(p.fold.Plan())
+	p.served.Plan.Store(p.served.Fold.Plan())
 	if p.opt.OnBatch != nil {
 		p.opt.OnBatch(began, events)
 	}
-	p.announceFolded(db.Read, events, p.fold.Outcomes()...)
+	p.announceFolded(db.Read, events, p.served.Fold.Outcomes()...)
 	if err := db.CheckpointWAL(); err != nil { // the events are folded all the same; the next batch tries again, or fails where a sync failed
 		p.opt.Logger.Warn("SQLite's log could not be brought into the file", "err", err)
 	}
@@ -358,10 +348,30 @@ func (p *Projector) announceFolded(read func(func(*sqlite.Snapshot) error) error
 	p.store.Applied.Set(events[len(events)-1].Seq, outcomes...)
 }
 
-// newFold returns a fold with the projector's options.
-func (p *Projector) newFold(pl *fold.Plan, reporter fold.Reporter) *fold.Fold {
-	return fold.New(pl, fold.Options{SetOrientedFrom: p.opt.SetOrientedFrom, Reporter: reporter, Ended: p.store.Ending})
+// replaced takes note of a read model that was put in place. A copy of the one before would bring back what was wrong in it.
+func (p *Projector) replaced() error {
+	p.proposals.restart()
+	return errors.Join(p.refreshProposal(p.store.Read, ""), p.versions.load(p.store.Read))
+}
+
+// errOtherErasure ends the folding into a read model that is to be replaced by one as of another erasure.
+var errOtherErasure = errors.New("the read model is as of another erasure")
+
+// beforeErased returns the events before the first that asks for a read model as of a later erasure, so that nothing is cut that was stored at once.
+// upTo is that erasure, 0 where there is no such event.
+func beforeErased(events []*fanfold.Event, erasure uint64) (before []*fanfold.Event, upTo uint64) {
+	n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindErased && ev.Erased.UpTo > erasure })
+	if n < 0 {
+		return events, 0
+	}
+	whole, end := 0, batch.End{}
+	for i, ev := range events[:n] {
+		if end.Add(ev); end.Reached() {
+			whole = i + 1
+		}
+	}
+	return events[:whole], events[n].Erased.UpTo
 }
 
 // Plan returns the plan of the model that applies now.
-func (p *Projector) Plan() *fold.Plan { return p.plan.Load() }
+func (p *Projector) Plan() *fold.Plan { return p.served.Plan.Load() }

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
@@ -112,7 +113,7 @@ func (ps *proposals) propose(m sqlite.StoredModel) {
 	ps.progress = &Preparation{Model: m.Last, Phase: phaseWaiting, Started: time.Now().UTC()}
 	parsed, err := modelfile.ParseAccepted(m.Next)
 	if err != nil {
-		ps.progress.Phase, ps.progress.Error = phaseFailed, reason(err)
+		ps.progress.Phase, ps.progress.Error = phaseFailed, rebuild.Reason(err)
 		parsed = model.Empty()
 	}
 	parsed.Fold = m.NextFold

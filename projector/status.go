@@ -23,7 +23,7 @@ type (
 func (p *Projector) Status() Status {
 	applied := p.store.Applied.Seq()
 	out := Status{Applied: applied, Lag: max(p.logEnd.Load(), applied) - applied, Stopped: p.stopped.Load(),
-		RuleErrors: p.report.list(), Replay: p.replay.progress(), Folded: p.folded.Load()}
+		RuleErrors: p.report.list(), Replay: p.LastReplay(), Folded: p.folded.Load()}
 	p.proposals.mu.Lock()
 	defer p.proposals.mu.Unlock()
 	if s := p.proposals.progress; s != nil {

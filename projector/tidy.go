@@ -38,8 +38,8 @@ func (p *Projector) tidyWhenIdle(ctx context.Context) {
 
 // isFolding returns whether a batch is being folded, which may take long.
 func (p *Projector) isFolding() bool {
-	if p.folding.TryLock() {
-		p.folding.Unlock()
+	if p.served.TryLock() {
+		p.served.Unlock()
 		return false
 	}
 	return true
@@ -72,14 +72,14 @@ func (p *Projector) tidy(ctx context.Context) (tidied bool) {
 
 // truncate empties SQLite's log as soon as nothing is folded, and says how far it came: Held where ctx ended before.
 func (p *Projector) truncate(ctx context.Context) (state sqlite.Truncation) {
-	for !p.folding.TryLock() {
+	for !p.served.TryLock() {
 		select {
 		case <-ctx.Done():
 			return sqlite.Held
 		case <-time.After(tidyPause):
 		}
 	}
-	defer p.folding.Unlock()
+	defer p.served.Unlock()
 	if err := p.store.Use(func(db *sqlite.DB) (err error) {
 		state, err = db.TruncateWAL()
 		return err

@@ -11,7 +11,7 @@ import (
 )
 
 // versions knows by which version of the fold each event is folded. Its answer about an event is there before readers
-// can see what the event did. The projector changes it under Projector.folding; it may be read at any time.
+// can see what the event did. The projector changes it under Projector.served; it may be read at any time.
 type versions struct {
 	models atomic.Pointer[[]sqlite.FoldedModel] // in order
 	upTo   atomic.Uint64                        // the last event that is known

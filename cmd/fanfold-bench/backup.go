@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/rebuild"
 )
 
 // backupModel has one author for each book.
@@ -166,7 +167,7 @@ func (b *backupBench) restore(ctx context.Context) error {
 			_, err = transfer.Restore(ctx, from, transfer.RestoreConfig{Data: dir})
 		}
 		return err
-	})), plain: perSecond(int(last), func(int) error { return b.n.Projector.ReplayTo(ctx, last) })})
+	})), plain: perSecond(int(last), func(int) error { return b.n.Projector.Rebuild(ctx, rebuild.ReplayTo(last)) })})
 }
 
 // more measures a backup after 1% more events.

@@ -25,6 +25,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/memory"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/rebuild"
 )
 
 // A process of its own that is measured is this program, which serves and replays as fanfold does. So what it takes can be told from what
@@ -65,7 +66,7 @@ func replayCommand() *cobra.Command {
 		}
 		last, err := n.Log.LastSeq(cmd.Context())
 		if err == nil {
-			err = n.Projector.ReplayTo(cmd.Context(), last)
+			err = n.Projector.Rebuild(cmd.Context(), rebuild.ReplayTo(last))
 		}
 		if p := n.Projector.Status().Replay; err == nil {
 			_, err = fmt.Fprintf(cmd.OutOrStdout(), "%d events in %f s, %d MB\n", p.Seq, p.Seconds, memoryOf(os.Getpid(), "VmHWM")/1024)

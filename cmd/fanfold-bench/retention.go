@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/rebuild"
 )
 
 // retentionVersions is how often each document of the second part is written.
@@ -115,7 +116,7 @@ func replaySeconds(ctx context.Context, n *node.Node) (last uint64, seconds floa
 		return 0, 0, err
 	}
 	began := time.Now()
-	err = n.Projector.ReplayTo(ctx, last)
+	err = n.Projector.Rebuild(ctx, rebuild.ReplayTo(last))
 	return last, time.Since(began).Seconds(), err
 }
 

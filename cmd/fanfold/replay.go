@@ -19,6 +19,7 @@ import (
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 )
 
 func replayCommand() *cobra.Command {
@@ -80,28 +81,26 @@ nothing differs and 3 where something does.`,
 	return cmd
 }
 
-// replayOffline builds a new read model from the whole log of a server that is not running. The old one may be damaged. With check
-// it is compared as it was left.
-func replayOffline(ctx context.Context, out io.Writer, data string, check bool) error {
+// replayOffline builds a read model from the whole log of a server that is not running. With check it is compared with the old one, as that was left.
+func replayOffline(ctx context.Context, out io.Writer, data string, check bool) (err error) {
 	n, err := openToLook(ctx, data, check)
 	if err != nil {
 		return err
 	}
-	begin := n.Projector.BeginCheck
+	defer func() { err = errors.Join(err, n.Close()) }()
+	what := rebuild.Check()
 	if !check {
-		begin = func() (func(context.Context) error, error) {
-			last, err := n.Log.LastSeq(ctx)
-			if err != nil {
-				return nil, err
-			}
-			return n.Projector.BeginReplayTo(last)
+		last, err := n.Log.LastSeq(ctx)
+		if err != nil {
+			return err
 		}
+		what = rebuild.ReplayTo(last)
 	}
-	run, err := begin()
-	if err == nil {
-		err = showReplay(ctx, out, n.Projector, run)
+	run, err := n.Projector.Begin(what)
+	if err != nil {
+		return err
 	}
-	return errors.Join(err, n.Close())
+	return showReplay(ctx, out, n.Projector, run)
 }
 
 // showReplay runs a replay in this process, and shows how far it is and what came of it. The error is errWrong where a check has found
@@ -198,9 +197,9 @@ func replayLine(p *projector.Progress) string {
 	switch {
 	case p.Error != "":
 		return "failed: " + p.Error
-	case p.Running && p.Phase == projector.Copying:
+	case p.Running && p.Phase == rebuild.Copying:
 		return fmt.Sprintf("event %d, copying the read model", p.Seq)
-	case p.Running && p.Phase == projector.Comparing:
+	case p.Running && p.Phase == rebuild.Comparing:
 		return fmt.Sprintf("row %d of %d, %.0f rows/s, %.0f s left", p.Check.Compared, p.Check.Rows, p.Rate, p.Left)
 	case p.Running:
 		return fmt.Sprintf("event %d of %d, %.0f events/s, %.0f s left", p.Seq, p.Target, p.Rate, p.Left)

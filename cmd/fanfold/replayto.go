@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 )
 
 // pastFlags are the flags of a replay up to a moment.
@@ -48,7 +48,7 @@ func (f *pastFlags) check(data string, check bool) error {
 }
 
 // past returns what is to be replayed of a log.
-func (f *pastFlags) past(log fanfold.Issuer) (past projector.Past, err error) {
+func (f *pastFlags) past(log fanfold.Issuer) (past rebuild.Past, err error) {
 	m, mark, err := fanfold.ParseMoment("--to ", f.to, time.Now())
 	if err == nil && m.Time.IsZero() {
 		m.Position, err = log.Resolve(mark)

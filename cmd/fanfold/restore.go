@@ -18,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/node/logcheck"
 	"github.com/fanfold/fanfold/projector/inspect"
+	"github.com/fanfold/fanfold/projector/rebuild"
 )
 
 // restoreFlags are the flags of a restore.
@@ -197,7 +198,7 @@ func verifyRestored(ctx context.Context, f *restoreFlags, restored *transfer.Res
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, n.Close()) }()
-	if err := n.Projector.ReplayTo(ctx, restored.Last); err != nil {
+	if err := n.Projector.Rebuild(ctx, rebuild.ReplayTo(restored.Last)); err != nil {
 		return nil, err
 	}
 	out = new(restoreVerified)

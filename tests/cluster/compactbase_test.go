@@ -11,6 +11,7 @@ import (
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -89,7 +90,7 @@ func TestBaseIsGone(t *testing.T) {
 	if err != nil || report.Base == nil || !strings.Contains(report.Base.Error, "is missing") {
 		t.Errorf("the log: %+v, %v", report, err)
 	}
-	if run, err := s.Node.Projector.BeginReplay(); err != nil {
+	if run, err := s.Node.Projector.Begin(rebuild.Replay()); err != nil {
 		t.Error(err)
 	} else if err := run(t.Context()); err == nil || !strings.Contains(err.Error(), "is not in the object store") {
 		t.Errorf("the replay: %v", err)

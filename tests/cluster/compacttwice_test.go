@@ -9,7 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -27,7 +27,7 @@ func TestSlowerCompactionEndsWithoutEvent(t *testing.T) {
 	b := harness.Open(t, harness.Options{Dir: dir, NATS: url, Members: membership.Options{Interval: 100 * time.Millisecond, Lease: time.Minute, Gone: 2 * time.Minute}, Configure: func(cfg *node.Config) {
 		cfg.PurgeWait = time.Millisecond
 		cfg.CompactStep = func(step string) error {
-			if step == projector.StepCompared {
+			if step == rebuild.StepCompared {
 				once.Do(func() { close(reached); <-release })
 			}
 			return nil

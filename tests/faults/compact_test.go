@@ -16,12 +16,12 @@ import (
 
 	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
 // steps are the steps of a compaction, in order.
-var steps = []string{projector.StepBuilt, projector.StepStored, projector.StepReadBack, projector.StepCompared, projector.StepAppended, projector.StepSwitched,
+var steps = []string{rebuild.StepBuilt, rebuild.StepStored, rebuild.StepReadBack, rebuild.StepCompared, rebuild.StepAppended, rebuild.StepSwitched,
 	forget.StepPurged, forget.StepRemoved}
 
 // quickPurge has a node purge its log without waiting for writes that may come again.
@@ -184,7 +184,7 @@ func TestStoredBaseIsAnother(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: dir, Configure: func(cfg *node.Config) {
 		quickPurge(cfg)
 		cfg.CompactStep = func(step string) error {
-			if step != projector.StepBuilt || !damage.Load() {
+			if step != rebuild.StepBuilt || !damage.Load() {
 				return nil
 			}
 			f, err := os.OpenFile(filepath.Join(dir, "base.new"), os.O_APPEND|os.O_WRONLY, 0)

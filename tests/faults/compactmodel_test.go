@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -16,7 +16,7 @@ import (
 // TestModelWhileCompacting: a model that is announced, prepared and applied while a compaction runs applies in the read model that takes over, too.
 func TestModelWhileCompacting(t *testing.T) {
 	suite.Concurrent(t)
-	for _, step := range []string{projector.StepBuilt, projector.StepReadBack, projector.StepCompared, projector.StepAppended} {
+	for _, step := range []string{rebuild.StepBuilt, rebuild.StepReadBack, rebuild.StepCompared, rebuild.StepAppended} {
 		t.Run(step, func(t *testing.T) {
 			t.Parallel()
 			reached, release := make(chan struct{}), make(chan struct{})

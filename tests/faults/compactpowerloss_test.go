@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -59,7 +59,7 @@ func keepFiles(data string) error {
 func stepsOf(data string) func(step string) error {
 	var begun atomic.Bool
 	return func(step string) error {
-		if step == projector.StepBuilt {
+		if step == rebuild.StepBuilt {
 			begun.Store(true)
 		}
 		if err := keepFiles(data); err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -55,7 +56,7 @@ var crashOfReplay = crash{name: "replay", begin: func(*testing.T) func(*testing.
 		history(t, s)
 		rows := s.Digest()
 		f.arm()
-		if err := s.Node.Projector.Replay(t.Context()); f.struck() != (err != nil) {
+		if err := s.Node.Projector.Rebuild(t.Context(), rebuild.Replay()); f.struck() != (err != nil) {
 			t.Fatalf("a replay: %v", err)
 		}
 		s = s.Abandon()

@@ -19,13 +19,13 @@ import (
 	"github.com/fanfold/fanfold/backup"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // build makes a read model in a directory.
-func build(t *testing.T, dir string, from node.EventSource, past projector.Past, failWrite func() error) (node.ReadModel, error) {
+func build(t *testing.T, dir string, from node.EventSource, past rebuild.Past, failWrite func() error) (node.ReadModel, error) {
 	t.Helper()
 	b, err := node.PrepareBuild(node.Build{Dir: dir, Command: "fanfold replay --to P --out " + dir, Logger: slog.New(slog.DiscardHandler), FailWrite: failWrite})
 	if err != nil {
@@ -107,7 +107,7 @@ func TestReplayToShowsWhatWas(t *testing.T) {
 			events = fromBackup
 		}
 		dir := filepath.Join(t.TempDir(), "past")
-		made, err := build(t, dir, events, projector.Past{To: fanfold.Moment{Position: fanfold.At(seq, 0)}}, nil)
+		made, err := build(t, dir, events, rebuild.Past{To: fanfold.Moment{Position: fanfold.At(seq, 0)}}, nil)
 		if err != nil {
 			t.Fatalf("event %d: %v", seq, err)
 		}
@@ -121,14 +121,14 @@ func TestReplayToShowsWhatWas(t *testing.T) {
 		stop()
 	}
 	dir := filepath.Join(t.TempDir(), "all")
-	if _, err := build(t, dir, fromBackup, projector.Past{To: fanfold.Moment{Time: time.Now()}}, nil); err != nil {
+	if _, err := build(t, dir, fromBackup, rebuild.Past{To: fanfold.Moment{Time: time.Now()}}, nil); err != nil {
 		t.Fatal(err)
 	}
 	if sum, err := harness.DigestFile(harness.ReadModel(t, dir)); err != nil || sum != s.Digest() {
 		t.Errorf("the rows of all of the log are others: %v", err)
 	}
 	for to, want := range map[fanfold.Moment]uint64{{Time: time.Unix(1, 0)}: 0, {Position: fanfold.At(from.Last+1, 0)}: 0} {
-		made, err := build(t, filepath.Join(t.TempDir(), "edge"), from, projector.Past{To: to}, nil)
+		made, err := build(t, filepath.Join(t.TempDir(), "edge"), from, rebuild.Past{To: to}, nil)
 		if to.Time.IsZero() && fanfold.CodeOf(err) != fanfold.Conflict {
 			t.Errorf("a position ahead of the log: %v", err)
 		}
@@ -196,7 +196,7 @@ func TestReplayToByTime(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, when := range []time.Time{at, at.Add(-1)} {
-			made, err := build(t, filepath.Join(t.TempDir(), "past"), source(t, s), projector.Past{To: fanfold.Moment{Time: when}}, nil)
+			made, err := build(t, filepath.Join(t.TempDir(), "past"), source(t, s), rebuild.Past{To: fanfold.Moment{Time: when}}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +237,7 @@ func TestReplayToWithModel(t *testing.T) {
 		more(s)
 		s.CatchUp()
 		dir := filepath.Join(t.TempDir(), "past")
-		made, err := build(t, dir, source(t, s), projector.Past{To: fanfold.Moment{Time: time.Now()}, Model: m.Source}, nil)
+		made, err := build(t, dir, source(t, s), rebuild.Past{To: fanfold.Moment{Time: time.Now()}, Model: m.Source}, nil)
 		if err != nil || !made.Replaced || made.Model != 1 || made.Position.Seq() != source(t, s).Last {
 			t.Fatalf("%s: %+v %v", name, made, err)
 		}
@@ -259,7 +259,7 @@ var crashOfReplayTo = crash{name: "position", least: 100, begin: func(t *testing
 	s := harness.OpenTemp(t, "")
 	history(t, s)
 	from, rows := source(t, s), s.Digest()
-	to := projector.Past{To: fanfold.Moment{Position: fanfold.At(from.Last, 0)}}
+	to := rebuild.Past{To: fanfold.Moment{Position: fanfold.At(from.Last, 0)}}
 	return func(t *testing.T, f *failing) {
 		f.arm()
 		dir := filepath.Join(t.TempDir(), "past")
@@ -309,7 +309,7 @@ func replayToOnFullDisk(t *testing.T) {
 		}
 	}()
 	dir := filepath.Join(disk, "past")
-	_, err := build(t, dir, source(t, s), projector.Past{To: fanfold.Moment{Time: time.Now()}}, nil)
+	_, err := build(t, dir, source(t, s), rebuild.Past{To: fanfold.Moment{Time: time.Now()}}, nil)
 	if fanfold.CodeOf(err) != fanfold.Unavailable || !strings.Contains(err.Error(), "full") {
 		t.Errorf("a full disk is told as %v", err)
 	}
@@ -320,7 +320,7 @@ func replayToOnFullDisk(t *testing.T) {
 func TestReplayToRefusesOtherDirectories(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b", `{}`)
-	from, past := source(t, s), projector.Past{To: fanfold.Moment{Time: time.Now()}}
+	from, past := source(t, s), rebuild.Past{To: fanfold.Moment{Time: time.Now()}}
 	dir := t.TempDir()
 	file := filepath.Join(dir, "mine")
 	if err := os.WriteFile(file, []byte("x"), 0o600); err != nil {
@@ -386,7 +386,7 @@ func TestReadOnly(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	history(t, s)
 	dir := filepath.Join(t.TempDir(), "past")
-	made, err := build(t, dir, source(t, s), projector.Past{To: fanfold.Moment{Time: time.Now()}}, nil)
+	made, err := build(t, dir, source(t, s), rebuild.Past{To: fanfold.Moment{Time: time.Now()}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -445,7 +445,7 @@ func TestReadOnlyOfClosedStore(t *testing.T) {
 	admin.Put("books", "b", `{}`)
 	s.CatchUp()
 	dir := filepath.Join(t.TempDir(), "past")
-	if made, err := build(t, dir, source(t, s), projector.Past{To: fanfold.Moment{Time: time.Now()}}, nil); err != nil || !made.Closed {
+	if made, err := build(t, dir, source(t, s), rebuild.Past{To: fanfold.Moment{Time: time.Now()}}, nil); err != nil || !made.Closed {
 		t.Fatalf("%+v %v", made, err)
 	}
 	open := func(cfg node.Config) error {

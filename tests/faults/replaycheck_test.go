@@ -18,6 +18,7 @@ import (
 	"github.com/mattn/go-sqlite3"
 
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -175,7 +176,7 @@ func surplus(table string, columns []column) string {
 func requireSame(t *testing.T, s *harness.Store) *wire.Check {
 	t.Helper()
 	s.CatchUp()
-	found, err := s.Node.Projector.Check(t.Context())
+	found, err := harness.CheckReplay(t.Context(), s.Node.Projector)
 	if err != nil || found.Different != 0 || found.First != nil || found.Rows == 0 {
 		t.Fatalf("a check of a sound read model: %+v, %v", found, err)
 	}
@@ -185,7 +186,7 @@ func requireSame(t *testing.T, s *harness.Store) *wire.Check {
 // requireDifferent fails the test unless a check finds one row of a table alone.
 func requireDifferent(t *testing.T, s *harness.Store, table, kind string) {
 	t.Helper()
-	found, err := s.Node.Projector.Check(t.Context())
+	found, err := harness.CheckReplay(t.Context(), s.Node.Projector)
 	if err != nil || found.Different != 1 || found.Tables[table] != 1 || found.First == nil || found.First.Table != table || found.First.Kind != kind || found.First.Key == "" {
 		t.Errorf("a row of %s that is %s: %+v %+v, %v", table, kind, found, found.First, err)
 	}
@@ -200,7 +201,7 @@ func TestReplayCheckByHTTP(t *testing.T) {
 	for body, status := range map[string]int{`{"check":1}`: 400, `{"check":null}`: 400, `{"other":true}`: 400, `[]`: 400, `{`: 400, `{"check":true}` + strings.Repeat(" ", 1<<10): 413} {
 		s.Want(status, "POST", "/v1/_replay", body)
 	}
-	run, err := s.Node.Projector.BeginCheck()
+	run, err := s.Node.Projector.Begin(rebuild.Check())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,7 +271,7 @@ func TestReplayCheckEndsWithItsContext(t *testing.T) {
 	s.Put("books", "b", `{}`)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := s.Node.Projector.Check(ctx); err == nil {
+	if _, err := harness.CheckReplay(ctx, s.Node.Projector); err == nil {
 		t.Error("a check without time succeeds")
 	}
 	s.Close()

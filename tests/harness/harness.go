@@ -27,9 +27,12 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/console"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/inspect"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/suite"
 	"github.com/fanfold/fanfold/writer"
@@ -205,7 +208,7 @@ func (s *Store) Verify() {
 // Replay rebuilds the read model and waits for the end.
 func (s *Store) Replay() {
 	s.tb.Helper()
-	if err := s.Node.Projector.Replay(context.Background()); err != nil {
+	if err := s.Node.Projector.Rebuild(context.Background(), rebuild.Replay()); err != nil {
 		s.tb.Fatalf("replay: %v", err)
 	}
 }
@@ -459,4 +462,10 @@ func (c *Client) Changes(query string) (rows []Change, last string) {
 		c.tb.Fatalf("changes: %v in %s", err, r.Body)
 	}
 	return out.Results, out.LastSeq
+}
+
+// CheckReplay compares a read model with one that is replayed, and returns what came of it.
+func CheckReplay(ctx context.Context, p *projector.Projector) (*wire.Check, error) {
+	err := p.Rebuild(ctx, rebuild.Check())
+	return p.Status().Replay.Check, err
 }

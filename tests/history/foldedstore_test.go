@@ -21,6 +21,7 @@ import (
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -116,7 +117,7 @@ func (s *foldedStore) compact(before uint64) (oldest fanfold.Position) {
 	var base *batch.Base
 	var run func(context.Context) error
 	if err == nil {
-		run, err = s.p.BeginCompact(projector.Compacting{Horizon: seq, File: filepath.Join(s.dir, "base"),
+		run, err = s.p.Begin(rebuild.Compact(rebuild.Compacting{Horizon: seq, File: filepath.Join(s.dir, "base"),
 			Store: func(_ context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
 				content, err := io.ReadAll(file)
 				base = baseOf(h, s.p.Erasure(), content)
@@ -124,7 +125,7 @@ func (s *foldedStore) compact(before uint64) (oldest fanfold.Position) {
 			},
 			Append: func(_ context.Context, c *fanfold.Compaction) (uint64, error) {
 				return s.log.append(&fanfold.Event{Kind: fanfold.KindCompact, Compaction: c}), nil
-			}})
+			}}))
 	}
 	if err == nil {
 		err = run(ctx)
@@ -143,7 +144,7 @@ func (s *foldedStore) compact(before uint64) (oldest fanfold.Position) {
 func (s *foldedStore) replay() {
 	s.t.Helper()
 	before := s.digest()
-	if err := s.p.Replay(context.Background()); err != nil {
+	if err := s.p.Rebuild(context.Background(), rebuild.Replay()); err != nil {
 		s.t.Fatalf("replay: %v", err)
 	}
 	if s.digest() != before {

@@ -24,7 +24,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/node"
-	"github.com/fanfold/fanfold/projector"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -111,7 +111,7 @@ func digestAt(t *testing.T, from node.EventSource, seq uint64) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	run, err := b.Begin(from, projector.Past{To: fanfold.Moment{Position: fanfold.At(seq, 0)}})
+	run, err := b.Begin(from, rebuild.Past{To: fanfold.Moment{Position: fanfold.At(seq, 0)}})
 	if err == nil {
 		err = run(t.Context())
 	}

@@ -271,7 +271,7 @@ func (h *history) checkReplay() {
 		h.s = h.s.Otherwise()
 	}
 	if chance(h.t, 25) {
-		found, err := h.s.Node.Projector.Check(h.t.Context())
+		found, err := harness.CheckReplay(h.t.Context(), h.s.Node.Projector)
 		if err != nil || found.Different != 0 || found.First != nil || found.Compared != found.Rows {
 			h.t.Fatalf("replay --check says %+v, %v", found, err)
 		}

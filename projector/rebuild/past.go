@@ -1,4 +1,4 @@
-package projector
+package rebuild
 
 import (
 	"context"
@@ -22,79 +22,45 @@ type Past struct {
 	Model []byte
 }
 
-// BeginReplayOf begins to build the read model of a prefix of the log in place of the store's, on which no projector runs. Status
-// shows how far it is. The caller must call run, which does the work and blocks. The error is Conflict where another replay runs, and
-// for a position that the log has not reached.
-func (p *Projector) BeginReplayOf(past Past) (run func(ctx context.Context) error, err error) {
-	target := past.Last
-	if past.To.Time.IsZero() {
-		if target = past.To.Position.Seq(); target > past.Last {
-			return nil, fanfold.Errorf(fanfold.Conflict, "the log ends at event %d, before event %d", past.Last, target)
-		}
+// target returns the last event of the prefix, as far as that is known.
+func (p Past) target() uint64 {
+	if p.To.Time.IsZero() {
+		return p.To.Position.Seq()
 	}
-	if !p.replay.begin(target, nil) {
-		return nil, errReplaying
-	}
-	return func(ctx context.Context) error {
-		err := p.replayPast(ctx, past, target)
-		p.replay.end(err)
-		return err
-	}, nil
+	return p.Last
 }
 
-// replayPast does the work of BeginReplayOf. target is the last event, as far as that is known.
-func (p *Projector) replayPast(ctx context.Context, past Past, target uint64) error {
-	db, err := p.store.Build()
-	if err != nil {
-		return err
+// check returns PositionGone for a prefix that ends before the base.
+func (p Past) check(h fanfold.Horizon) error {
+	if h.Seq == 0 || p.To.Time.IsZero() && p.To.Position >= h.At() || !p.To.Time.IsZero() && !p.To.Time.Before(h.Time) {
+		return nil
 	}
-	r := p.newRebuilding(db, p.asOf(), nil)
-	r.target = func() uint64 { return r.at }
-	if err := r.beginPast(ctx, past); err != nil {
-		return errors.Join(err, p.store.Discard(r.db))
-	}
-	if err := r.toEnd(ctx, past.Model, target); err != nil {
-		return errors.Join(err, p.store.Discard(r.db))
-	}
-	p.folding.Lock()
-	defer p.folding.Unlock()
-	return r.takeOver()
+	return &fanfold.Error{Code: fanfold.PositionGone, Oldest: &fanfold.Bookmark{Position: h.At()},
+		Message: "the store begins at event " + strconv.FormatUint(h.Seq, 10) + ": what was before is no longer kept"}
 }
 
-// beginPast begins to read a prefix of the log. The error is also PositionGone for one that ends before the base. The caller calls toEnd.
-func (r *rebuilding) beginPast(ctx context.Context, past Past) error {
-	base, err := r.p.log.Base(ctx)
-	if err == nil {
-		err = r.load(ctx, base)
-	}
-	if err != nil {
+// toEnd replays a prefix of the log. The error is also PositionGone for one that ends before the base.
+func (m *build) toEnd(ctx context.Context, past Past) (err error) {
+	if err := past.check(m.base); err != nil {
 		return err
 	}
-	if h := r.base; h.Seq > 0 && (past.To.Time.IsZero() && past.To.Position < h.At() || !past.To.Time.IsZero() && past.To.Time.Before(h.Time)) {
-		return &fanfold.Error{Code: fanfold.PositionGone, Oldest: &fanfold.Bookmark{Position: h.At()},
-			Message: "the store begins at event " + strconv.FormatUint(h.Seq, 10) + ": what was before is no longer kept"}
+	if m.feed, err = batch.Follow(ctx, pastLog{m.b.log, past, m.base}, m.at+1, m.erasure); err != nil {
+		return err
 	}
-	r.feed, err = batch.Follow(ctx, pastLog{r.p.log, past, r.base}, r.at+1, r.erasure)
-	return err
-}
-
-// toEnd replays what beginPast has begun to read, where model is not nil under that one. target is the last event, as far as that is known.
-func (r *rebuilding) toEnd(ctx context.Context, model []byte, target uint64) error {
-	defer r.feed.Stop()
-	begun := model == nil
+	begun := past.Model == nil
 	for {
-		events, err := r.feed.Next(ctx, math.MaxUint64)
+		events, err := m.feed.Next(ctx, math.MaxUint64)
 		if errors.Is(err, io.EOF) {
-			if !begun && r.base.Seq > 0 {
-				return fanfold.Errorf(fanfold.Conflict, "the log has no event between the base, up to event %d, and the end: a model of a file applies from the first such event on", r.base.Seq)
+			if !begun && m.base.Seq > 0 {
+				return fanfold.Errorf(fanfold.Conflict, "the log has no event between the base, up to event %d, and the end: a model of a file applies from the first such event on", m.base.Seq)
 			}
 			return nil
 		}
 		if err == nil && !begun {
-			err, begun = r.beginWith(model, events[0]), true
+			err, begun = m.beginWith(past.Model, events[0]), true
 		}
 		if err == nil {
-			err = r.apply(events, target)
+			err = m.apply(events, past.target())
 		}
 		if err != nil {
 			return err
@@ -103,12 +69,12 @@ func (r *rebuilding) toEnd(ctx context.Context, model []byte, target uint64) err
 }
 
 // beginWith makes a model apply from the first event on that is read.
-func (r *rebuilding) beginWith(model []byte, first *fanfold.Event) error {
+func (m *build) beginWith(model []byte, first *fanfold.Event) error {
 	if first.Kind == fanfold.KindModel {
 		return nil // which has this model in place of its own
 	}
-	return r.db.Update(func(tx *sqlite.Tx) error {
-		err := r.fold.Apply(tx, &fanfold.Event{Kind: fanfold.KindModel, Seq: first.Seq, Time: first.Time, Body: model})
+	return m.db.Update(func(tx *sqlite.Tx) error {
+		err := m.fold.Apply(tx, &fanfold.Event{Kind: fanfold.KindModel, Seq: first.Seq, Time: first.Time, Body: model})
 		tx.SetCheckpoint(first.Seq-1, first.Time, fold.Fingerprint())
 		return err
 	})

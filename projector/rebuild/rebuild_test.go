@@ -1,0 +1,100 @@
+package rebuild
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/batch"
+	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// puts is a log of as many writes.
+type puts uint64
+
+// Events returns a reader of the events from a sequence on.
+func (l puts) Events(_ context.Context, from, _ uint64) (batch.Reader, error) {
+	return &putReader{last: uint64(l), at: from - 1}, nil
+}
+
+// Base returns none.
+func (puts) Base(context.Context) (*batch.Base, error) { return nil, nil }
+
+// Erasures returns none.
+func (puts) Erasures() (last, inForce uint64) { return 0, 0 }
+
+// ErasuresAfter returns none.
+func (puts) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
+
+// putReader reads puts.
+type putReader struct{ last, at uint64 }
+
+// Next returns the next write, and waits after the last one.
+func (r *putReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
+	if r.at == r.last {
+		<-ctx.Done()
+		return nil, 0, ctx.Err()
+	}
+	r.at++
+	return &fanfold.Event{Kind: fanfold.KindPut, Seq: r.at, Time: time.Unix(int64(r.at), 0), Body: []byte(`{}`),
+		Key: fanfold.Key{Collection: "c", ID: fmt.Sprint(r.at % 100)}}, r.last - r.at, nil
+}
+
+// WaitSynced returns at once.
+func (*putReader) WaitSynced(context.Context, uint64) error { return nil }
+
+// Close does nothing.
+func (*putReader) Close() {}
+
+// TestOneRebuildAtATime: a rebuild is a Conflict while another one runs, and its state says how far it is. A check of its result finds no difference.
+func TestOneRebuildAtATime(t *testing.T) {
+	suite.Concurrent(t)
+	const last = 10_000
+	store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := &Served{Replaced: func() error { return nil }, Resume: make(chan struct{}, 1)}
+	plan, err := fold.NewPlan(model.Empty(), 0, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served.Plan.Store(plan)
+	b := New(puts(last), store, served, fold.Options{}, slog.New(slog.DiscardHandler))
+	run, err := b.Begin(ReplayTo(last))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- run(t.Context()) }()
+	if err := b.Rebuild(t.Context(), Check()); fanfold.CodeOf(err) != fanfold.Conflict {
+		t.Errorf("a second one: %v", err)
+	}
+	for seen := uint64(0); ; {
+		s := b.LastReplay()
+		if s.Seq < seen || s.Target != last {
+			t.Errorf("after event %d: %+v", seen, s)
+		}
+		if seen = s.Seq; !s.Running {
+			break
+		}
+	}
+	if err := <-ended; err != nil || store.Applied.Seq() != last || len(served.Resume) != 1 {
+		t.Errorf("the end: %v, event %d", err, store.Applied.Seq())
+	}
+	if err := b.Rebuild(t.Context(), Check()); err != nil {
+		t.Error(err)
+	}
+	if s := b.LastReplay(); s.Phase != "done" || s.Check.Different != 0 || s.Check.Compared == 0 || s.Check.Compared != s.Check.Rows {
+		t.Errorf("the check: %+v, %+v", s, s.Check)
+	}
+	if err := store.Close(); err != nil {
+		t.Error(err)
+	}
+}
