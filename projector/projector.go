@@ -1,6 +1,5 @@
 // Package projector runs the fold: it reads the log, folds what is waiting into SQLite, one transaction at a time, and
-// wakes who waits for a position. It also rebuilds the read model from the log's base or first event on (replay), and prepares
-// models that change many documents in a copy of the read model. DESIGN.md says why it is as it is.
+// wakes who waits for a position. DESIGN.md says why it is as it is.
 package projector
 
 import (
@@ -38,10 +37,9 @@ type Options struct {
 // Projector folds the log into the store's current read model. Run does the work; the other methods may be called
 // from many goroutines.
 type Projector struct {
-	log    batch.Log
-	store  *sqlite.Store
-	opt    Options
-	report report
+	log   batch.Log
+	store *sqlite.Store
+	opt   Options
 
 	reader     batch.Reader // of the events that are folded into the current read model; of run's goroutine
 	restarting restart      // the same
@@ -49,12 +47,10 @@ type Projector struct {
 	served           rebuild.Served
 	*rebuild.Builder // of other read models, which take the served one's place
 
-	stopped   atomic.Pointer[Stopped]
-	begun     atomic.Bool   // see Begun
-	logEnd    atomic.Uint64 // last event the log is known to have
-	folded    atomic.Uint64 // events folded by this process
-	proposals proposals
-	versions  versions
+	stopped  atomic.Pointer[Stopped]
+	begun    atomic.Bool   // see Begun
+	folded   atomic.Uint64 // events folded by this process
+	versions versions
 }
 
 // New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
@@ -63,8 +59,9 @@ func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error)
 	if opt.Logger == nil {
 		opt.Logger = slog.Default()
 	}
-	p := &Projector{log: source, store: store, opt: opt, proposals: newProposals()}
-	p.served.Reporter, p.served.Replaced, p.served.Resume = &p.report, p.replaced, make(chan struct{}, 1)
+	p := &Projector{log: source, store: store, opt: opt}
+	p.served.Report, p.served.Resume = new(rebuild.Report), make(chan struct{}, 1)
+	p.served.Replaced = func() error { return p.versions.load(store.Read) }
 	p.Builder = rebuild.New(source, store, &p.served, fold.Options{SetOrientedFrom: opt.SetOrientedFrom}, opt.Logger)
 	pl, err := fold.LoadPlan(store.Read)
 	if err != nil {
@@ -73,7 +70,7 @@ func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error)
 	p.served.Plan.Store(pl)
 	cp, err := store.Checkpoint()
 	p.served.Erasure.Store(cp.Erasure)
-	return p, errors.Join(err, p.refreshProposal(store.Read, ""), p.versions.load(store.Read))
+	return p, errors.Join(err, p.NoteModels(store.Read, ""), p.versions.load(store.Read))
 }
 
 // Model returns the model that applies now, the event that applied it (0 for none) and the paths still reserved.
@@ -90,7 +87,7 @@ func (p *Projector) Begun() bool { return p.begun.Load() }
 // of reach) is tried again, and after a replay everything is.
 func (p *Projector) Run(ctx context.Context) error {
 	var preparing sync.WaitGroup
-	preparing.Go(func() { p.prepareAll(ctx) })
+	preparing.Go(func() { p.PrepareModels(ctx) })
 	preparing.Go(func() { p.PrepareErasures(ctx) })
 	preparing.Go(func() { p.tidyWhenIdle(ctx) })
 	defer preparing.Wait()
@@ -107,7 +104,7 @@ func (p *Projector) Run(ctx context.Context) error {
 		}
 		if p.restarting.goesOn(err) { // nobody need hear of it
 			wait = firstWait
-			pause(ctx, firstWait)
+			batch.Pause(ctx, firstWait)
 			continue
 		}
 		p.stop(err)
@@ -148,7 +145,7 @@ func (p *Projector) stop(err error) {
 	var read *readError
 	stop := &Stopped{Seq: p.store.Applied.Seq() + 1, Reason: rebuild.Reason(err), Reading: errors.As(err, &read)}
 	if code := fanfold.CodeOf(err); !stop.Reading || code == fanfold.Invalid || code == fanfold.LogDamaged {
-		p.logEnd.Store(max(p.logEnd.Load(), stop.Seq))
+		p.served.LogEnd.Store(max(p.served.LogEnd.Load(), stop.Seq))
 	} else {
 		stop.Away = code == fanfold.Unavailable
 	}
@@ -211,7 +208,7 @@ func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
 		if err != nil {
 			return &readError{err}
 		}
-		p.logEnd.Store(events[len(events)-1].Seq + feed.Pending)
+		p.served.LogEnd.Store(events[len(events)-1].Seq + feed.Pending)
 		if err := p.foldLive(ctx, events, erasure); err != nil {
 			return err
 		}
@@ -249,7 +246,7 @@ func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event, erasu
 			if err := p.reader.WaitSynced(ctx, events[0].Seq); err != nil {
 				return err
 			}
-			done, err := p.activate(ctx, events[0])
+			done, err := p.Activate(ctx, events[0])
 			if err != nil {
 				return err
 			}
@@ -296,7 +293,7 @@ func (p *Projector) foldBatch(ctx context.Context, db *sqlite.DB, events []*fanf
 		if err != nil {
 			return 0, err
 		}
-		p.served.Fold = p.NewFold(pl, &p.report)
+		p.served.Fold = p.NewFold(pl, p.served.Report)
 	}
 	synced := func() error {
 		if err := p.reader.WaitSynced(ctx, events[len(events)-1].Seq); err != nil {
@@ -341,17 +338,11 @@ func (p *Projector) announceFolded(read func(func(*sqlite.Snapshot) error) error
 		default:
 			continue
 		}
-		if err := p.refreshProposal(read, withdrawal); err != nil {
+		if err := p.NoteModels(read, withdrawal); err != nil {
 			p.opt.Logger.Error("the models to come cannot be read", "err", err)
 		}
 	}
 	p.store.Applied.Set(events[len(events)-1].Seq, outcomes...)
-}
-
-// replaced takes note of a read model that was put in place. A copy of the one before would bring back what was wrong in it.
-func (p *Projector) replaced() error {
-	p.proposals.restart()
-	return errors.Join(p.refreshProposal(p.store.Read, ""), p.versions.load(p.store.Read))
 }
 
 // errOtherErasure ends the folding into a read model that is to be replaced by one as of another erasure.

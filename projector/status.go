@@ -22,13 +22,8 @@ type (
 // Status returns how far the fold is now.
 func (p *Projector) Status() Status {
 	applied := p.store.Applied.Seq()
-	out := Status{Applied: applied, Lag: max(p.logEnd.Load(), applied) - applied, Stopped: p.stopped.Load(),
-		RuleErrors: p.report.list(), Replay: p.LastReplay(), Folded: p.folded.Load()}
-	p.proposals.mu.Lock()
-	defer p.proposals.mu.Unlock()
-	if s := p.proposals.progress; s != nil {
-		out.Preparing = new(*s)
-	}
-	out.Activated, out.Withdrawn = p.proposals.activation, p.proposals.withdrawn
+	out := Status{Applied: applied, Lag: max(p.served.LogEnd.Load(), applied) - applied, Stopped: p.stopped.Load(),
+		RuleErrors: p.served.Report.List(), Replay: p.LastReplay(), Folded: p.folded.Load()}
+	out.Preparing, out.Activated, out.Withdrawn = p.Preparations()
 	return out
 }

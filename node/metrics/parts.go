@@ -16,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold/membership"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -146,7 +147,7 @@ func (m *Metrics) watchFold(p Parts) {
 		return float64(p.Check.Different)
 	}))
 	m.Gauge("fanfold_model_preparation_ratio", "How far this node is with the model that is being prepared, from 0 to 1; 1 where none is.",
-		status(func(s projector.Status) float64 { return projector.Ratio(s.Preparing) }))
+		status(func(s projector.Status) float64 { return rebuild.Ratio(s.Preparing) }))
 	m.Counter("fanfold_folded_events_total", "Events folded by this process.", func() uint64 { return p.Projector.Status().Folded })
 }
 

@@ -182,3 +182,11 @@ func (f *Follower) poll() (d delivery, ok bool) {
 		return d, false
 	}
 }
+
+// Pause waits for d, or until ctx ends.
+func Pause(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
+	}
+}

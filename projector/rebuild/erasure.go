@@ -171,7 +171,7 @@ func (b *Builder) PrepareErasures(ctx context.Context) {
 	for ctx.Err() == nil {
 		last, _ := b.log.Erasures()
 		if last <= b.asOf() || b.store.Applied.Seq() < last {
-			pause(ctx, lookForErasure)
+			batch.Pause(ctx, lookForErasure)
 			continue
 		}
 		w := &prepared{b: b, erasure: last, ready: make(chan struct{}), ended: make(chan struct{})}
@@ -180,16 +180,16 @@ func (b *Builder) PrepareErasures(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case errors.Is(err, errBuilding):
-			pause(ctx, lookForErasure)
+			batch.Pause(ctx, lookForErasure)
 		case errors.Is(err, fanfold.ErrRestarting):
 			b.logger.Info("the read model for an erasure is built anew, because the log's server was started again", "erasure", last)
 			b.endState(erasures, nil)
-			pause(ctx, lookForErasure)
+			batch.Pause(ctx, lookForErasure)
 		case err == nil:
 			wait = pauseFailed
 		default:
 			b.logger.Error("the read model for an erasure cannot be prepared, and is tried again", "erasure", last, "err", err)
-			pause(ctx, wait)
+			batch.Pause(ctx, wait)
 			wait = min(2*wait, maxPauseFailed)
 		}
 	}
@@ -233,7 +233,7 @@ func (w *prepared) follow(ctx context.Context, _ *build) error {
 		}
 		select {
 		case <-w.b.store.Applied.Changed(w.b.store.Applied.Seq()):
-			pause(ctx, pauseReady)
+			batch.Pause(ctx, pauseReady)
 		case <-time.After(lookForErasure):
 		case <-w.ended:
 			return nil

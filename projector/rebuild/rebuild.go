@@ -10,7 +10,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
@@ -21,11 +20,12 @@ import (
 
 // Rebuild says of what a read model is built, how far, and what becomes of it. Begin and Rebuild take one.
 type Rebuild struct {
-	shown State // as which progress is shown at first; its use says where
-	asOf  func(b *Builder) uint64
-	begin func(ctx context.Context, m *build) error // nil: with the log's base, or its first event
-	until func(m *build) uint64                     // the last event, which may move on
-	then  func(ctx context.Context, m *build) error // puts the read model in place, or else it is removed
+	shown  State // as which progress is shown at first; its use says where
+	asOf   func(b *Builder) uint64
+	copies bool                                      // begin copies the one that is served; otherwise there is an empty generation
+	begin  func(ctx context.Context, m *build) error // nil: with the log's base, or its first event
+	until  func(m *build) uint64                     // the last event, which may move on
+	then   func(ctx context.Context, m *build) error // puts the read model in place, or else it is removed
 }
 
 // Served is the read model that is served, and folded into.
@@ -35,35 +35,38 @@ type Served struct {
 	Plan       atomic.Pointer[fold.Plan] // of the model that applies
 	Erasure    atomic.Uint64             // the list of erasures that it has; changes under the mutex
 	Asked      atomic.Uint64             // the erasure that the last erased event that came needs
-	Reporter   fold.Reporter             // hears of rules that fail
+	LogEnd     atomic.Uint64             // last event that the log is known to have
+	Report     *Report                   // hears of rules that fail
 	Replaced   func() error              // is called when a rebuilt one takes its place
 	Resume     chan struct{}             // has an element where a sound one was put in place
 }
 
-// Swap makes a generation the one that is served. It is the store's from then on, also where there is an error. Served is locked.
-func (s *Served) Swap(store *sqlite.Store, db *sqlite.DB, f *fold.Fold) error {
-	s.Fold = nil // loaded again, should the swap end halfway
-	if err := store.Swap(db); err != nil {
+// swap makes a generation the one that is served. It is the store's from then on, also where there is an error. Served is locked.
+func (b *Builder) swap(db *sqlite.DB, f *fold.Fold) error {
+	b.served.Fold = nil // loaded again, should the swap end halfway
+	if err := b.store.Swap(db); err != nil {
 		return err
 	}
-	f.SetReporter(s.Reporter)
-	s.Fold = f
-	s.Plan.Store(f.Plan())
+	f.SetReporter(b.served.Report)
+	b.served.Fold = f
+	b.served.Plan.Store(f.Plan())
 	return nil
 }
 
-// replace does what Swap does with a read model that was built as of an erasure up to an event.
-func (s *Served) replace(store *sqlite.Store, db *sqlite.DB, f *fold.Fold, erasure, upTo uint64) error {
-	if err := s.Swap(store, db, f); err != nil {
+// replace does what swap does with a read model that was built as of an erasure up to an event. A copy of the one before would bring back what was wrong
+// in it.
+func (b *Builder) replace(db *sqlite.DB, f *fold.Fold, erasure, upTo uint64) error {
+	if err := b.swap(db, f); err != nil {
 		return err
 	}
-	s.Erasure.Store(erasure)
-	if err := s.Replaced(); err != nil {
+	b.served.Erasure.Store(erasure)
+	b.proposals.restart()
+	if err := errors.Join(b.NoteModels(b.store.Read, ""), b.served.Replaced()); err != nil {
 		return err
 	}
-	store.Applied.Set(upTo)
+	b.store.Applied.Set(upTo)
 	select {
-	case s.Resume <- struct{}{}:
+	case b.served.Resume <- struct{}{}:
 	default: // whoever folds has been told already
 	}
 	return nil
@@ -83,6 +86,8 @@ type Builder struct {
 	fold   fold.Options // of all of them
 	logger *slog.Logger
 
+	proposals proposals
+
 	mu       sync.Mutex // of what follows
 	states   [uses]State
 	prepared *prepared // the read model for an erasure; nil for none
@@ -92,7 +97,7 @@ type Builder struct {
 // New returns a builder for the store of a served read model.
 func New(log batch.Log, store *sqlite.Store, served *Served, opt fold.Options, logger *slog.Logger) *Builder {
 	opt.Ended = store.Ending
-	return &Builder{log: log, store: store, served: served, fold: opt, logger: logger}
+	return &Builder{log: log, store: store, served: served, fold: opt, logger: logger, proposals: newProposals()}
 }
 
 // Begin begins a rebuild, which its State shows from now on. The caller must call run, which does the work and blocks. Reads never stop, and
@@ -134,11 +139,12 @@ type build struct {
 
 // build does a rebuild's work.
 func (b *Builder) build(ctx context.Context, r Rebuild) (err error) {
-	db, err := b.store.Build()
-	if err != nil {
-		return err
+	m := &build{Rebuild: r, b: b, erasure: r.asOf(b)}
+	if !r.copies {
+		if m.db, err = b.store.Build(); err != nil {
+			return err
+		}
 	}
-	m := &build{Rebuild: r, b: b, db: db, erasure: r.asOf(b)}
 	defer func() { err = errors.Join(err, m.close()) }()
 	if m.begin == nil {
 		m.begin = beginWithLog
@@ -325,7 +331,7 @@ func swapIn(ctx context.Context, m *build) error {
 func (m *build) takeOver() error {
 	db := m.db
 	m.db = nil
-	if err := m.b.served.replace(m.b.store, db, m.fold, m.erasure, max(m.until(m), m.base.Seq)); err != nil {
+	if err := m.b.replace(db, m.fold, m.erasure, max(m.until(m), m.base.Seq)); err != nil {
 		return &SwapError{err}
 	}
 	return nil
@@ -442,12 +448,4 @@ func Reason(err error) string {
 		return strings.TrimSuffix(err.Error(), ": "+e.Err.Error())
 	}
 	return err.Error()
-}
-
-// pause waits for d, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-ctx.Done():
-	case <-time.After(d):
-	}
 }

@@ -60,7 +60,7 @@ func TestOneRebuildAtATime(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	served := &Served{Replaced: func() error { return nil }, Resume: make(chan struct{}, 1)}
+	served := &Served{Report: new(Report), Replaced: func() error { return nil }, Resume: make(chan struct{}, 1)}
 	plan, err := fold.NewPlan(model.Empty(), 0, nil)
 	if err != nil {
 		t.Fatal(err)

@@ -21,6 +21,7 @@ import (
 //	onBase      in force  the base              -                  takes over where the served one is before it
 //	erased      next      the served one        views              follows the log until its erasure is in force, and takes over
 //	changeOver  in force  the served one        -                  takes over where none is prepared
+//	comingModel served    the served one        touched documents  follows the log until its model applies, and takes over
 //	erasedBase  next      the base              -                  is written as the base of an erasure
 
 // Replay builds the read model anew. It takes over once it has caught up with the one that is served.
@@ -95,6 +96,11 @@ func erased(w *prepared) Rebuild {
 // changeOver builds the read model as of the erasures that are in force.
 func changeOver() Rebuild {
 	return Rebuild{shown: State{use: erasures}, asOf: (*Builder).asOf, until: applied, then: swapIn}
+}
+
+// comingModel prepares an announced model in a copy of the read model that is served.
+func comingModel(w *coming) Rebuild {
+	return Rebuild{asOf: (*Builder).Erasure, copies: true, begin: w.begin, until: applied, then: w.follow}
 }
 
 // erasedBase writes the log's base as of an erasure, and takes note of its horizon.

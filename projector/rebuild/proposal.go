@@ -1,4 +1,4 @@
-package projector
+package rebuild
 
 import (
 	"context"
@@ -7,24 +7,24 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
-	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// proposals is what the projector knows of announced models, and of their preparation on this node.
+// proposals is what is known of announced models, and of their preparation on this node.
 type proposals struct {
 	mu        sync.Mutex
 	pending   *model.Proposal // the model that is announced; nil for none
 	lastEvent uint64          // the last event about models
-	withdrawn *Withdrawn
+	withdrawn *wire.Withdrawn
 	settled   uint64        // the event that announced the last model that came to apply; 0 for none
 	applied   uint64        // the event that applied it
 	changed   chan struct{} // closed when pending changes
 
-	progress   *Preparation
-	activation *Activation // of the last model that was prepared
-	current    *preparation
+	progress   *wire.Preparation
+	activation *wire.Activation // of the last model that was prepared
+	current    *coming
 	cancel     context.CancelFunc // ends current
 	ready      chan struct{}      // has an element where a preparation has become ready
 }
@@ -35,20 +35,20 @@ func newProposals() proposals {
 }
 
 // Proposal returns the model that is announced, nil for none, and the last event about models.
-func (p *Projector) Proposal() (proposal *model.Proposal, last uint64) {
-	p.proposals.mu.Lock()
-	defer p.proposals.mu.Unlock()
-	return p.proposals.pending, p.proposals.lastEvent
+func (b *Builder) Proposal() (proposal *model.Proposal, last uint64) {
+	b.proposals.mu.Lock()
+	defer b.proposals.mu.Unlock()
+	return b.proposals.pending, b.proposals.lastEvent
 }
 
 // Ready returns a channel that has an element once this node has become ready for an announced model. The model may
 // have been withdrawn since.
-func (p *Projector) Ready() <-chan struct{} { return p.proposals.ready }
+func (b *Builder) Ready() <-chan struct{} { return b.proposals.ready }
 
 // Settled waits until the model that event seq announces applies, and returns the event that applied it. The error
 // is Unprocessable, with the reason, where the model was withdrawn, or ctx's.
-func (p *Projector) Settled(ctx context.Context, seq uint64) (applied uint64, err error) {
-	ps := &p.proposals
+func (b *Builder) Settled(ctx context.Context, seq uint64) (applied uint64, err error) {
+	ps := &b.proposals
 	for {
 		ps.mu.Lock()
 		pending, changed := ps.pending, ps.changed
@@ -72,13 +72,13 @@ func (p *Projector) Settled(ctx context.Context, seq uint64) (applied uint64, er
 	}
 }
 
-// refreshProposal reads what the read model says of announced models. withdrawal is the reason where the last event
+// NoteModels reads what the read model says of announced models. withdrawal is the reason where the last event
 // withdrew one, otherwise empty. The error is the read model's.
-func (p *Projector) refreshProposal(read func(func(*sqlite.Snapshot) error) error, withdrawal string) error {
+func (b *Builder) NoteModels(read func(func(*sqlite.Snapshot) error) error, withdrawal string) error {
 	return read(func(s *sqlite.Snapshot) error {
 		m, err := s.Model()
 		if err == nil {
-			p.proposals.set(m, withdrawal)
+			b.proposals.set(m, withdrawal)
 		}
 		return err
 	})
@@ -96,7 +96,7 @@ func (ps *proposals) set(m sqlite.StoredModel, withdrawal string) {
 	switch {
 	case ps.pending == nil:
 	case withdrawal != "":
-		ps.withdrawn = &Withdrawn{Model: ps.pending.Seq, Reason: withdrawal}
+		ps.withdrawn = &wire.Withdrawn{Model: ps.pending.Seq, Reason: withdrawal}
 	case m.Seq > ps.pending.Seq:
 		ps.settled, ps.applied = ps.pending.Seq, m.Seq
 	}
@@ -110,10 +110,10 @@ func (ps *proposals) set(m sqlite.StoredModel, withdrawal string) {
 
 // propose sets the announced model, which one that cannot be read is too. It is called with ps.mu held.
 func (ps *proposals) propose(m sqlite.StoredModel) {
-	ps.progress = &Preparation{Model: m.Last, Phase: phaseWaiting, Started: time.Now().UTC()}
+	ps.progress = &wire.Preparation{Model: m.Last, Phase: phaseWaiting, Started: time.Now().UTC()}
 	parsed, err := modelfile.ParseAccepted(m.Next)
 	if err != nil {
-		ps.progress.Phase, ps.progress.Error = phaseFailed, rebuild.Reason(err)
+		ps.progress.Phase, ps.progress.Error = phaseFailed, Reason(err)
 		parsed = model.Empty()
 	}
 	parsed.Fold = m.NextFold
@@ -142,15 +142,24 @@ func (ps *proposals) restart() {
 	ps.notify()
 }
 
+// leave ends that a preparation is the current one.
+func (ps *proposals) leave(w *coming) {
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.current == w {
+		ps.current = nil
+	}
+}
+
 // preparation returns the preparation that runs, nil for none.
-func (ps *proposals) preparation() *preparation {
+func (ps *proposals) preparation() *coming {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	return ps.current
 }
 
 // updateProgress changes what Status says of the preparation of the model that event seq announced.
-func (ps *proposals) updateProgress(seq uint64, change func(s *Preparation)) {
+func (ps *proposals) updateProgress(seq uint64, change func(s *wire.Preparation)) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
 	if s := ps.progress; s != nil && s.Model == seq {
@@ -168,4 +177,16 @@ func (ps *proposals) beginWork(ctx context.Context) (pending *model.Proposal, ch
 		work, ps.cancel = context.WithCancel(ctx) //nolint:gosec // cancelCurrent calls it
 	}
 	return ps.pending, ps.changed, work
+}
+
+// Preparations returns how far the announced model is prepared, how the last one came to apply, and why the last one that was withdrawn does not; nil each for
+// none.
+func (b *Builder) Preparations() (preparing *wire.Preparation, activated *wire.Activation, withdrawn *wire.Withdrawn) {
+	ps := &b.proposals
+	ps.mu.Lock()
+	defer ps.mu.Unlock()
+	if ps.progress != nil {
+		preparing = new(*ps.progress)
+	}
+	return preparing, ps.activation, ps.withdrawn
 }

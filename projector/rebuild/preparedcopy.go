@@ -1,4 +1,4 @@
-package projector
+package rebuild
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -20,29 +21,26 @@ const pageRows = 512
 // progressInterval is the shortest time between two updates of the progress.
 const progressInterval = 100 * time.Millisecond
 
-// maxInterrupted bounds how often in a row a replay goes on that was interrupted.
-const maxInterrupted = 10
-
 // progressFunc returns a function that updates the progress, at most once an interval except for the end of a phase.
-func (w *preparation) progressFunc() func(phase string, done, total int64) {
+func (w *coming) progressFunc() func(phase string, done, total int64) {
 	updated := time.Time{}
 	return func(phase string, done, total int64) {
 		if now := time.Now(); now.Sub(updated) > progressInterval || done == total {
 			updated = now
-			w.p.proposals.updateProgress(w.pending.Seq, func(s *Preparation) { s.Phase, s.Done, s.Total, s.Error = phase, done, total, "" })
+			w.b.proposals.updateProgress(w.pending.Seq, func(s *wire.Preparation) { s.Phase, s.Done, s.Total, s.Error = phase, done, total, "" })
 		}
 	}
 }
 
 // build copies the read model and brings the copy up to the model. It returns Unprocessable if the model cannot be
 // prepared, and the errors of the context, the file and the fold.
-func (w *preparation) build() (err error) {
+func (w *coming) build(m *build) (err error) {
 	defer batch.Recover(&err)
 	progress := w.progressFunc()
-	if w.db, err = w.p.store.Copy(w.ctx, func(done, total int64) { progress(phaseCopying, done, total) }); err != nil {
+	if m.db, err = w.b.store.Copy(w.ctx, func(done, total int64) { progress(phaseCopying, done, total) }); err != nil {
 		return err
 	}
-	applies, err := fold.LoadPlan(w.db.ReadUnshared)
+	applies, err := fold.LoadPlan(m.db.ReadUnshared)
 	if err != nil {
 		return err
 	}
@@ -52,115 +50,80 @@ func (w *preparation) build() (err error) {
 	if rules := w.change.Entangled(); len(rules) > 0 {
 		return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared, because values that stay on their holders, or places in pages, by %v come from documents that it changes: withdraw it, and apply it at once", rules)
 	}
-	w.fold = fold.New(applies, fold.Options{Reporter: w.report, Ended: w.ctx.Err})
-	err = w.db.Update(func(tx *sqlite.Tx) error { return w.compute(tx, progress) })
-	w.fold.OnDocument(w.ctx.Err)
+	m.fold = fold.New(applies, fold.Options{Reporter: w.report, Ended: w.ctx.Err})
+	err = m.db.Update(func(tx *sqlite.Tx) error { return w.compute(tx, m, progress) })
+	m.fold.OnDocument(w.ctx.Err)
 	return err
 }
 
 // compute brings the copy up to the model, in its transaction.
-func (w *preparation) compute(tx *sqlite.Tx, progress func(phase string, done, total int64)) error {
+func (w *coming) compute(tx *sqlite.Tx, m *build, progress func(phase string, done, total int64)) error {
 	cp := tx.Checkpoint()
 	total, err := w.change.Work(tx.Snapshot())
 	if err != nil {
 		return err
 	}
-	w.begun, w.at, w.copied, w.erasure = cp.Seq, cp.Seq, cp.Position, cp.Erasure
+	w.begun, m.at, w.copied, m.erasure = cp.Seq, cp.Seq, cp.Position, cp.Erasure
 	done := int64(0)
-	w.fold.OnDocument(func() error {
+	m.fold.OnDocument(func() error {
 		done++
 		progress(phaseComputing, done, max(total, done))
 		return w.ctx.Err()
 	})
-	return w.fold.Prepare(tx, w.change)
+	return m.fold.Prepare(tx, w.change)
 }
 
 // catchUp follows the log up to where the read model is, and compares what changed since with the read model. It
 // returns the event at which the copy is then, and how many events it lacked. The error is errGone where the
 // preparation has ended; any other makes it useless, for it leaves a file without a journal, or a reader that has
 // ended.
-func (w *preparation) catchUp() (at, lag uint64, err error) {
+func (w *coming) catchUp() (at, lag uint64, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
 		return 0, 0, err
 	}
 	defer func() { w.fail(err) }()
-	applied := w.p.store.Applied.Seq()
-	lag = applied - min(w.at, applied)
-	w.p.proposals.updateProgress(w.pending.Seq, func(s *Preparation) {
+	applied := w.b.store.Applied.Seq()
+	lag = applied - min(w.m.at, applied)
+	w.b.proposals.updateProgress(w.pending.Seq, func(s *wire.Preparation) {
 		if !w.ready.Load() {
 			s.Phase = phaseFollowing
 		}
-		s.Done, s.Total = int64(w.at), int64(applied)
+		s.Done, s.Total = int64(w.m.at), int64(applied)
 	})
-	if err := w.followTo(applied); err != nil {
+	if err := w.m.catchUp(w.ctx); err != nil {
 		return 0, 0, err
 	}
 	err = w.reconcile()
-	return w.at, lag, err
+	return w.m.at, lag, err
 }
 
 // syncFile brings the copy to the disk, so that the swap has little left to wait for.
-func (w *preparation) syncFile() error {
+func (w *coming) syncFile() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
 		return err
 	}
-	err := w.db.SyncFile()
+	err := w.m.db.SyncFile()
 	w.fail(err)
 	return err
 }
 
-// followTo folds the log's events up to last into the copy, under the announced model.
-func (w *preparation) followTo(last uint64) (err error) {
-	if w.feed == nil {
-		if w.feed, err = batch.Follow(w.ctx, w.p.log, w.at+1, w.erasure); err != nil {
-			return err
-		}
-	}
-	for again := 0; w.at < last; {
-		events, err := w.feed.Next(w.ctx, last)
-		if fanfold.CodeOf(err) == fanfold.Unavailable && again < maxInterrupted { // as by a planned start of the log's server
-			w.feed.Stop()
-			if w.feed, err = batch.Follow(w.ctx, w.p.log, w.at+1, w.erasure); err == nil {
-				again++
-				continue
-			}
-		}
-		if err != nil {
-			return err
-		}
-		again = 0
-		for len(events) > 0 {
-			n, err := batch.Apply(w.db, w.fold, events, nil)
-			if err != nil {
-				return err
-			}
-			w.at = events[n-1].Seq
-			events = events[n:]
-		}
-	}
-	return nil
-}
-
 // reconcile takes the read model's changes over into the copy, and compares the documents that either of the two has
 // touched, as of one snapshot of the read model.
-func (w *preparation) reconcile() (err error) {
+func (w *coming) reconcile() (err error) {
 	defer batch.Recover(&err)
-	sc, err := w.p.store.Scan()
+	sc, err := w.b.store.Scan()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, sc.Close()) }()
-	if err := w.followTo(sc.Checkpoint.Seq); err != nil {
+	if err := w.m.catchUpTo(w.ctx, sc.Checkpoint.Seq); err != nil {
 		return err
 	}
-	if w.at != sc.Checkpoint.Seq {
-		return fanfold.Errorf(fanfold.Internal, "a prepared read model is at event %d, and the one that applies at %d", w.at, sc.Checkpoint.Seq)
-	}
-	return w.db.Update(func(tx *sqlite.Tx) error {
+	return w.m.db.Update(func(tx *sqlite.Tx) error {
 		if err := w.copyChanges(sc, tx); err != nil {
 			return err
 		}
@@ -168,13 +131,13 @@ func (w *preparation) reconcile() (err error) {
 			return err
 		}
 		changes, err := tx.Coming.CountChanges()
-		w.p.proposals.updateProgress(w.pending.Seq, func(s *Preparation) { s.Changes = changes })
+		w.b.proposals.updateProgress(w.pending.Seq, func(s *wire.Preparation) { s.Changes = changes })
 		return errors.Join(err, tx.Coming.ClearTouched())
 	})
 }
 
 // copyChanges copies the change rows that the read model has and the copy lacks.
-func (w *preparation) copyChanges(sc *sqlite.Scanner, tx *sqlite.Tx) error {
+func (w *coming) copyChanges(sc *sqlite.Scanner, tx *sqlite.Tx) error {
 	for {
 		last, n, err := tx.Coming.CopyChanges(sc.Snapshot, w.copied, pageRows)
 		if err != nil {
@@ -192,7 +155,7 @@ func (w *preparation) copyChanges(sc *sqlite.Scanner, tx *sqlite.Tx) error {
 }
 
 // compareTouched compares every document that was touched since the last time.
-func (w *preparation) compareTouched(sc *sqlite.Scanner, tx *sqlite.Tx) error {
+func (w *coming) compareTouched(sc *sqlite.Scanner, tx *sqlite.Tx) error {
 	for after := int64(0); ; {
 		numbers, err := tx.Coming.Touched(after, pageRows)
 		if err != nil {
@@ -214,7 +177,7 @@ func (w *preparation) compareTouched(sc *sqlite.Scanner, tx *sqlite.Tx) error {
 }
 
 // compareDocument compares one document under both models, and keeps the difference as a pending change.
-func (w *preparation) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number int64) error {
+func (w *coming) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number int64) error {
 	now, err := sc.RowByNumber(number)
 	if err != nil {
 		return err
@@ -242,7 +205,7 @@ func (w *preparation) compareDocument(sc *sqlite.Scanner, tx *sqlite.Tx, number 
 }
 
 // noteProblems notes what a preview would have said of a document that was written since.
-func (w *preparation) noteProblems(row *sqlite.Row) {
+func (w *coming) noteProblems(row *sqlite.Row) {
 	key := row.Key.String()
 	delete(w.problems, key)
 	t := jsondoc.MustParse(row.ReferencedText())
@@ -268,7 +231,7 @@ func (w *preparation) noteProblems(row *sqlite.Row) {
 
 // objections lists what speaks against the model, as far as the copy has followed. The error is errGone where the
 // preparation has ended, or the copy's.
-func (w *preparation) objections() (problems []fanfold.Problem, err error) {
+func (w *coming) objections() (problems []fanfold.Problem, err error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.usable() != nil {
@@ -280,14 +243,14 @@ func (w *preparation) objections() (problems []fanfold.Problem, err error) {
 			break
 		}
 	}
-	if err := w.p.store.Read(func(s *sqlite.Snapshot) error {
+	if err := w.b.store.Read(func(s *sqlite.Snapshot) error {
 		lost, err := w.change.LostUnreleased(s)
 		problems = append(problems, lost...)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	err = w.db.Update(func(tx *sqlite.Tx) error {
+	err = w.m.db.Update(func(tx *sqlite.Tx) error {
 		n, err := tx.Coming.CountChanges()
 		if err != nil {
 			return err
@@ -304,12 +267,12 @@ func (w *preparation) objections() (problems []fanfold.Problem, err error) {
 
 // complete brings the copy to what the read model is to be after the model event ev. It returns the model's plan and
 // how many documents the model changed.
-func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents int64, err error) {
+func (w *coming) complete(ev *fanfold.Event) (next *fold.Plan, documents int64, err error) {
 	defer batch.Recover(&err)
 	if err := w.reconcile(); err != nil {
 		return nil, 0, err
 	}
-	err = w.db.Update(func(tx *sqlite.Tx) error {
+	err = w.m.db.Update(func(tx *sqlite.Tx) error {
 		if documents, err = tx.Coming.CountChanges(); err != nil {
 			return err
 		}
@@ -328,8 +291,8 @@ func (w *preparation) complete(ev *fanfold.Event) (next *fold.Plan, documents in
 }
 
 // copyKeptValues copies what stays on documents by rules that the model removes. The read model has gone on taking such values.
-func (w *preparation) copyKeptValues(tx *sqlite.Tx) error {
-	return w.p.store.Read(func(s *sqlite.Snapshot) error {
+func (w *coming) copyKeptValues(tx *sqlite.Tx) error {
+	return w.b.store.Read(func(s *sqlite.Snapshot) error {
 		for _, rule := range w.change.Retiring() {
 			if err := tx.KeptValues.CopyFrom(s, rule); err != nil {
 				return err
@@ -341,8 +304,8 @@ func (w *preparation) copyKeptValues(tx *sqlite.Tx) error {
 
 // takeOverLinks takes the links of relations that the model makes anew, removes or may change over from the read model, as they were until the
 // model's event at seq.
-func (w *preparation) takeOverLinks(tx *sqlite.Tx, seq uint64) error {
-	return w.p.store.Read(func(s *sqlite.Snapshot) error {
+func (w *coming) takeOverLinks(tx *sqlite.Tx, seq uint64) error {
+	return w.b.store.Read(func(s *sqlite.Snapshot) error {
 		for _, relation := range w.change.Relinked() {
 			if err := tx.Links.TakeOver(s, relation, w.begun, seq); err != nil {
 				return err
