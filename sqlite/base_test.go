@@ -336,8 +336,8 @@ func TestBeforeTheHorizon(t *testing.T) {
 	}
 }
 
-// TestCompareAfterFindsDifferences: a row that differs after the horizon is found in every table, and one up to it is not.
-func TestCompareAfterFindsDifferences(t *testing.T) {
+// TestCompareFindsDifferencesAfterAHorizon: a row that differs after the horizon is found in every table, and one up to it is not.
+func TestCompareFindsDifferencesAfterAHorizon(t *testing.T) {
 	store, _ := historyStore(t, `{"own":0}`, `{"own":0}`, 40, func(n int, d map[string]string) { d["n"] = fmt.Sprint(n) })
 	h := fanfold.Horizon{Seq: 20, Position: fanfold.At(20, 1)}
 	frozen, err := store.Freeze(t.Context())
@@ -372,7 +372,7 @@ func TestCompareAfterFindsDifferences(t *testing.T) {
 		if err := db.Update(func(tx *Tx) error { return tx.c.Exec(statement) }); err != nil {
 			t.Fatalf("%s: %v", statement, err)
 		}
-		d, err := frozen.CompareAfter(t.Context(), db, h, nil)
+		d, err := frozen.Compare(t.Context(), db, &h, nil)
 		got := ""
 		if err == nil && d.First != nil {
 			got = d.First.Table + " " + d.First.Key + " " + d.First.Kind

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,36 +67,69 @@ func (s *Store) Freeze(ctx context.Context) (*Frozen, error) {
 // Remove removes the copy.
 func (f *Frozen) Remove() error { return RemoveSaved(f.path) }
 
-// Compare compares every row with the same row of a generation that Build made, to which nobody writes meanwhile. It tells
-// progress the number of rows compared, and of all rows. It blocks until all are compared or ctx has ended. It returns the
-// errors of ctx and of reading.
-func (f *Frozen) Compare(ctx context.Context, db *DB, progress fanfold.Progress) (*Differences, error) {
-	return f.compare(ctx, db, &comparison{progress: progress, out: &Differences{}})
+// Compare compares every row with the same row of a generation that Build made, to which nobody writes meanwhile. The generation may be built on the base of
+// another horizon, which after names. Then it leaves out rows up to there, and rows that only such a generation has, and compares derived changes by their
+// patches. It tells progress the number of rows compared, and of all rows. It blocks until all are compared or ctx has ended. It returns the errors of ctx and
+// of reading.
+func (f *Frozen) Compare(ctx context.Context, db *DB, after *fanfold.Horizon, progress fanfold.Progress) (*Differences, error) {
+	r := &comparison{progress: progress, out: &Differences{}}
+	if after == nil {
+		return r.out, r.run(ctx, f, db)
+	}
+	other, err := openToCompare(db.Path())
+	if err != nil {
+		return nil, err
+	}
+	defer other.EndWith(ctx)()
+	r.after = &afterHorizon{Horizon: *after, other: other}
+	err = r.run(ctx, f, db)
+	return r.out, errors.Join(err, other.Close())
 }
 
 // comparers is how many connections compare at a time.
 const comparers = 2
 
-// compare runs a comparison with a generation.
-func (f *Frozen) compare(ctx context.Context, db *DB, r *comparison) (*Differences, error) {
-	conns := make([]*driver.Conn, 0, comparers)
-	for range comparers {
-		c, err := f.openWith(db)
-		if err != nil {
-			return nil, errors.Join(err, closeAll(conns))
-		}
-		conns = append(conns, c)
+// inParts runs the parts of a comparison. Each gets a connection to the copy, called main, and a generation, called other. It returns the errors of the parts
+// and ctx.
+func (f *Frozen) inParts(ctx context.Context, db *DB, parts ...func(c *driver.Conn) error) error {
+	queue := make(chan func(c *driver.Conn) error, len(parts))
+	for _, part := range parts {
+		queue <- part
 	}
-	err := r.run(ctx, conns)
-	return r.out, errors.Join(err, closeAll(conns))
+	close(queue)
+	group, ctx := errgroup.WithContext(ctx)
+	for range min(comparers, len(parts)) {
+		group.Go(func() error {
+			c, err := f.openWith(db)
+			if err != nil {
+				return err
+			}
+			restore := c.EndWith(ctx)
+			for part := range queue {
+				if err = ctx.Err(); err == nil {
+					err = part(c)
+				}
+				if err != nil {
+					break
+				}
+			}
+			restore()
+			return errors.Join(err, c.Close())
+		})
+	}
+	return group.Wait()
 }
 
-// closeAll closes connections.
-func closeAll(conns []*driver.Conn) (err error) {
-	for _, c := range conns {
-		err = errors.Join(err, c.Close())
+// openWith opens the copy, called main, with a generation, called other.
+func (f *Frozen) openWith(db *DB) (*driver.Conn, error) {
+	c, err := openToCompare(f.path)
+	if err != nil {
+		return nil, err
 	}
-	return err
+	if err := c.Exec("ATTACH ? AS other", "file:"+url.PathEscape(db.Path())+"?mode=ro"); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
 }
 
 // openToCompare opens a file to read all of it.
@@ -121,44 +155,19 @@ type comparedTable struct {
 }
 
 // run compares all tables.
-func (r *comparison) run(ctx context.Context, conns []*driver.Conn) error {
-	tables, err := r.tables(conns[0])
-	if err != nil {
+func (r *comparison) run(ctx context.Context, f *Frozen, db *DB) error {
+	var tables []comparedTable
+	if err := f.inParts(ctx, db, func(c *driver.Conn) (err error) { tables, err = r.tables(c); return err }); err != nil {
 		return err
 	}
-	tables = r.after.limit(tables)
-	for _, t := range tables {
-		rows, err := countRows(conns[0], "main", t)
-		if err != nil {
-			return err
-		}
-		r.total += rows
-	}
 	found := make([]tableComparison, len(tables))
-	values := tableComparison{} // of the changes
-	parts := make(chan func(c *driver.Conn) error, len(tables)+1)
-	parts <- func(c *driver.Conn) error { return r.after.compareValues(c, values.add) } // it takes longest
+	values := tableComparison{}                                                                                       // of the changes
+	parts := []func(c *driver.Conn) error{func(c *driver.Conn) error { return r.after.compareValues(c, values.add) }} // it takes longest
 	for i, t := range tables {
 		found[i].table = t.name
-		parts <- func(c *driver.Conn) error { return r.compare(c, t, &found[i]) }
+		parts = append(parts, func(c *driver.Conn) error { return r.compare(c, t, &found[i]) })
 	}
-	close(parts)
-	group, ctx := errgroup.WithContext(ctx)
-	for _, c := range conns {
-		group.Go(func() (err error) {
-			defer c.EndWith(ctx)()
-			for part := range parts {
-				if err = ctx.Err(); err == nil {
-					err = part(c)
-				}
-				if err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	}
-	err = group.Wait()
+	err := f.inParts(ctx, db, parts...)
 	for i := range found {
 		if t := &found[i]; t.table == changeTable {
 			t.join(&values)
@@ -185,7 +194,7 @@ func countRows(c *driver.Conn, file string, t comparedTable) (rows int64, err er
 	return rows, err
 }
 
-// tables returns the tables that a fold writes, in the order in which the schema has them.
+// tables returns the tables that are compared, in the order in which the schema has them, and counts their rows.
 func (r *comparison) tables(c *driver.Conn) (tables []comparedTable, err error) {
 	if err := c.Query("SELECT name FROM main.sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY rowid", func(row driver.Row) error {
 		tables = append(tables, comparedTable{name: row.Text(0), where: "true"})
@@ -208,6 +217,14 @@ func (r *comparison) tables(c *driver.Conn) (tables []comparedTable, err error) 
 			return nil, err
 		}
 		slices.SortFunc(t.key, func(a, b string) int { return cmp.Compare(keys[a], keys[b]) })
+	}
+	tables = r.after.limit(tables)
+	for _, t := range tables {
+		rows, err := countRows(c, "main", t)
+		if err != nil {
+			return nil, err
+		}
+		r.total += rows
 	}
 	return tables, nil
 }

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,18 +9,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
-
-// CompareAfter does what Compare does with a generation that was built on the base of a horizon. It leaves out the changes up to that, and
-// what only such a generation has. Derived changes are compared by their patches, not by how these are stored.
-func (f *Frozen) CompareAfter(ctx context.Context, db *DB, h fanfold.Horizon, progress fanfold.Progress) (*Differences, error) {
-	other, err := openToCompare(db.Path())
-	if err != nil {
-		return nil, err
-	}
-	defer other.EndWith(ctx)()
-	out, err := f.compare(ctx, db, &comparison{progress: progress, out: &Differences{}, after: &afterHorizon{Horizon: h, other: other}})
-	return out, errors.Join(err, other.Close())
-}
 
 // afterHorizon says what of two read models is compared that have the same events after a horizon.
 type afterHorizon struct {

@@ -2,11 +2,7 @@ package sqlite
 
 import (
 	"context"
-	"errors"
-	"net/url"
 	"sync"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
@@ -29,43 +25,14 @@ const unchangedInOtherSQL = `SELECT DISTINCT d.collection, d.id FROM main.change
 // has ended. It returns the errors of ctx, fn and reading.
 func (f *Frozen) DifferentDocuments(ctx context.Context, db *DB, fn func(key fanfold.Key) error) error {
 	var mu sync.Mutex // for fn
-	both, ctx := errgroup.WithContext(ctx)
-	for _, queries := range [][]string{{differentSQL}, {onlyInOtherSQL, unchangedInOtherSQL}} {
-		both.Go(func() error {
-			return f.queryWith(ctx, db, queries, func(r driver.Row) error {
+	part := func(query string) func(c *driver.Conn) error {
+		return func(c *driver.Conn) error {
+			return c.Query(query, func(r driver.Row) error {
 				mu.Lock()
 				defer mu.Unlock()
 				return fn(fanfold.Key{Collection: r.Text(0), ID: r.Text(1)})
 			})
-		})
-	}
-	return both.Wait()
-}
-
-// queryWith calls fn with the rows of queries of the copy and a generation.
-func (f *Frozen) queryWith(ctx context.Context, db *DB, queries []string, fn func(r driver.Row) error) error {
-	c, err := f.openWith(db)
-	if err != nil {
-		return err
-	}
-	restore := c.EndWith(ctx)
-	for _, query := range queries {
-		if err == nil {
-			err = c.Query(query, fn)
 		}
 	}
-	restore()
-	return errors.Join(err, c.Close())
-}
-
-// openWith opens the copy, called main, with a generation, called other.
-func (f *Frozen) openWith(db *DB) (*driver.Conn, error) {
-	c, err := openToCompare(f.path)
-	if err != nil {
-		return nil, err
-	}
-	if err := c.Exec("ATTACH ? AS other", "file:"+url.PathEscape(db.Path())+"?mode=ro"); err != nil {
-		return nil, errors.Join(err, c.Close())
-	}
-	return c, nil
+	return f.inParts(ctx, db, part(differentSQL), part(onlyInOtherSQL), part(unchangedInOtherSQL))
 }

@@ -91,7 +91,7 @@ func requireSameFromBases(t *testing.T, events []*fanfold.Event, one int) {
 		}
 		requireSameBase(t, cut, file.Bytes())
 		chained(t, cut, events[i+1:])
-		d, err := whole.CompareAfter(t.Context(), cut, h, nil)
+		d, err := whole.Compare(t.Context(), cut, &h, nil)
 		if err != nil || d.First != nil {
 			t.Fatalf("cut after event %d: %+v, %+v, %v", i+1, d, d.First, err)
 		}

@@ -231,7 +231,7 @@ func requireSameAfter(t *testing.T, store *sqlite.Store, db *sqlite.DB, h fanfol
 	if err != nil {
 		t.Fatal(err)
 	}
-	d, err := frozen.CompareAfter(t.Context(), db, h, nil)
+	d, err := frozen.Compare(t.Context(), db, &h, nil)
 	if err != nil || d.First != nil {
 		t.Errorf("from horizon %d the rows are others: %+v, %v", h.Seq, d.First, err)
 	}

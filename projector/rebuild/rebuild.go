@@ -368,10 +368,11 @@ func (m *build) compare(ctx context.Context, frozen *sqlite.Frozen) (*sqlite.Dif
 		return nil, err
 	}
 	progress := func(_ string, done, total int64) { m.tell(Comparing, done, total) }
-	if built == m.base.Seq {
-		return frozen.Compare(ctx, m.db, progress)
+	var after *fanfold.Horizon // nil where both begin at the same event, so that all rows are compared
+	if built != m.base.Seq {
+		after = &m.base
 	}
-	return frozen.CompareAfter(ctx, m.db, m.base, progress)
+	return frozen.Compare(ctx, m.db, after, progress)
 }
 
 // different says that a base does not give the read model.
