@@ -5,6 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/node/snapshot"
 )
 
 // cluster makes a node an api.Cluster.
@@ -33,6 +34,6 @@ func replicasOf(r servers.Replicas) *wire.Replicas {
 
 // Snapshot puts a copy of the read model where new nodes find it, and tells what it is.
 func (c cluster) Snapshot(ctx context.Context) (*wire.Snapshot, error) {
-	s, err := c.node.TakeSnapshot(ctx)
-	return reportOf(&s), err
+	s, err := c.node.snapshots.Take(ctx)
+	return snapshot.Report(&s), err
 }

@@ -38,6 +38,7 @@ import (
 	"github.com/fanfold/fanfold/node/metrics"
 	"github.com/fanfold/fanfold/node/readiness"
 	"github.com/fanfold/fanfold/node/serving"
+	"github.com/fanfold/fanfold/node/snapshot"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
@@ -115,7 +116,7 @@ type Node struct {
 	writer    *writer.Writer
 	api       *api.Server
 	check     *logcheck.Check
-	snapshots snapshots
+	snapshots *snapshot.Snapshots
 	tracer    *tracing.Tracer // nil where nothing is traced
 
 	members    *membership.Registry // nil where this is the only node
@@ -180,9 +181,6 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 	if n.lock, err = datadir.Lock(cfg.Data); err != nil {
 		return n, err
 	}
-	if err := sqlite.RemoveSaved(filepath.Join(cfg.Data, savedFile)); err != nil { // a process that was killed left it
-		return n, err
-	}
 	if err := n.Forget.Restored.Withhold(cfg.NATSListen != ""); err != nil {
 		return n, err
 	}
@@ -225,11 +223,7 @@ func (n *Node) forgetFiles() error {
 	if err != nil {
 		return err
 	}
-	if !n.snapshots.taking.TryLock() {
-		return fanfold.Errorf(fanfold.Unavailable, "a snapshot is being taken, which may have what is erased: this waits for its end")
-	}
-	defer n.snapshots.taking.Unlock()
-	return sqlite.RemoveSaved(filepath.Join(n.cfg.Data, savedFile))
+	return n.snapshots.Forget()
 }
 
 // openFiles opens the read model, the log, and the keys beside it. It returns the errors of opening them.
@@ -242,6 +236,10 @@ func (n *Node) openFiles(ctx context.Context) (err error) {
 	}
 	if err == nil {
 		n.check.Attach(n.Log, n.logServer.Conn)
+		n.snapshots = snapshot.New(snapshot.Options{Log: n.Log, Store: n.Store, Data: n.cfg.Data, Embedded: n.cfg.NATS == "", Every: n.cfg.SnapshotEvery, Logger: n.cfg.Logger})
+		err = n.snapshots.Forget() // what a process that was killed has left
+	}
+	if err == nil {
 		err = n.openKeys(ctx)
 	}
 	return err
@@ -287,7 +285,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := n.startFromSnapshot(ctx, last); err != nil {
+	if err := n.snapshots.Start(ctx, last); err != nil {
 		return err
 	}
 	if err := awaitLeader(ctx, n.Log, func() error { return n.check.Begin(ctx, last) }); err != nil {
@@ -474,7 +472,7 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.logServer.Run(ctx) })
 	g.Go(func() error { return n.check.Run(ctx) })
 	g.Go(func() error { return settleDoubt(ctx, n) })
-	g.Go(func() error { return n.runSnapshots(ctx) })
+	g.Go(func() error { return n.snapshots.Run(ctx) })
 	g.Go(func() error { return n.Forget.Run(ctx) })
 	g.Go(func() error { return n.Log.Recovery().Run(ctx, n.foldedSeq) })
 	if n.cfg.NATS == "" && n.cfg.NATSListen == "" && !n.cfg.KeepFold { // no other node can be there

@@ -63,7 +63,7 @@ func (o operator) Status() (wire.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
 	s := wire.Status{Version: Version(), Versions: foldVersion(m, seq), Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Prefix().Erasable(), Durability: n.cfg.Durability,
-		Snapshot: n.snapshots.status(), Projection: n.Projector.Status()}
+		Snapshot: n.snapshots.Status(), Projection: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.
 		s.Log, s.Durability, s.Replicas = n.server(), "unverified", new(wire.LogReplicas)
