@@ -238,7 +238,11 @@ func TestReplayToWithModel(t *testing.T) {
 		s.CatchUp()
 		dir := filepath.Join(t.TempDir(), "past")
 		made, err := build(t, dir, source(t, s), rebuild.Past{To: fanfold.Moment{Time: time.Now()}, Model: m.Source}, nil)
-		if err != nil || !made.Replaced || made.Model != 1 || made.Position.Seq() != source(t, s).Last {
+		applies := uint64(1)
+		if name == "later" { // the log's first model brings a version of the fold, which the file's model then has as well
+			applies = 4
+		}
+		if err != nil || !made.Replaced || made.Model != applies || made.Position.Seq() != source(t, s).Last {
 			t.Fatalf("%s: %+v %v", name, made, err)
 		}
 		c, stop := serveReadOnly(t, dir, nil)
