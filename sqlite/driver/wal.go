@@ -145,8 +145,16 @@ func (w *WAL) close() error {
 	return errors.Join(errs...)
 }
 
-// Note calls NoteMove for all that was written, unless a sync failed: before the last connection is closed, which moves it.
+// Note calls NoteMove for all that was written, unless a sync failed: before the last connection is closed, which moves it. It waits
+// for the pass that is under way, which notes too.
 func (w *WAL) Note() error {
+	w.busy <- struct{}{}
+	defer func() { <-w.busy }()
+	return w.note()
+}
+
+// note does what Note does while no pass is under way.
+func (w *WAL) note() error {
 	if err := w.failure(); err != nil || w.NoteMove == nil {
 		return err
 	}
@@ -260,7 +268,7 @@ func (w *WAL) size() (int64, error) {
 // element out of busy. wait says how long for readers, and held whether they kept SQLite from it.
 func (w *WAL) finish(mode, wait string) (held bool, err error) {
 	defer func() { w.lastEnded = time.Now(); <-w.busy }()
-	if err := w.Note(); err != nil {
+	if err := w.note(); err != nil {
 		return false, err
 	}
 	if err := w.writer.Pragmas(wait); err != nil {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -88,6 +89,35 @@ func TestPassMovesWhatIsNoted(t *testing.T) {
 	}
 	if err := c.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestNoteWaitsForThePass: the last note is not written while a pass writes its own into the same file.
+func TestNoteWaitsForThePass(t *testing.T) {
+	f := openTestFile(t)
+	if err := fold(f, 1); err != nil {
+		t.Fatal(err)
+	}
+	var writing sync.Mutex
+	began, goOn := make(chan struct{}, 2), make(chan struct{})
+	f.WAL.NoteMove = func(*Conn) error {
+		if !writing.TryLock() {
+			return errors.New("two notes are written at a time")
+		}
+		defer writing.Unlock()
+		began <- struct{}{}
+		<-goOn
+		return nil
+	}
+	f.WAL.busy <- struct{}{}
+	f.WAL.startPass()
+	<-began
+	noted := make(chan error, 1)
+	go func() { noted <- f.WAL.Note() }()
+	time.Sleep(20 * time.Millisecond) // in which a note that does not wait is refused
+	close(goOn)
+	if err := <-noted; err != nil {
+		t.Error(err)
 	}
 }
 
