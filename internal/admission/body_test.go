@@ -122,8 +122,10 @@ func TestLinesMayPause(t *testing.T) {
 			p := dripping(t, &drips{left: 4 << 10, size: 1 << 10, pause: pause})
 			p.ByLines()
 			var err error
-			for n := 0; err == nil; p.Line(n) {
+			for err == nil {
+				var n int
 				n, err = p.Read(make([]byte, 1<<10))
+				p.Line(n)
 			}
 			if ended := fanfold.CodeOf(err) == fanfold.TooSlow; ended != ends {
 				t.Errorf("with pauses of %v: %v", pause, err)
