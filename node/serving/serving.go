@@ -76,11 +76,14 @@ func (f *Front) Expiring() func() time.Duration {
 }
 
 // URL returns the URL of the API.
-func (f *Front) URL() string {
+func (f *Front) URL() string { return f.urlAt(f.listener.Addr().String()) }
+
+// urlAt returns the URL of the API at an address.
+func (f *Front) urlAt(address string) string {
 	if f.certificate != nil {
-		return "https://" + f.listener.Addr().String()
+		return "https://" + address
 	}
-	return "http://" + f.listener.Addr().String()
+	return "http://" + address
 }
 
 // NamedURL returns the URL of the API, with this machine's name where it listens on all addresses.
@@ -90,7 +93,7 @@ func (f *Front) NamedURL() string {
 	if ip := net.ParseIP(host); ip == nil || !ip.IsUnspecified() || err != nil {
 		return f.URL()
 	}
-	return "http://" + net.JoinHostPort(name, port)
+	return f.urlAt(net.JoinHostPort(name, port))
 }
 
 // Run takes the certificate's files where they change, and serves the profiles, until ctx ends. It returns nil then.
