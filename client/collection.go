@@ -17,27 +17,15 @@ type CollectionInfo = fanfold.CollectionCount
 // Collections returns the collections that the model declares, and those that hold or ever held a document, by name. It asks
 // for a page when the loop gets there. An error ends the loop.
 func (c *Client) Collections(ctx context.Context, opts ...ReadOption) iter.Seq2[CollectionInfo, error] {
-	return func(yield func(CollectionInfo, error) bool) {
-		for cursor := ""; ; {
-			r := readRequest("/v1", opts)
-			if cursor != "" {
-				r.query.Set("cursor", cursor)
-			}
-			var list wire.Collections
-			if err := c.sendJSON(ctx, r, &list); err != nil {
-				yield(CollectionInfo{}, err)
-				return
-			}
-			for _, info := range list.Collections {
-				if !yield(info, nil) {
-					return
-				}
-			}
-			if cursor = list.Next; cursor == "" {
-				return
-			}
+	return eachOfPages(func(cursor string) ([]CollectionInfo, string, error) {
+		r := readRequest("/v1", opts)
+		if cursor != "" {
+			r.query.Set("cursor", cursor)
 		}
-	}
+		var list wire.Collections
+		err := c.sendJSON(ctx, r, &list)
+		return list.Collections, list.Next, err
+	})
 }
 
 // Bounds of one request for several documents; the server's are about the same.

@@ -42,24 +42,16 @@ type DiffPage struct {
 // error ends the loop. It is Invalid if From is later than To, UnknownCollection, Unprocessable for states that lie too far apart, Busy,
 // Timeout, StoreChanged, PositionGone, or an error of every call.
 func (c *Client) Diff(ctx context.Context, opt DiffOptions, opts ...ReadOption) iter.Seq2[*DocumentDifference, error] {
-	return func(yield func(*DocumentDifference, error) bool) {
-		for cursor := ""; ; {
-			page, err := c.DiffPage(ctx, cursor, opt, opts...)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, difference := range page.Differences {
-				if !yield(difference, nil) {
-					return
-				}
-			}
-			if cursor = page.Next; cursor == "" {
-				return
-			}
+	return eachOfPages(func(cursor string) ([]*DocumentDifference, string, error) {
+		page, err := c.DiffPage(ctx, cursor, opt, opts...)
+		if err != nil {
+			return nil, "", err
+		}
+		if page.Next != "" {
 			opt.From, opt.To = page.From, page.To
 		}
-	}
+		return page.Differences, page.Next, nil
+	})
 }
 
 // DiffPage returns one page of what Diff returns. The first page's cursor is "", and others have the From and To of that page. A page may

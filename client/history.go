@@ -47,23 +47,13 @@ type HistoryPage[T any] struct {
 // document that was deleted and created again has one history. An error ends the loop. It is NotFound if there never was such a
 // document, Invalid, Timeout, StoreChanged, or an error of every call.
 func (d *Documents[T]) History(ctx context.Context, id string, h HistoryOptions, opts ...ReadOption) iter.Seq2[*Version[T], error] {
-	return func(yield func(*Version[T], error) bool) {
-		for cursor := ""; ; {
-			page, err := d.HistoryPage(ctx, id, cursor, h, opts...)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, version := range page.Versions {
-				if !yield(version, nil) {
-					return
-				}
-			}
-			if cursor = page.Next; cursor == "" {
-				return
-			}
+	return eachOfPages(func(cursor string) ([]*Version[T], string, error) {
+		page, err := d.HistoryPage(ctx, id, cursor, h, opts...)
+		if err != nil {
+			return nil, "", err
 		}
-	}
+		return page.Versions, page.Next, nil
+	})
 }
 
 // HistoryPage returns one page of what History returns. The first page's cursor is "". A page may have fewer versions than Limit says,

@@ -138,23 +138,7 @@ func (d *Documents[T]) askReferring(ctx context.Context, body queryBody, opts []
 // result and keeps its place in the order comes exactly once, however much is written meanwhile. An error ends the loop. It is
 // Invalid for a query that cannot be read, and NeedsIndex, with Error.Suggest, for one that would look at too much.
 func (d *Documents[T]) Query(ctx context.Context, q Query, opts ...ReadOption) iter.Seq2[*Document[T], error] {
-	return func(yield func(*Document[T], error) bool) {
-		for cursor := ""; ; {
-			docs, next, err := d.QueryPage(ctx, q, cursor, opts...)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, doc := range docs {
-				if !yield(doc, nil) {
-					return
-				}
-			}
-			if cursor = next; cursor == "" {
-				return
-			}
-		}
-	}
+	return eachOfPages(func(cursor string) ([]*Document[T], string, error) { return d.QueryPage(ctx, q, cursor, opts...) })
 }
 
 // QueryPage returns one page of what a query wants. next is the cursor of the next page, "" after the last one. The first page's
@@ -204,23 +188,9 @@ type QueryGroup struct {
 // Sort, which has entries of compute then. by has up to four paths or expressions; without any there is one group. compute has what
 // is computed of each group, such as count and sum(price); nil for count. It returns the errors of Query.
 func (d *Documents[T]) Group(ctx context.Context, q Query, by, compute []string, opts ...ReadOption) iter.Seq2[*QueryGroup, error] {
-	return func(yield func(*QueryGroup, error) bool) {
-		for cursor := ""; ; {
-			groups, next, err := d.GroupPage(ctx, q, by, compute, cursor, opts...)
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for _, group := range groups {
-				if !yield(group, nil) {
-					return
-				}
-			}
-			if cursor = next; cursor == "" {
-				return
-			}
-		}
-	}
+	return eachOfPages(func(cursor string) ([]*QueryGroup, string, error) {
+		return d.GroupPage(ctx, q, by, compute, cursor, opts...)
+	})
 }
 
 // GroupPage returns one page of what Group returns. next is the cursor of the next page, "" after the last one.
