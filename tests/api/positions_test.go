@@ -169,13 +169,13 @@ func TestPositionOfAnotherFold(t *testing.T) {
 	all, _ := s.Changes("mode=all")
 	renamed := len(all) - 7 // a1, b0 to b4, c1
 	inside := all[renamed+2].Seq
-	if !strings.HasSuffix(inside, fmt.Sprint("-", fold.OldestVersion)) || strings.Count(all[renamed].Seq, "-") != 2 {
+	if !strings.HasSuffix(inside, fmt.Sprint("-", fold.LatestVersion)) || strings.Count(all[renamed].Seq, "-") != 2 {
 		t.Fatalf("the positions are %s and %s", all[renamed].Seq, inside)
 	}
 	if rows, _ := s.Changes("mode=all&since=" + inside); len(rows) != 4 {
 		t.Errorf("%d rows follow", len(rows))
 	}
-	earlier := strings.TrimSuffix(inside, fmt.Sprint(fold.OldestVersion)) + fmt.Sprint(fold.OldestVersion-1)
+	earlier := strings.TrimSuffix(inside, fmt.Sprint(fold.LatestVersion)) + fmt.Sprint(fold.LatestVersion-1)
 	if rows, _ := s.Changes("mode=all&since=" + earlier); len(rows) != 7 || rows[0].Seq != all[renamed].Seq {
 		t.Errorf("%d rows follow a position of another fold", len(rows))
 	}
