@@ -292,7 +292,7 @@ var otherSteps = []step{
 	{422, "PUT", "/v1/_model/books?allowRemoval=true", `{"relations":{"authors":{"path":"authors[].id","to":"authors"}},"derive":{"title":{"copy":"authors","value":"doc.name"}}}`, nil},
 	{413, "PUT", "/v1/_model", strings.Repeat(" ", 2<<20), []string{"Content-Type", "application/yaml"}},
 	{415, "PUT", "/v1/_model", `collections: {}`, []string{"Content-Type", "text/plain"}},
-	{200, "PUT", "/v1/_fold", `{"version":8}`, nil},
+	{200, "PUT", "/v1/_fold", `{"version":9}`, nil},
 	{400, "PUT", "/v1/_fold", `{"version":0}`, nil},
 	{409, "PUT", "/v1/_fold", `{"version":2147483647}`, nil},
 	{413, "PUT", "/v1/_fold", strings.Repeat(" ", 64<<10), nil},
