@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/node"
+	"github.com/fanfold/fanfold/projector/fold"
 )
 
 // benchModel gives books the names of their authors.
@@ -78,7 +79,7 @@ func withLog(ctx context.Context, dir string, fn func(nc *nats.Conn, log *events
 
 // append appends the model and every document.
 func (s benchStore) append(ctx context.Context, log *events.Log) error {
-	model := &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(s.model)}
+	model := &fanfold.Event{Kind: fanfold.KindModel, Body: []byte(s.model), Fold: fold.LatestVersion}
 	if _, err := log.Append(ctx, model, fanfold.Expect{}); err != nil {
 		return err
 	}
