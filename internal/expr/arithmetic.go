@@ -15,8 +15,20 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// digitsPerUnit is for how many digits of its operands an operation on numbers costs one unit.
-const digitsPerUnit = 32
+// An operation on numbers costs one unit for each operand and for its result, if these are short, and otherwise one for some of their bytes.
+const (
+	shortNumber = 20 // bytes of a number's text, which mostly has the digits that an int64 holds
+	numberUnit  = 4  // bytes of a longer one
+)
+
+// spendNumber takes the cost of a number whose text has n bytes.
+func (e *evaluation) spendNumber(n int) {
+	if n <= shortNumber {
+		e.spend(1)
+		return
+	}
+	e.spend(n / numberUnit)
+}
 
 // arithmeticLibrary declares the functions on numbers that CEL does not have, and its operators between numbers that are written with a point
 // and without one.
@@ -97,7 +109,7 @@ func (e *evaluation) operand(v ref.Val) (n decimal.Scaled, isNumber bool, err er
 			return n, false, nil
 		}
 		raw := v.raw()
-		e.spend(1 + len(raw)/digitsPerUnit)
+		e.spendNumber(len(raw))
 		n, err = decimal.ParseScaled(raw)
 	case types.Int:
 		n = decimal.ScaledInt(int64(v))
@@ -123,7 +135,7 @@ func (e *evaluation) result(n decimal.Scaled, err error) ref.Val {
 		return types.Int(i)
 	}
 	text := n.Append(nil)
-	e.spend(1 + len(text)/digitsPerUnit)
+	e.spendNumber(len(text))
 	return &scalar{value{e, jsondoc.NumberTree(text), jsondoc.Root}}
 }
 
