@@ -146,8 +146,11 @@ func (w *WAL) close() error {
 }
 
 // Note calls NoteMove for all that was written, unless a sync failed: before the last connection is closed, which moves it. It waits
-// for the pass that is under way, which notes too.
+// for the pass that is under way, which notes too. A file that is only read has no passes, and nothing to note.
 func (w *WAL) Note() error {
+	if w.busy == nil {
+		return nil
+	}
 	w.busy <- struct{}{}
 	defer func() { <-w.busy }()
 	return w.note()
