@@ -15,6 +15,7 @@ const (
 	NotFound         Code = "not-found"         // no such document, route or relation
 	Exists           Code = "exists"            // create-only on a document that exists
 	Stale            Code = "stale"             // the revision asked for is not the current one
+	ConditionFailed  Code = "condition-failed"  // a condition over the document's content is not met
 	Conflict         Code = "conflict"          // the change does not fit the document's state
 	Restricted       Code = "restricted"        // holders do not let their target be deleted
 	FanoutLimit      Code = "fanout-limit"      // more derived changes than the model allows one write

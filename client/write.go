@@ -104,11 +104,11 @@ func Refresh(fields ...string) WriteOption {
 // JSONPatch is a patch by operations (RFC 6902).
 type JSONPatch []PatchOperation
 
-// PatchOperation is one operation of a JSONPatch. Paths are JSON pointers; Value is of add, replace and test, From of move
-// and copy.
+// PatchOperation is one operation of a JSONPatch. Paths are JSON pointers; Value is of add, replace, test and increment, From of move
+// and copy. Min and Max, of an increment, are numbers that its result may not pass; nil for none.
 type PatchOperation struct {
-	Op, Path, From string
-	Value          any
+	Op, Path, From  string
+	Value, Min, Max any
 }
 
 // MarshalJSON returns the operation with the members that its kind has.
@@ -117,12 +117,17 @@ func (o PatchOperation) MarshalJSON() ([]byte, error) {
 	switch o.Op {
 	case "move", "copy":
 		members["from"] = o.From
-	case "add", "replace", "test":
+	case "add", "replace", "test", "increment":
 		value, err := encode(o.Value)
 		if err != nil {
 			return nil, err
 		}
 		members["value"] = json.RawMessage(value)
+	}
+	for name, bound := range map[string]any{"min": o.Min, "max": o.Max} {
+		if bound != nil {
+			members[name] = bound
+		}
 	}
 	return encode(members)
 }

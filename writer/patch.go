@@ -25,7 +25,7 @@ func (ck *checker) checkPatch(ev *fanfold.Event) error {
 		}
 		return nil
 	}
-	ops, err := jsondoc.ParsePatch(ev.Body)
+	ops, err := jsondoc.ParseRequest(ev.Body)
 	if err != nil {
 		return fanfold.Errorf(fanfold.Invalid, "the JSON Patch cannot be read: %v", err)
 	}
@@ -88,9 +88,10 @@ const (
 )
 
 // tryPatch applies a patch to the revision rev of its document, checks what it makes, and returns that. It sets the event's
-// Base, and takes the work from the budget. Stale says that this node shows another revision, Conflict that the patch does not
+// Base and Body, in which increments are what they come to, and takes the work from the budget. Stale says that this node shows another revision, Conflict that the patch does not
 // fit, Unprocessable that it takes too much work. It returns TooLarge, Unavailable once ctx has ended, and checkPatched's errors.
-func (w *Writer) tryPatch(ctx context.Context, ev *fanfold.Event, rev fanfold.Revision, budget *jsondoc.Budget) (patched []byte, err error) {
+func (w *Writer) tryPatch(ctx context.Context, op *Operation, rev fanfold.Revision, budget *jsondoc.Budget) (patched []byte, err error) {
+	ev := op.event
 	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Referenced)
 	if err != nil {
 		return nil, err
@@ -105,7 +106,7 @@ func (w *Writer) tryPatch(ctx context.Context, ev *fanfold.Event, rev fanfold.Re
 	if !own.Spend(int64(workPerByte * len(doc.Body))) {
 		return nil, fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %s", jsondoc.TooMuchWork)
 	}
-	patched, err = jsondoc.PatchedWithin(ctx, doc.Body, ev.Body, ev.Merges(), jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
+	patched, stored, err := jsondoc.PatchedWithin(ctx, doc.Body, op.Content, ev.Merges(), jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
 	if err != nil {
 		return nil, patchError(ctx, err)
 	}
@@ -115,6 +116,7 @@ func (w *Writer) tryPatch(ctx context.Context, ev *fanfold.Event, rev fanfold.Re
 	if err := w.checkPatched(ev.Key, doc.Body, patched); err != nil {
 		return nil, err
 	}
+	ev.Body = stored
 	budget.Spend(given - own.Left)
 	return patched, ended(ctx)
 }
@@ -127,8 +129,10 @@ func patchError(ctx context.Context, err error) error {
 		return errors.Join(ended(ctx), err)
 	case pe.Large:
 		return fanfold.Errorf(fanfold.TooLarge, "the patch cannot be applied: %v", err)
-	case pe.Costly:
+	case pe.Costly, pe.Unfit:
 		return fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %v", err)
+	case pe.Passed:
+		return fanfold.Errorf(fanfold.ConditionFailed, "nothing was written: %v", err)
 	}
 	return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 }

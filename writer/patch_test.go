@@ -24,8 +24,8 @@ func TestPatchOfAClientThatHasGone(t *testing.T) {
 	w := &Writer{Dependencies: Dependencies{ReadModel: patchedDocument{doc: &fanfold.Document{Key: key, Revision: 1, Body: []byte(`{"id":"d"}`)}}}, opt: Options{MaxBody: 100}}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	ev := &fanfold.Event{Kind: fanfold.KindPatch, Key: key, Patch: fanfold.JSONPatch, Body: []byte(`[{"op":"add","path":"/a","value":1}]`)}
-	patched, err := w.tryPatch(ctx, ev, 1, &jsondoc.Budget{Left: patchWork})
+	op := &Operation{Kind: Patch, Key: key, Content: []byte(`[{"op":"add","path":"/a","value":1}]`), event: &fanfold.Event{Kind: fanfold.KindPatch, Key: key, Patch: fanfold.JSONPatch}}
+	patched, err := w.tryPatch(ctx, op, 1, &jsondoc.Budget{Left: patchWork})
 	if fanfold.CodeOf(err) != fanfold.Unavailable || patched != nil {
 		t.Errorf("the patch gives %s, %v", patched, err)
 	}

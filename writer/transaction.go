@@ -185,7 +185,7 @@ func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *
 		return err
 	}
 	if op.Kind == Patch {
-		if op.patched, err = tx.w.tryPatch(ctx, op.event, rev, budget); op.goesByCurrent() {
+		if op.patched, err = tx.w.tryPatch(ctx, op, rev, budget); op.goesByCurrent() {
 			err = again(err)
 		}
 	}

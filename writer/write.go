@@ -151,7 +151,7 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 		}
 		document := op.event.Body
 		if op.Kind == Patch {
-			document, err = w.tryPatch(ctx, op.event, rev, &jsondoc.Budget{Left: patchWork})
+			document, err = w.tryPatch(ctx, op, rev, &jsondoc.Budget{Left: patchWork})
 		}
 		if err == nil {
 			seq, err = changes{w}.append(ctx, op, document, exactly(ctx, rev), in)

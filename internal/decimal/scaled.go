@@ -249,16 +249,22 @@ func magnitude(n int64) uint64 {
 }
 
 // Plus returns a + b. The error is ErrOverflow.
-func (a Scaled) Plus(b Scaled) (Scaled, error) {
+func (a Scaled) Plus(b Scaled) (Scaled, error) { return a.sum(b).rounded() }
+
+// ExactSum returns a + b without rounding. The error is ErrOverflow.
+func (a Scaled) ExactSum(b Scaled) (Scaled, error) { return a.sum(b).taken(ErrOverflow) }
+
+// sum returns a + b, which may be none that Parse takes.
+func (a Scaled) sum(b Scaled) Scaled {
 	exp := min(a.exp, b.exp)
 	if x, ok := a.smallTo(exp); ok {
 		if y, ok := b.smallTo(exp); ok {
 			if sum := x + y; (sum > x) == (y > 0) {
-				return Scaled{small: sum, exp: exp}.rounded()
+				return Scaled{small: sum, exp: exp}
 			}
 		}
 	}
-	return Scaled{exp: exp}.with(new(big.Int).Add(a.scaledTo(exp), b.scaledTo(exp))).rounded()
+	return Scaled{exp: exp}.with(new(big.Int).Add(a.scaledTo(exp), b.scaledTo(exp)))
 }
 
 // Minus returns a - b. The error is ErrOverflow.

@@ -68,7 +68,7 @@ func (op Operation) ambiguousMove() bool {
 func patchError(index int, op Operation, err error) *PatchError {
 	path := op.Path[:min(len(op.Path), MaxPatchTokens)]
 	return &PatchError{Index: index, Path: "/" + strings.Join(path, "/"), Reason: err.Error(),
-		Large: errors.Is(err, errTooLarge), Costly: errors.Is(err, errTooMuchWork)}
+		Large: errors.Is(err, errTooLarge), Costly: errors.Is(err, errTooMuchWork), Unfit: errors.Is(err, errUnfit), Passed: errors.Is(err, errPassed)}
 }
 
 // meter counts the work that a patch takes, in bytes that are read or written and pieces that are looked at.
@@ -100,7 +100,7 @@ func (p *patcher) patch(ctx context.Context, ops []Operation) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		err := p.apply(op)
+		err := p.apply(&ops[i])
 		if err == nil && p.size > maxPatched {
 			err = fmt.Errorf("%w: past %d bytes", errTooLarge, maxPatched)
 		}

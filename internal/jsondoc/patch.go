@@ -13,6 +13,8 @@ type PatchError struct {
 	Reason string
 	Large  bool // the document would grow past what is accepted
 	Costly bool // the patch would take more work than is accepted
+	Unfit  bool // an increment of what is no number
+	Passed bool // an increment would pass its min or max
 }
 
 // Error returns the reason, with the operation's index and path where it is about one.
@@ -23,19 +25,26 @@ func (e *PatchError) Error() string {
 	return fmt.Sprintf("operation %d at %q: %s", e.Index, e.Path, e.Reason)
 }
 
-// Operation is one operation of a JSON Patch (RFC 6902).
+// Operation is one operation of a JSON Patch (RFC 6902), or an increment.
 type Operation struct {
-	Op    string
-	Path  []string // the pointer's tokens, unescaped
-	From  []string // the same, of move and copy
-	Value []byte   // the JSON text, of add, replace and test
+	Op       string
+	Path     []string // the pointer's tokens, unescaped
+	From     []string // the same, of move and copy
+	Value    []byte   // the JSON text, of add, replace, test and increment
+	Min, Max []byte   // of an increment: what its result may be; nil for anything
+	text     []byte   // as it is written
 }
 
 // MaxOperations bounds one JSON Patch: each operation may search the whole document.
 const MaxOperations = 1000
 
 // ParsePatch reads a JSON Patch that Check has accepted. The operations alias src. The error is a *PatchError.
-func ParsePatch(src []byte) ([]Operation, error) {
+func ParsePatch(src []byte) ([]Operation, error) { return parsePatch(src, false) }
+
+// ParseRequest does what ParsePatch does for a patch that somebody asks for: it may have increments, which no stored patch has.
+func ParseRequest(src []byte) ([]Operation, error) { return parsePatch(src, true) }
+
+func parsePatch(src []byte, increments bool) ([]Operation, error) {
 	t := MustParse(src)
 	if t.Kind(Root) != Array {
 		return nil, &PatchError{Index: -1, Reason: "a JSON Patch is an array of operations"}
@@ -45,7 +54,7 @@ func ParsePatch(src []byte) ([]Operation, error) {
 	}
 	var ops []Operation
 	for c := t.First(Root); c != None; c = t.Next(c) {
-		op, err := parseOperation(t, c)
+		op, err := parseOperation(t, c, increments)
 		if err != nil {
 			return nil, &PatchError{Index: len(ops), Path: t.Text(t.Member(c, "path")), Reason: err.Error()}
 		}
@@ -54,17 +63,26 @@ func ParsePatch(src []byte) ([]Operation, error) {
 	return ops, nil
 }
 
-func parseOperation(t *Tree, n Node) (op Operation, err error) {
-	op.Op = t.Text(t.Member(n, "op"))
+func parseOperation(t *Tree, n Node, increments bool) (op Operation, err error) {
+	op.Op, op.text = t.Text(t.Member(n, "op")), t.Raw(n)
 	needValue, needFrom := false, false
-	switch op.Op {
-	case "add", "replace", "test":
+	switch {
+	case op.Op == "increment" && increments:
+		if op.Min, op.Max, err = parseBounds(t, n); err != nil {
+			return op, err
+		}
 		needValue = true
-	case "move", "copy":
+	case op.Op == "add", op.Op == "replace", op.Op == "test":
+		needValue = true
+	case op.Op == "move", op.Op == "copy":
 		needFrom = true
-	case "remove":
+	case op.Op == "remove":
 	default:
-		return op, fmt.Errorf("unknown op %q: want add, remove, replace, move, copy or test", op.Op)
+		known := "add, remove, replace, move, copy or test"
+		if increments {
+			known += ", or increment"
+		}
+		return op, fmt.Errorf("unknown op %q: want %s", op.Op, known)
 	}
 	if op.Path, err = parsePointer(t, t.Member(n, "path"), "path"); err != nil {
 		return op, err
@@ -80,8 +98,25 @@ func parseOperation(t *Tree, n Node) (op Operation, err error) {
 			return op, errors.New("value is missing")
 		}
 		op.Value = t.Raw(v)
+		if op.Op == "increment" && t.Kind(v) != Number {
+			return op, errors.New("value is no number")
+		}
 	}
 	return op, nil
+}
+
+// parseBounds returns the numbers between which the result of an increment must lie; nil for none.
+func parseBounds(t *Tree, n Node) (least, most []byte, err error) {
+	for name, bound := range map[string]*[]byte{"min": &least, "max": &most} {
+		switch m := t.Member(n, name); {
+		case m == None:
+		case t.Kind(m) != Number:
+			return nil, nil, fmt.Errorf("%s is no number", name)
+		default:
+			*bound = t.Raw(m)
+		}
+	}
+	return least, most, nil
 }
 
 // parsePointer returns the unescaped tokens of the JSON pointer in the string n, none for the whole document.

@@ -141,9 +141,14 @@ func (p *patcher) move(op Operation) error {
 	return p.add(op.Path, value)
 }
 
-// apply applies one operation.
-func (p *patcher) apply(op Operation) error {
+// apply applies one operation. An increment becomes the add or replace that it comes to.
+func (p *patcher) apply(op *Operation) error {
 	switch op.Op {
+	case "increment":
+		if err := p.increment(op); err != nil {
+			return err
+		}
+		return p.apply(op)
 	case "add":
 		p.size += len(op.Value)
 		return p.add(op.Path, newPatchValue(op.Value))
@@ -162,7 +167,7 @@ func (p *patcher) apply(op Operation) error {
 		p.size += from.length
 		return p.add(op.Path, from)
 	case "move":
-		return p.move(op)
+		return p.move(*op)
 	}
 	return nil
 }

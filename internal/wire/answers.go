@@ -138,10 +138,12 @@ type Explained struct {
 
 // PatchOperation holds an operation of a JSON Patch.
 type PatchOperation struct {
-	Op    string          `json:"op" enum:"add|remove|replace|move|copy|test"`
+	Op    string          `json:"op" enum:"add|remove|replace|move|copy|test|increment"`
 	Path  string          `json:"path" doc:"A JSON pointer."`
 	From  string          `json:"from,omitempty" doc:"A JSON pointer; of move and copy."`
-	Value json.RawMessage `json:"value,omitempty" doc:"Of add, replace and test."`
+	Value json.RawMessage `json:"value,omitempty" doc:"Of add, replace, test and increment: there, the number that is added."`
+	Min   json.Number     `json:"min,omitempty" doc:"Of increment: the least that it may come to."`
+	Max   json.Number     `json:"max,omitempty" doc:"Of increment: the most that it may come to."`
 }
 
 // DeltaOperation holds an operation of a JSON Patch, with the value before.

@@ -14,7 +14,7 @@ const module = "github.com/fanfold/fanfold"
 var mayImport = map[string][]string{
 	"":                            {},
 	"internal/admission":          {"", "internal/sending"},
-	"internal/jsondoc":            {},
+	"internal/jsondoc":            {"internal/decimal"},
 	"internal/decimal":            {},
 	"internal/skeleton":           {"", "internal/jsondoc", "model"},
 	"internal/regex":              {},
