@@ -96,6 +96,10 @@ func (f *folded) run(op operation) {
 		f.put(op)
 	case "merge-patch", "json-patch":
 		f.patch(op)
+	case "increment": // as it is stored
+		if patch, ok := incremented(f.o.docs[op.key], op.body); ok {
+			f.patch(operation{kind: "json-patch", key: op.key, body: patch})
+		}
 	case "delete":
 		f.delete(op.key)
 	case "transaction":

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math/big"
 	"net/http"
 	"net/url"
 	"os"
@@ -285,7 +286,7 @@ func (h *history) checkReplay() {
 
 // operation is one step of a history.
 type operation struct {
-	kind  string // put, delete, merge-patch, json-patch, transaction, model, prepare, activate, withdraw, replay, restart, compact, erase, upgrade or prepare-upgrade
+	kind  string // put, delete, merge-patch, json-patch, increment, transaction, model, prepare, activate, withdraw, replay, restart, compact, erase, upgrade or prepare-upgrade
 	key   okey
 	body  string
 	model *omodel
@@ -334,6 +335,9 @@ func (h *history) operation(t *rapid.T) operation {
 		op.refresh = h.refresh(t, op.key)
 	case n < 73:
 		op.kind, op.body = "json-patch", patchText(t)
+		if chance(t, 20) {
+			op.kind, op.body = "increment", draw(t, "1", "-0.25", "1e2")
+		}
 		op.key = h.there(t, op.key)
 	case n < 84:
 		op.kind, op.key = "delete", h.there(t, op.key)
@@ -448,6 +452,8 @@ func (h *history) run(op operation) {
 		})
 	case "json-patch":
 		h.patch(op, func(doc *jsonvalue.Value) bool { return jsonvalue.ApplyPatch(doc, op.body) })
+	case "increment":
+		h.increment(op)
 	case "delete":
 		h.delete(op.key)
 	case "transaction":
@@ -649,6 +655,38 @@ func (h *history) removed(gone map[okey]bool, edits map[okey]*jsonvalue.Value, r
 	if len(gone)+len(edits) > 0 {
 		h.t.Fatalf("the delete did not delete %v and not edit %v", gone, edits)
 	}
+}
+
+// increment sends a patch that adds to n.
+func (h *history) increment(op operation) {
+	stored, ok := incremented(h.o.docs[op.key], op.body)
+	op.kind, op.body = "json-patch", `[{"op":"increment","path":"/n","value":`+op.body+`}]`
+	if !ok {
+		h.write(http.StatusUnprocessableEntity, http.MethodPatch, harness.Path(op.key.collection, op.key.id), op.body, "Content-Type", "application/json-patch+json")
+		return
+	}
+	h.patch(op, func(doc *jsonvalue.Value) bool { return jsonvalue.ApplyPatch(doc, stored) })
+}
+
+// incremented is the JSON Patch that adding to a document's n comes to; ok is false where n is no number.
+func incremented(d *odoc, by string) (patch string, ok bool) {
+	sum, _ := new(big.Rat).SetString(by)
+	op, scale := "add", scaleOf(by)
+	if d != nil && d.body.Get("n") != nil {
+		n, ok := new(big.Rat).SetString(d.body.Get("n").Text)
+		if !ok {
+			return "", false
+		}
+		sum.Add(sum, n)
+		op, scale = "replace", max(scale, scaleOf(d.body.Get("n").Text))
+	}
+	return `[{"op":"` + op + `","path":"/n","value":` + sum.FloatString(scale) + `}]`, true
+}
+
+// scaleOf is how many digits a number has after the point.
+func scaleOf(number string) int {
+	_, fraction, _ := strings.Cut(number, ".")
+	return len(fraction)
 }
 
 // patch sends a patch; fits applies it to the oracle's document and tells whether it could.

@@ -55,6 +55,8 @@ func (h *history) refusesHalf(op operation) bool {
 	switch op.kind {
 	case "merge-patch", "json-patch":
 		method, contentType = http.MethodPatch, "application/"+op.kind+"+json"
+	case "increment":
+		method, contentType, body = http.MethodPatch, "application/json-patch+json", `[{"op":"increment","path":"/n","value":1}]`
 	case "delete":
 		method, body = http.MethodDelete, ""
 	case "transaction":

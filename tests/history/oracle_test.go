@@ -431,6 +431,5 @@ func priceOf(n string, exact bool) string {
 		return jsontext.Float(f*3 + 0.1).String()
 	}
 	value.Add(value.Mul(value, big.NewRat(3, 1)), big.NewRat(1, 10))
-	_, fraction, _ := strings.Cut(n, ".")
-	return value.FloatString(max(2, len(fraction)))
+	return value.FloatString(max(2, scaleOf(n)))
 }
