@@ -24,7 +24,7 @@ func TestArithmeticIsExact(t *testing.T) {
 		`doc.lines.map(l, l.price * l.quantity).sum()`: `89.90`, `doc.empty.sum()`: `0`, `[doc.price, 0.1].sum()`: `30.00`, `doc.lines.map(l, l.price)`: `[29.90,0.1]`,
 		`string(doc.price * 3)`: `"89.70"`, `string(doc.price)`: `"29.90"`, `double(doc.text) + 1`: `2.50`, `double(doc.n)`: `3`, `int(doc.price)`: `29`, `int(-1.5)`: `-1`, `int(doc.max * 1.0) == doc.max`: `true`,
 		`doc.lines[doc.n - 2].quantity`: `2`, `doc.e * 2`: `2000`, `doc.long * 2`: `246913578024691357802469135780.250`, `doc.long * 1.0001`: `123469134691246913469124691346.9140`,
-		`{"a": doc.price + 1}.a`: `30.90`, `doc.price + 1 in [30.9]`: `true`, `doc.n > 2 ? doc.price * 2 : 0`: `59.80`, `"a" + "b"`: `"ab"`, `doc.mixed + doc.mixed`: `[1,"x",1,"x"]`,
+		`timestamp("2024-01-01T00:00:00Z") + duration("1s") > timestamp("2024-01-01T00:00:00Z")`: `true`, `{"a": doc.price + 1}.a`: `30.90`, `doc.price + 1 in [30.9]`: `true`, `doc.n > 2 ? doc.price * 2 : 0`: `59.80`, `"a" + "b"`: `"ab"`, `doc.mixed + doc.mixed`: `[1,"x",1,"x"]`,
 	} {
 		if got, err := evaluated(source, doc); got != want || err != nil {
 			t.Errorf("%s is %s (%v), want %s", source, got, err, want)
