@@ -141,6 +141,11 @@ func TestConditions(t *testing.T) {
 	if !errors.Is(err, client.Conflict) {
 		t.Errorf("a patch that does not fit: %v", err)
 	}
+	must(books.JSONPatch(t.Context(), "b", client.JSONPatch{{Op: "increment", Path: "/pages", Value: 3, Max: 4}}))(t)
+	if _, err = books.JSONPatch(t.Context(), "b", client.JSONPatch{{Op: "increment", Path: "/pages", Value: 3, Max: 4}}); !errors.Is(err, client.ConditionFailed) {
+		t.Errorf("an increment past its most: %v", err)
+	}
+	must(books.JSONPatch(t.Context(), "b", client.JSONPatch{{Op: "remove", Path: "/pages"}}))(t)
 	if w := must(books.Put(t.Context(), "b", book{}, client.DryRun()))(t); len(w.Body) == 0 || w.Revision != 0 {
 		t.Errorf("a dry run says %+v", w)
 	}

@@ -150,8 +150,8 @@ func (d *Documents[T]) Patch(ctx context.Context, id string, patch any, opts ...
 	return d.write(ctx, http.MethodPatch, id, writeBody{patch, "application/merge-patch+json"}, opts)
 }
 
-// JSONPatch changes a document by operations, all or none. It returns the errors of Patch, and Conflict if an operation
-// does not fit the document.
+// JSONPatch changes a document by operations, all or none. It returns the errors of Patch, Conflict if an operation does not fit the
+// document, and ConditionFailed if an increment would pass its Min or Max.
 func (d *Documents[T]) JSONPatch(ctx context.Context, id string, patch JSONPatch, opts ...WriteOption) (*Written, error) {
 	return d.write(ctx, http.MethodPatch, id, writeBody{patch, "application/json-patch+json"}, opts)
 }
