@@ -72,6 +72,30 @@ func benchPut(conns int) func(ctx context.Context, b *bench) error {
 	}
 }
 
+// benchIncrements compares durable increments over 64 connections with durable PUTs of new documents: those of one document, which wait for each
+// other, with PUTs over one connection, and those of many with PUTs over 64.
+func benchIncrements(ctx context.Context, b *bench) error {
+	s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / b.scale}
+	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {
+		for _, one := range []struct {
+			what         string
+			books, conns int
+		}{{"one document", 1, 1}, {"many documents", s.books, 64}} {
+			if err := b.pair(pair{name: "durable increments of " + one.what + ", 64 connections", unit: "writes/s", limit: "durable PUTs, " + connections(one.conns),
+				ours: func(round int) (float64, error) {
+					rate, _, err := send(ctx, n.Addr(), 64, increments(one.books))
+					return rate, err
+				}, plain: func(round int) (float64, error) {
+					rate, _, err := send(ctx, n.Addr(), one.conns, puts(fmt.Sprintf("i%d-%d", one.conns, round)))
+					return rate, err
+				}}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
 // connections says how many there are.
 func connections(n int) string {
 	if n == 1 {

@@ -45,9 +45,22 @@ func puts(name string) request {
 	}
 }
 
+// increments adds to a member of one of so many books.
+func increments(count int) request {
+	patch := []byte(`[{"op":"increment","path":"/sold","value":1}]`)
+	return func(dst []byte, worker, n int) []byte {
+		return appendBody(dst, "PATCH /v1/books/"+strconv.Itoa((worker*7919+n*31)%count), "application/json-patch+json", patch)
+	}
+}
+
 // appendRequest appends a request with a JSON body.
 func appendRequest(dst []byte, line string, body []byte) []byte {
-	dst = append(append(dst, line...), " HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: "...)
+	return appendBody(dst, line, "application/json", body)
+}
+
+// appendBody appends a request with a body.
+func appendBody(dst []byte, line, contentType string, body []byte) []byte {
+	dst = append(append(dst, line...), " HTTP/1.1\r\nHost: localhost\r\nContent-Type: "+contentType+"\r\nContent-Length: "...)
 	dst = append(strconv.AppendInt(dst, int64(len(body)), 10), "\r\n\r\n"...)
 	return append(dst, body...)
 }
