@@ -237,12 +237,20 @@ func (m *build) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// catchUpTo replays up to an event, at which the result must be then.
-func (m *build) catchUpTo(ctx context.Context, seq uint64) error {
+// replayTo replays up to an event, and further where the log stored it with others.
+func (m *build) replayTo(ctx context.Context, seq uint64) error {
 	for m.at < seq {
 		if err := m.replay(ctx, seq); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// catchUpTo replays up to an event, at which the result must be then.
+func (m *build) catchUpTo(ctx context.Context, seq uint64) error {
+	if err := m.replayTo(ctx, seq); err != nil {
+		return err
 	}
 	if m.at != seq {
 		return fanfold.Errorf(fanfold.Internal, "the replay cannot stop at event %d, where the read model was copied, and is at %d", seq, m.at)

@@ -287,14 +287,14 @@ collections:
 	for err := range errs {
 		t.Fatal(err)
 	}
+	nodes[0].CatchUp()
+	nodes[1].CatchUp()
 	for i := range 2 {
 		doc := jsonvalue.Parse(nodes[0].Get("bs", strconv.Itoa(i)))
 		if got := len(doc.Get("seen").Items); got != 4*rounds/2 {
 			t.Fatalf("bs/%d has seen %d writes", i, got)
 		}
 	}
-	nodes[0].CatchUp()
-	nodes[1].CatchUp()
 	nodes[0].WantSameDigest(nodes[1])
 }
 

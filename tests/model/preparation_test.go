@@ -103,11 +103,11 @@ func TestModelInBackground(t *testing.T) {
 		})
 	}
 	for range suite.Amount(2, 4) {
-		r := s.Want(http.StatusOK, http.MethodPut, "/v1/_model?background=true&allowRemoval=true", fullShopModel, "Content-Type", "application/yaml", "Fanfold-Timeout", "60")
-		if a := s.Node.Projector.Status().Activated; a == nil || fmt.Sprint(a.Model) != r.Header.Get("Fanfold-Revision") || a.Documents < 300 {
-			t.Errorf("activated: %+v, %s", a, r.Header)
+		applied := s.Activated(s.Propose(fullShopModel))
+		if a := s.Node.Projector.Status().Activated; a == nil || a.Model != applied || a.Documents < 300 {
+			t.Errorf("activated: %+v, want the model of event %d", a, applied)
 		}
-		s.Want(http.StatusOK, http.MethodPut, "/v1/_model?background=true&allowRemoval=true", shopModel, "Content-Type", "application/yaml", "Fanfold-Timeout", "60")
+		s.Activated(s.Propose(shopModel))
 	}
 	stop.Store(true)
 	writers.Wait()
