@@ -72,8 +72,8 @@ func benchPut(conns int) func(ctx context.Context, b *bench) error {
 	}
 }
 
-// benchIncrements compares durable increments over 64 connections with durable PUTs of new documents: those of one document, which wait for each
-// other, with PUTs over one connection, and those of many with PUTs over 64.
+// benchIncrements compares durable increments over 64 connections with durable PUTs of new documents. Increments of one document wait for each
+// other, so they stand beside PUTs over one connection. Increments of many documents stand beside PUTs over 64.
 func benchIncrements(ctx context.Context, b *bench) error {
 	s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / b.scale}
 	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {

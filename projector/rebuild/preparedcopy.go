@@ -92,7 +92,7 @@ func (w *coming) catchUp() (at, lag uint64, err error) {
 		}
 		s.Done, s.Total = int64(w.m.at), int64(applied)
 	})
-	if err := w.m.replayTo(w.ctx, applied); err != nil { // it could follow writes for ever, with w.mu held
+	if err := w.m.advanceTo(w.ctx, applied); err != nil { // it could follow writes for ever, with w.mu held
 		return 0, 0, err
 	}
 	err = w.reconcile()

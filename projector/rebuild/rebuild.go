@@ -237,8 +237,8 @@ func (m *build) catchUp(ctx context.Context) error {
 	return nil
 }
 
-// replayTo replays up to an event, and further where the log stored it with others.
-func (m *build) replayTo(ctx context.Context, seq uint64) error {
+// advanceTo replays up to an event, and further where the log stored it with others.
+func (m *build) advanceTo(ctx context.Context, seq uint64) error {
 	for m.at < seq {
 		if err := m.replay(ctx, seq); err != nil {
 			return err
@@ -249,7 +249,7 @@ func (m *build) replayTo(ctx context.Context, seq uint64) error {
 
 // catchUpTo replays up to an event, at which the result must be then.
 func (m *build) catchUpTo(ctx context.Context, seq uint64) error {
-	if err := m.replayTo(ctx, seq); err != nil {
+	if err := m.advanceTo(ctx, seq); err != nil {
 		return err
 	}
 	if m.at != seq {
