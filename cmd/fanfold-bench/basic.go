@@ -82,7 +82,7 @@ func benchIncrements(ctx context.Context, b *bench) error {
 			books, conns int
 		}{{"one document", 1, 1}, {"many documents", s.books, 64}} {
 			if err := b.pair(pair{name: "durable increments of " + one.what + ", 64 connections", unit: "writes/s", limit: "durable PUTs, " + connections(one.conns),
-				ours: func(round int) (float64, error) {
+				ours: func(int) (float64, error) {
 					rate, _, err := send(ctx, n.Addr(), 64, increments(one.books))
 					return rate, err
 				}, plain: func(round int) (float64, error) {
