@@ -155,7 +155,7 @@ func rateOf(ctx context.Context, addr string, conns int, request request) func(r
 	}
 }
 
-// readAnswer reads an answer to its end. The error says that its status is not 200 or 201.
+// readAnswer reads an answer to its end. The error says that its status is not 200, 201 or 204.
 func readAnswer(r *bufio.Reader) error {
 	length, chunked := 0, false
 	for first := true; ; first = false {
@@ -163,7 +163,7 @@ func readAnswer(r *bufio.Reader) error {
 		if err != nil {
 			return err
 		}
-		if first && !bytes.Contains(line, []byte(" 200 ")) && !bytes.Contains(line, []byte(" 201 ")) {
+		if first && !bytes.Contains(line, []byte(" 200 ")) && !bytes.Contains(line, []byte(" 201 ")) && !bytes.Contains(line, []byte(" 204 ")) {
 			return fmt.Errorf("answered %s", bytes.TrimSpace(line))
 		}
 		if v, ok := bytes.CutPrefix(line, []byte("Content-Length: ")); ok {
