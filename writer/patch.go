@@ -35,24 +35,16 @@ func (ck *checker) checkPatch(ev *fanfold.Event) error {
 			continue
 		}
 		if owner, _ := shape.Owner(op.Path); owner != nil {
-			derived = append(derived, pointerTo(op.Path))
+			derived = append(derived, jsondoc.Pointer(op.Path))
 		}
 		if owner, _ := shape.Owner(op.From); op.Op == "move" && owner != nil {
-			derived = append(derived, pointerTo(op.From))
+			derived = append(derived, jsondoc.Pointer(op.From))
 		}
 	}
 	if len(derived) > 0 {
 		return ck.ownedError(ev.Key.Collection, patchOwns, derived)
 	}
 	return nil
-}
-
-// pointerTo returns the JSON pointer that is made of tokens.
-func pointerTo(tokens []string) (pointer string) {
-	for _, token := range tokens {
-		pointer += "/" + jsondoc.PointerEscape(token)
-	}
-	return pointer
 }
 
 // patchOwns begins the message about a patch that changes members which belong to the store.

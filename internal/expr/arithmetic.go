@@ -33,7 +33,7 @@ func (e *evaluation) spendNumber(n int) {
 // arithmeticLibrary declares the functions on numbers that CEL does not have, and its operators between numbers that are written with a point
 // and without one.
 func arithmeticLibrary() (options []cel.EnvOption) {
-	unimplemented := cel.FunctionBinding(func(...ref.Val) ref.Val { return types.NewErr("no such overload") }) // decimals has what is applied
+	unimplemented := func(...ref.Val) ref.Val { return types.NewErr("no such overload") } // decimals has what is applied
 	dyn := func(n int) (all []*cel.Type) {
 		for range n {
 			all = append(all, cel.DynType)
@@ -45,9 +45,9 @@ func arithmeticLibrary() (options []cel.EnvOption) {
 		for _, n := range counts {
 			overloads = append(overloads, cel.Overload(name+"_"+strconv.Itoa(n), dyn(n), cel.DynType))
 		}
-		options = append(options, cel.Function(name, append(overloads, cel.SingletonFunctionBinding(func(...ref.Val) ref.Val { return types.NewErr("no such overload") }))...))
+		options = append(options, cel.Function(name, append(overloads, cel.SingletonFunctionBinding(unimplemented))...))
 	}
-	options = append(options, cel.Function("sum", cel.MemberOverload("sum_of_list", []*cel.Type{cel.ListType(cel.DynType)}, cel.DynType, unimplemented)))
+	options = append(options, cel.Function("sum", cel.MemberOverload("sum_of_list", []*cel.Type{cel.ListType(cel.DynType)}, cel.DynType, cel.FunctionBinding(unimplemented))))
 	for name, id := range map[string]string{operators.Add: "add", operators.Subtract: "subtract", operators.Multiply: "multiply", operators.Divide: "divide"} {
 		options = append(options, cel.Function(name,
 			cel.Overload(id+"_int64_double", []*cel.Type{cel.IntType, cel.DoubleType}, cel.DoubleType),
@@ -56,8 +56,8 @@ func arithmeticLibrary() (options []cel.EnvOption) {
 	return options
 }
 
-// operation2 is an operator of two numbers.
-type operation2 func(a, b decimal.Scaled) (decimal.Scaled, error)
+// operator computes with two numbers.
+type operator func(a, b decimal.Scaled) (decimal.Scaled, error)
 
 // decimals returns what an operator or function on numbers applies; nil for any other.
 func decimals(name string, args int) function {
@@ -73,18 +73,18 @@ func decimals(name string, args int) function {
 	case operators.Modulo:
 		return computed(decimal.Scaled.Remainder, nil)
 	case operators.Negate:
-		return ofNumber1(func(a decimal.Scaled) (decimal.Scaled, error) { return a.Negated(), nil })
+		return onNumber(func(a decimal.Scaled) (decimal.Scaled, error) { return a.Negated(), nil })
 	case "abs":
-		return ofNumber1(func(a decimal.Scaled) (decimal.Scaled, error) {
+		return onNumber(func(a decimal.Scaled) (decimal.Scaled, error) {
 			if a.Sign() < 0 {
 				a = a.Negated()
 			}
 			return a, nil
 		})
 	case "floor":
-		return ofNumber1(decimal.Scaled.Floor)
+		return onNumber(decimal.Scaled.Floor)
 	case "ceil":
-		return ofNumber1(decimal.Scaled.Ceil)
+		return onNumber(decimal.Scaled.Ceil)
 	case "round":
 		return round
 	case "min":
@@ -140,7 +140,7 @@ func (e *evaluation) result(n decimal.Scaled, err error) ref.Val {
 }
 
 // computed returns the operator that applies an operation to two numbers, and otherwise to any two values where there is one.
-func computed(apply operation2, otherwise function) function {
+func computed(apply operator, otherwise function) function {
 	return func(e *evaluation, args []ref.Val) ref.Val {
 		a, isNumber, err := e.operand(args[0])
 		if isNumber && err == nil {
@@ -160,8 +160,8 @@ func computed(apply operation2, otherwise function) function {
 	}
 }
 
-// ofNumber1 returns the function that applies an operation to one number.
-func ofNumber1(apply func(decimal.Scaled) (decimal.Scaled, error)) function {
+// onNumber returns the function that applies an operation to one number.
+func onNumber(apply func(decimal.Scaled) (decimal.Scaled, error)) function {
 	return func(e *evaluation, args []ref.Val) ref.Val {
 		switch n, isNumber, err := e.operand(args[0]); {
 		case !isNumber:
@@ -188,7 +188,7 @@ func round(e *evaluation, args []ref.Val) ref.Val {
 			return types.NewErr("round: the number of digits is a whole number")
 		}
 	}
-	return ofNumber1(func(a decimal.Scaled) (decimal.Scaled, error) {
+	return onNumber(func(a decimal.Scaled) (decimal.Scaled, error) {
 		return a.Rounded(int(min(max(digits, -math.MaxInt32), math.MaxInt32)))
 	})(e, args[:1])
 }

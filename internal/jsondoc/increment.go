@@ -85,11 +85,7 @@ func textOf(ops []Operation) []byte {
 			out.Write(op.text)
 			continue
 		}
-		path := ""
-		for _, token := range op.Path {
-			path += "/" + PointerEscape(token)
-		}
-		fmt.Fprintf(&out, `{"op":%q,"path":%s,"value":%s}`, op.Op, AppendQuote(nil, path), op.Value)
+		fmt.Fprintf(&out, `{"op":%q,"path":%s,"value":%s}`, op.Op, AppendQuote(nil, Pointer(op.Path)), op.Value)
 	}
 	out.WriteByte(']')
 	return out.Bytes()

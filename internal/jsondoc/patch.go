@@ -107,16 +107,30 @@ func parseOperation(t *Tree, n Node, increments bool) (op Operation, err error) 
 
 // parseBounds returns the numbers between which the result of an increment must lie; nil for none.
 func parseBounds(t *Tree, n Node) (least, most []byte, err error) {
-	for name, bound := range map[string]*[]byte{"min": &least, "max": &most} {
-		switch m := t.Member(n, name); {
-		case m == None:
-		case t.Kind(m) != Number:
-			return nil, nil, fmt.Errorf("%s is no number", name)
-		default:
-			*bound = t.Raw(m)
-		}
+	if least, err = parseBound(t, n, "min"); err == nil {
+		most, err = parseBound(t, n, "max")
 	}
-	return least, most, nil
+	return least, most, err
+}
+
+// parseBound returns the number that is a member of an increment; nil for none.
+func parseBound(t *Tree, n Node, name string) ([]byte, error) {
+	switch m := t.Member(n, name); {
+	case m == None:
+		return nil, nil
+	case t.Kind(m) != Number:
+		return nil, fmt.Errorf("%s is no number", name)
+	default:
+		return t.Raw(m), nil
+	}
+}
+
+// Pointer returns the JSON pointer that is made of tokens.
+func Pointer(tokens []string) (pointer string) {
+	for _, token := range tokens {
+		pointer += "/" + PointerEscape(token)
+	}
+	return pointer
 }
 
 // parsePointer returns the unescaped tokens of the JSON pointer in the string n, none for the whole document.
