@@ -79,19 +79,12 @@ const (
 	workPerByte     = 4         // of the patched document: it is parsed, checked and written anew
 )
 
-// tryPatch applies a patch to the revision rev of its document, checks what it makes, and returns that. It sets the event's
-// Base and Body, in which increments are what they come to, and takes the work from the budget. Stale says that this node shows another revision, Conflict that the patch does not
-// fit, Unprocessable that it takes too much work. It returns TooLarge, Unavailable once ctx has ended, and checkPatched's errors.
-func (w *Writer) tryPatch(ctx context.Context, op *Operation, rev fanfold.Revision, budget *jsondoc.Budget) (patched []byte, err error) {
+// tryPatch applies a patch to its document as current returns it, checks what it makes, and returns that. It sets the event's
+// Base and Body, in which increments are what they come to, and takes the work from the budget. Conflict says that the patch does
+// not fit, Unprocessable that it takes too much work. It returns TooLarge, Unavailable once ctx has ended, and checkPatched's errors.
+func (w *Writer) tryPatch(ctx context.Context, op *Operation, doc *fanfold.Document, budget *jsondoc.Budget) (patched []byte, err error) {
 	ev := op.event
-	doc, _, err := w.ReadModel.Get(ev.Key, fanfold.Referenced)
-	if err != nil {
-		return nil, err
-	}
-	if doc == nil || doc.Revision != rev {
-		return nil, &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
-	}
-	ev.Base = rev
+	ev.Base = doc.Revision
 	defer w.Parsing(doc.Body)()
 	own := &jsondoc.Budget{Left: min(patchWork, budget.Left)}
 	given := own.Left

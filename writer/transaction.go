@@ -180,18 +180,18 @@ func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *
 	case op.Kind == Put && !op.Any():
 		return nil
 	}
-	rev, err := tx.w.current(ctx, op.Key, op.Conditions)
-	if err != nil {
-		return err
-	}
-	if op.Kind == Patch {
-		if op.patched, err = tx.w.tryPatch(ctx, op, rev, budget); op.goesByCurrent() {
-			err = again(err)
+	doc, err := tx.w.current(ctx, op.Key, op.Conditions)
+	if err == nil {
+		op.expect = exactly(ctx, doc.Revision)
+		switch op.Kind {
+		case Patch:
+			op.patched, err = tx.w.tryPatch(ctx, op, doc, budget)
+		case Check:
+			op.event.Base = doc.Revision
 		}
 	}
-	op.expect = exactly(ctx, rev)
-	if op.Kind == Check {
-		op.event.Base = rev
+	if op.Kind == Patch && op.goesByCurrent() {
+		err = again(err)
 	}
 	return err
 }

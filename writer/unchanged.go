@@ -36,20 +36,47 @@ type changes struct{ *Writer }
 // append appends the event of a put or a patch that makes document of what is stored, as Writer.append does. It ends with an
 // unchangedWrite, or a rehearsal without writes, where the same bytes are stored already and the event would have no other effect.
 func (w changes) append(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) (uint64, error) {
-	m, _, _ := w.Models.Model()
-	c := m.Collection(op.Key.Collection)
-	if op.Kind != Delete && op.event.IdempotencyKey.Hash == "" && len(op.Refresh) == 0 && (c == nil || !c.Felt) {
-		_, equal := w.stored(op.Key, document, expect)
-		if equal && in.DryRun {
-			return 0, &rehearsal{sample: model.Sample{Most: in.Examples, Reads: in.By.Reads}}
-		}
-		if equal && w.catchUp(ctx) == nil { // as a strong read does: only an equal document costs a fence
-			if same, equal := w.stored(op.Key, document, expect); equal {
-				return 0, &unchangedWrite{same}
+	if w.maySkip(op) {
+		if _, equal := w.stored(op.Key, document, expect); equal {
+			if err := w.skip(ctx, op, document, expect, in); err != nil {
+				return 0, err
 			}
 		}
 	}
 	return w.Writer.append(ctx, op.event, expect, in)
+}
+
+// appendOn appends the event of an operation that makes document of was, the document as current returns it. It ends as append does.
+func (w changes) appendOn(ctx context.Context, op *Operation, was *fanfold.Document, document []byte, in Intent) (uint64, error) {
+	expect := exactly(ctx, was.Revision)
+	if bytes.Equal(was.Body, document) && w.maySkip(op) {
+		if err := w.skip(ctx, op, document, expect, in); err != nil {
+			return 0, err
+		}
+	}
+	return w.Writer.append(ctx, op.event, expect, in)
+}
+
+// maySkip tells whether the operation needs no event where it changes no byte.
+func (w changes) maySkip(op *Operation) bool {
+	m, _, _ := w.Models.Model()
+	c := m.Collection(op.Key.Collection)
+	return op.Kind != Delete && op.event.IdempotencyKey.Hash == "" && len(op.Refresh) == 0 && (c == nil || !c.Felt)
+}
+
+// skip returns the error with which an operation ends that makes of its document what this node shows. It is nil where an event is
+// needed, because the document is another once the node has caught up, or cannot catch up.
+func (w changes) skip(ctx context.Context, op *Operation, document []byte, expect fanfold.Expect, in Intent) error {
+	if in.DryRun {
+		return &rehearsal{sample: model.Sample{Most: in.Examples, Reads: in.By.Reads}}
+	}
+	if w.catchUp(ctx) != nil { // as a strong read does: only an equal document costs a fence
+		return nil
+	}
+	if same, equal := w.stored(op.Key, document, expect); equal {
+		return &unchangedWrite{same}
+	}
+	return nil
 }
 
 // stored tells whether the read model has a document at the revision that is expected. It is false where it cannot say.

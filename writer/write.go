@@ -145,16 +145,16 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 		_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
 	}
 	return w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (seq uint64, err error) {
-		rev, err := w.current(ctx, op.Key, op.Conditions)
+		doc, err := w.current(ctx, op.Key, op.Conditions)
 		if err != nil {
 			return 0, err
 		}
 		document := op.event.Body
 		if op.Kind == Patch {
-			document, err = w.tryPatch(ctx, op, rev, &jsondoc.Budget{Left: patchWork})
+			document, err = w.tryPatch(ctx, op, doc, &jsondoc.Budget{Left: patchWork})
 		}
 		if err == nil {
-			seq, err = changes{w}.append(ctx, op, document, exactly(ctx, rev), in)
+			seq, err = changes{w}.appendOn(ctx, op, doc, document, in)
 		}
 		if op.goesByCurrent() {
 			err = again(err)
@@ -163,31 +163,33 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 	}})
 }
 
-// current returns the revision that a write is to replace, once this node shows it. The leader is asked only where the
-// read model, which may lag, does not meet the conditions. Errors are Stale, NotFound and Unavailable.
-func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) (fanfold.Revision, error) {
+// current returns the document that a write is to replace, once this node shows it. The leader is asked only where the
+// read model, which may lag, does not meet the conditions. Errors are Stale, also where the document changes meanwhile, NotFound
+// and Unavailable.
+func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) (*fanfold.Document, error) {
 	doc, _, err := w.ReadModel.Get(key, fanfold.Referenced)
-	if err != nil {
-		return 0, err
-	}
-	if doc != nil && cond.meets(doc.Revision) {
-		return doc.Revision, nil
+	if err != nil || doc != nil && cond.meets(doc.Revision) {
+		return doc, err
 	}
 	rev, deleted, err := w.last(ctx, key)
 	switch {
 	case err != nil:
-		return 0, err
+		return nil, err
 	case (rev == 0 || deleted) && cond.Any():
-		return 0, fanfold.Errorf(fanfold.Stale, "there is no document %s", key)
+		return nil, fanfold.Errorf(fanfold.Stale, "there is no document %s", key)
 	case rev == 0 || deleted:
-		return 0, Missing(key)
+		return nil, Missing(key)
 	case !cond.meets(rev):
-		return 0, cond.stale(key, rev)
+		return nil, cond.stale(key, rev)
 	}
 	if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
-		return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 	}
-	return rev, nil
+	doc, _, err = w.ReadModel.Get(key, fanfold.Referenced)
+	if err == nil && revisionOf(doc) != rev {
+		err = &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
+	}
+	return doc, err
 }
 
 // revisionOf returns the revision of a document, 0 for nil.
