@@ -72,21 +72,25 @@ func benchPut(conns int) func(ctx context.Context, b *bench) error {
 	}
 }
 
-// benchIncrements compares durable increments over 64 connections with durable PUTs of new documents. Increments of one document wait for each
-// other, so they stand beside PUTs over one connection. Increments of many documents stand beside PUTs over 64.
+// benchIncrements compares durable increments over 64 connections with durable PUTs. Increments of one document wait for each other,
+// so they stand beside PUTs of new documents over one connection. Increments of many stand beside PUTs of the same documents over 64.
 func benchIncrements(ctx context.Context, b *bench) error {
 	s := benchStore{model: benchModel, authors: benchAuthors, books: 10_000 / b.scale}
 	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {
-		for _, one := range []struct {
-			what         string
+		for _, row := range []struct {
+			what, limit  string
 			books, conns int
-		}{{"one document", 1, 1}, {"many documents", s.books, 64}} {
-			if err := b.pair(pair{name: "durable increments of " + one.what + ", 64 connections", unit: "writes/s", limit: "durable PUTs, " + connections(one.conns),
+			puts         func(round int) request
+		}{
+			{"one document", "PUTs of new ones, 1 connection", 1, 1, func(round int) request { return puts(fmt.Sprintf("i%d", round)) }},
+			{"many documents", "PUTs of the same ones, 64 connections", s.books, 64, func(round int) request { return rewrites(s.books, round) }},
+		} {
+			if err := b.pair(pair{name: "durable increments of " + row.what + ", 64 connections", unit: "writes/s", limit: "durable " + row.limit,
 				ours: func(int) (float64, error) {
-					rate, _, err := send(ctx, n.Addr(), 64, increments(one.books))
+					rate, _, err := send(ctx, n.Addr(), 64, increments(row.books))
 					return rate, err
 				}, plain: func(round int) (float64, error) {
-					rate, _, err := send(ctx, n.Addr(), one.conns, puts(fmt.Sprintf("i%d-%d", one.conns, round)))
+					rate, _, err := send(ctx, n.Addr(), row.conns, row.puts(round))
 					return rate, err
 				}}); err != nil {
 				return err

@@ -53,6 +53,14 @@ func increments(count int) request {
 	}
 }
 
+// rewrites writes one of so many books that exist. Each request of a round writes other content, and so does each round.
+func rewrites(count, round int) request {
+	return func(dst []byte, worker, n int) []byte {
+		id := strconv.Itoa((worker*7919 + n*31) % count)
+		return appendRequest(dst, "PUT /v1/books/"+id, appendNote(nil, id, fmt.Sprintf(`,"sold":%d,"title":"A book","year":%d,"authors":[{"id":"17"},{"id":"23"}]`, n, round), 500))
+	}
+}
+
 // appendRequest appends a request with a JSON body.
 func appendRequest(dst []byte, line string, body []byte) []byte {
 	return appendBody(dst, line, "application/json", body)
