@@ -17,11 +17,11 @@ type Horizon struct {
 // if it came later and changed nothing.
 func (h Horizon) At() Position { return max(h.Position, At(h.Seq, 0)) }
 
-// Compaction is what an event of kind compact says: from this event on, the store begins at a horizon.
+// Compaction says with what a store begins at a horizon.
 type Compaction struct {
 	Horizon
 	Base BaseFile
-	// Erasure is the last erase event that the base knows of; 0 for none.
+	// Erasure is the last event whose list the base knows of; 0 for none.
 	Erasure uint64
 }
 

@@ -81,8 +81,8 @@ func checkMember(member string) error {
 	return nil
 }
 
-// Erasure is what an event of kind erase says. From the event of kind erased that covers it on, the store is what it would be with the
-// substitutes in place of the listed messages.
+// Erasure lists what is erased. From the event on that brings it into force, the store is what it would be with the substitutes in place of the
+// listed messages.
 type Erasure struct {
 	Of        uint64              // the sequence of the erasure's first erase event; 0 in that event itself
 	Documents []ErasedDocument    // whose messages are listed
@@ -111,12 +111,4 @@ type Substitute struct {
 	KeyHash string // IdempotencyKey.Hash; the key's digest goes
 	Actor   string
 	Payload []byte // that stands for the message's; nil for a claim's
-}
-
-// Erased is what an event of kind erased says: the erasures up to an event are in force.
-type Erased struct {
-	UpTo      uint64 // the last erase event that is covered
-	Documents []Key  // besides the erased ones: those whose present views are others by it
-	// Base, in the first event of a transaction, is the base that takes the place of the one at which the log begins; nil where that log has none.
-	Base *Compaction
 }

@@ -21,9 +21,7 @@ const (
 	KindImport  Kind = "import"  // how far an import has come
 	KindLink    Kind = "link"    // documents begin or cease to refer to another strictly
 	KindClaim   Kind = "claim"   // a document takes or gives up a unique value
-	KindCompact Kind = "compact" // the store begins later, and the events before are of no use any more
-	KindErase   Kind = "erase"   // lists messages whose contents are erased, and what stands for each
-	KindErased  Kind = "erased"  // from here on the contents of listed messages are gone
+	KindLoss    Kind = "loss"    // the log may lose events from here on, or contents of events
 )
 
 // PatchType names one of the two patch formats.
@@ -73,10 +71,7 @@ type Event struct {
 	// ByDelete, of put, patch and delete, names the delete whose policies have made the event; nil where somebody asked for it.
 	ByDelete *ByDelete
 
-	// Compaction, of compact, says where the store begins.
-	Compaction *Compaction
-	Erasure    *Erasure // of erase
-	Erased     *Erased  // of erased
+	Loss *Loss // of loss
 
 	// Actor names who sent the request that the event comes from, "" where nobody says. Changes have it, and no document depends on it.
 	Actor string

@@ -36,9 +36,10 @@ func (p *Prefix) admits(ctx context.Context, conditions ...condition) error {
 // noted takes note of what an event of the log says about the log itself. size is the size of its payload.
 func (p *Prefix) noted(ev *fanfold.Event, size int) {
 	switch {
-	case ev.Compaction != nil:
-		p.noteCompaction(ev.Compaction, ev.Seq)
-	case ev.Erasure != nil, ev.Erased != nil:
+	case ev.Loss == nil:
+	case ev.Loss.List == nil:
+		p.noteCompaction(ev.Loss.Base, ev.Seq)
+	default:
 		p.erasures.note(p.Base().Seq, []int{size}, ev)
 	}
 }
@@ -46,7 +47,7 @@ func (p *Prefix) noted(ev *fanfold.Event, size int) {
 // noteAppended does what Prefix.noted does for events that were appended next to each other.
 func noteAppended(p *Prefix, first uint64, msgs []*nats.Msg, evs ...*fanfold.Event) {
 	for i, ev := range evs {
-		if ev.Compaction == nil && ev.Erasure == nil && ev.Erased == nil {
+		if ev.Loss == nil {
 			continue
 		}
 		noted := *ev

@@ -126,7 +126,7 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 	default:
 		msg.Data = Encode(ev)
 	}
-	if ev.Kind == fanfold.KindErase {
+	if ev.Loss.Lists() {
 		if err := l.prefix.erasures.mayErase(len(msg.Data)); err != nil {
 			return nil, err
 		}

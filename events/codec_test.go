@@ -64,25 +64,25 @@ var golden = map[string]fanfold.Event{
 	"put-refresh.json":  {Kind: fanfold.KindPut, Refresh: []string{"publisherName", "authors[].name"}, Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 	"delete-cause.json": {Kind: fanfold.KindDelete, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "posts", ID: "p \"1\""}, Relations: []string{"comments.post"}, Back: 3}},
 	"patch-cause.json":  {Kind: fanfold.KindPatch, Patch: fanfold.JSONPatch, Base: 41, ByDelete: &fanfold.ByDelete{Key: fanfold.Key{Collection: "tags", ID: "t"}, Relations: []string{"posts.tags", "posts.main"}}, Body: []byte(`[{"op":"remove","path":"/tags/0"}]`)},
-	"compact.json": {Kind: fanfold.KindCompact, Compaction: &fanfold.Compaction{
+	"compact.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: &fanfold.Compaction{
 		Horizon: fanfold.Horizon{Seq: 41, Event: fanfold.Digest{1}, Digest: fanfold.Digest{2}, Position: fanfold.At(40, 3), Changes: 57, Time: time.Date(2026, 11, 26, 5, 0, 0, 123456789, time.UTC)},
-		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}}},
-	"compact-erasure.json": {Kind: fanfold.KindCompact, Compaction: &fanfold.Compaction{
+		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}}}},
+	"compact-erasure.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: &fanfold.Compaction{
 		Horizon: fanfold.Horizon{Seq: 41, Digest: fanfold.Digest{2}, Position: fanfold.At(40, 3), Changes: 57, Time: time.Date(2026, 11, 26, 5, 0, 0, 0, time.UTC)},
-		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}, Erasure: 39}},
-	"erase.json": {Kind: fanfold.KindErase, Erasure: &fanfold.Erasure{
+		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}, Erasure: 39}, UpTo: 39}},
+	"erase.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: &fanfold.Erasure{
 		Documents: []fanfold.ErasedDocument{{Key: fanfold.Key{Collection: "people", ID: "p \"1\""}}, {Key: fanfold.Key{Collection: "books", ID: "b1"}, Members: []string{"/email", "/a~1b"}}},
 		Keep:      map[string][]string{"books": {"author", "tags[].id"}},
 		Messages: []fanfold.Substitute{
 			{Seq: 3, Time: time.Unix(1, 5).UTC(), Subject: "fanfold.db.doc.books.b1", Payload: []byte(`{"v":1,"op":"put","body":{ "id":"b1", "n": 1.0}}`)},
 			{Seq: 7, Time: time.Unix(2, 0).UTC(), Subject: "fanfold.db.claim.books.0_y6XqW0WGYdPw70XhknjyN1CC7Js0ZJPXDZdAq-U4s", Claim: true, Tx: fanfold.TxPart{ID: "t", Index: 1, Count: 3}, Actor: "key:a \"b\""},
-			{Seq: 8, Time: time.Unix(3, 0).UTC(), Subject: "fanfold.db.doc.books.b1", KeyHash: "h", Payload: []byte(`{"v":1,"op":"put","body":{ "id":"b1", "n": 1.0}}`)}}}},
-	"erase-more.json": {Kind: fanfold.KindErase, Erasure: &fanfold.Erasure{Of: 41, Documents: []fanfold.ErasedDocument{{Key: fanfold.Key{Collection: "people", ID: "p"}}},
-		Keep: map[string][]string{}, Messages: []fanfold.Substitute{}}},
-	"erased.json": {Kind: fanfold.KindErased, Erased: &fanfold.Erased{UpTo: 44, Documents: []fanfold.Key{{Collection: "books", ID: "b \"1\""}}, Base: &fanfold.Compaction{
+			{Seq: 8, Time: time.Unix(3, 0).UTC(), Subject: "fanfold.db.doc.books.b1", KeyHash: "h", Payload: []byte(`{"v":1,"op":"put","body":{ "id":"b1", "n": 1.0}}`)}}}}},
+	"erase-more.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: &fanfold.Erasure{Of: 41, Documents: []fanfold.ErasedDocument{{Key: fanfold.Key{Collection: "people", ID: "p"}}},
+		Keep: map[string][]string{}, Messages: []fanfold.Substitute{}}}},
+	"erased.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: 44, List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: fanfold.Key{Collection: "books", ID: "b \"1\""}}}}, Base: &fanfold.Compaction{
 		Horizon: fanfold.Horizon{Seq: 41, Digest: fanfold.Digest{2}, Position: fanfold.At(40, 3), Changes: 57, Time: time.Date(2026, 11, 26, 5, 0, 0, 0, time.UTC)},
 		Base:    fanfold.BaseFile{Name: "base-41-44", Bytes: 1234, Sum: fanfold.Digest{3}}, Erasure: 44}}},
-	"erased-plain.json": {Kind: fanfold.KindErased, Erased: &fanfold.Erased{UpTo: 44}},
+	"erased-plain.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: 44, List: &fanfold.Erasure{}}},
 	"put-kept.json":     {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 }
 
@@ -162,7 +162,7 @@ func TestUnknownMembers(t *testing.T) {
 // TestBadErasures: an erase or an erased event that is not as it is written is refused.
 func TestBadErasures(t *testing.T) {
 	ev := golden["erase.json"]
-	erase, erased := string(Encode(&ev)), string(encodeErased(golden["erased.json"].Erased))
+	erase, erased := string(Encode(&ev)), string(encodeErased(golden["erased.json"].Loss))
 	for _, change := range [][2]string{{`"seq":3`, `"seq":0`}, {`"seq":7`, `"seq":3`}, {`"subject":0`, `"subject":9`}, {`"subject":0`, `"subject":-1`}, {`"payload":0`, `"payload":1`}, {`,"claim":true`, ``},
 		{`"claim":true`, `"claim":true,"payload":0`}, {`"time":1000000005`, `"time":"x"`}, {`["t",1,3]`, `["t",3,3]`}, {`["t",1,3]`, `["t",1]`}, {`"key":"h"`, `"later":1`}, {`"keep"`, `"later":1,"keep"`},
 		{`"collection":"books"`, `"collection":"."`}, {`["/email","/a~1b"]`, `[]`}, {`["/email","/a~1b"]`, `[1]`}, {`"keep":{`, `"keep":{"x":1,`}, {`"op":"erase"`, `"op":"erase","of":0`},
@@ -181,7 +181,7 @@ func TestBadErasures(t *testing.T) {
 }
 
 // compactText is a compact event's payload.
-var compactText = string(encodeCompaction(golden["compact.json"].Compaction))
+var compactText = string(encodeCompaction(golden["compact.json"].Loss.Base))
 
 func TestDecodeRefuses(t *testing.T) {
 	for _, payload := range []string{``, `{`, `[]`, `{}`, `{"v":4,"op":"put","body":{}}`, `{"v":3,"op":"put","body":{}}`, `{"v":3,"held":["b1"]}`, `{"v":2,"op":"put","body":{}}`, `{"v":2,"op":"put","fold":9,"body":{}}`,

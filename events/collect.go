@@ -379,7 +379,7 @@ func (s *search) listCompacts() error {
 		if err != nil {
 			return err
 		}
-		out := *ev.Compaction
+		out := *ev.Loss.Base
 		out.Event, out.Digest, out.Base.Sum = fanfold.Digest{}, fanfold.Digest{}, fanfold.Digest{}
 		if err := s.list(s.docs[i], &m, ev, encodeCompaction(&out)); err != nil {
 			return err

@@ -41,7 +41,7 @@ const (
 
 // encodeCompaction returns the payload of a compact event.
 func encodeCompaction(c *fanfold.Compaction) []byte {
-	b, _ := json.Marshal(storedCompaction{3, fanfold.KindCompact, c.Seq, c.Digest, storedBaseOf(c), c.Erasure}) // no value of it fails
+	b, _ := json.Marshal(storedCompaction{3, "compact", c.Seq, c.Digest, storedBaseOf(c), c.Erasure}) // no value of it fails
 	return b
 }
 
@@ -73,7 +73,7 @@ func decodeCompaction(payload []byte, ev *fanfold.Event) error {
 	if !s.Base.valid(s.Before) {
 		return invalidPayload("is a compaction without a horizon or a base")
 	}
-	ev.Compaction = s.Base.compaction(s.Before, s.Digest, s.Erasure)
+	ev.Loss = &fanfold.Loss{UpTo: s.Erasure, Base: s.Base.compaction(s.Before, s.Digest, s.Erasure)}
 	return nil
 }
 

@@ -26,7 +26,7 @@ func compactTo(t *testing.T, l *events.Log, seq uint64) uint64 {
 	_, last := l.Prefix().Compaction()
 	c := &fanfold.Compaction{Horizon: fanfold.Horizon{Seq: seq, Digest: fanfold.Digest{byte(seq)}, Position: fanfold.At(seq, 0), Time: time.Unix(1, 0)},
 		Base: fanfold.BaseFile{Name: fmt.Sprintf("base-%d", seq), Bytes: 1}}
-	at, err := l.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c}, fanfold.Exactly(fanfold.Revision(last)))
+	at, err := l.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: c}}, fanfold.Exactly(fanfold.Revision(last)))
 	if err != nil {
 		t.Fatal(err)
 	}

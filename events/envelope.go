@@ -29,13 +29,8 @@ const maxFold = 1<<31 - 1
 // Encode returns the payload of an event: a small JSON object into which the body's bytes are
 // spliced as they are. A link has one holder. README.md documents it.
 func Encode(ev *fanfold.Event) []byte {
-	switch ev.Kind {
-	case fanfold.KindCompact:
-		return encodeCompaction(ev.Compaction)
-	case fanfold.KindErase:
-		return encodeErasure(ev.Erasure)
-	case fanfold.KindErased:
-		return encodeErased(ev.Erased)
+	if ev.Loss != nil {
+		return encodeLoss(ev.Loss)
 	}
 	b := make([]byte, 0, len(ev.Body)+64)
 	version := envelopeVersion
@@ -225,24 +220,34 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 		return decodeGuard(t, ev)
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:
-		return invalidPayload("has an unknown op " + strconv.Quote(string(ev.Kind)) + ": a newer Fanfold may have written it; use that one")
+		return errUnknownOp(string(ev.Kind))
 	}
 	return nil
+}
+
+// errUnknownOp is the error for an op that this program does not know.
+func errUnknownOp(op string) error {
+	return invalidPayload("has an unknown op " + strconv.Quote(op) + ": a newer Fanfold may have written it; use that one")
 }
 
 // decodeThird reads a payload of version 3. It has a guard in the short form, without op, or an event that earlier programs must not pass
 // over.
 func decodeThird(t *jsondoc.Tree, subject string, ev *fanfold.Event) error {
-	ev.Kind = fanfold.Kind(t.Text(t.Member(jsondoc.Root, "op")))
-	switch ev.Kind {
-	case fanfold.KindCompact:
-		return decodeCompaction(t.Raw(jsondoc.Root), ev)
-	case fanfold.KindErase:
-		return decodeErasure(t, ev)
-	case fanfold.KindErased:
-		return decodeErased(t.Raw(jsondoc.Root), ev)
+	op := t.Member(jsondoc.Root, "op")
+	if op == jsondoc.None {
+		return decodeShort(t, subject, ev)
 	}
-	return decodeShort(t, subject, ev)
+	ev.Kind = fanfold.KindLoss
+	switch name := t.Text(op); name {
+	case "compact":
+		return decodeCompaction(t.Raw(jsondoc.Root), ev)
+	case "erase":
+		return decodeErasure(t, ev)
+	case "erased":
+		return decodeErased(t.Raw(jsondoc.Root), ev)
+	default:
+		return errUnknownOp(name)
+	}
 }
 
 // decodeFold reads the payload's version, and the fold version that one of version 2 has.

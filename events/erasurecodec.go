@@ -141,8 +141,8 @@ func (w *erasureWriter) payload() []byte {
 }
 
 // errErasureForm is the problem of the payload of an erase or an erased event that cannot be read.
-func errErasureForm(kind fanfold.Kind, what string) error {
-	return invalidPayload("of kind " + string(kind) + " has " + what + " that this program cannot read: a newer Fanfold may have written it; use that one")
+func errErasureForm(op, what string) error {
+	return invalidPayload("of op " + op + " has " + what + " that this program cannot read: a newer Fanfold may have written it; use that one")
 }
 
 // decodeErasure reads the payload of an erase event, which the result aliases. The error is Invalid.
@@ -150,23 +150,23 @@ func decodeErasure(t *jsondoc.Tree, ev *fanfold.Event) error {
 	e := &fanfold.Erasure{}
 	if of := t.Member(jsondoc.Root, "of"); of != jsondoc.None {
 		if e.Of = readUint(t, of); e.Of == 0 {
-			return errErasureForm(fanfold.KindErase, "a beginning")
+			return errErasureForm("erase", "a beginning")
 		}
 	}
 	e.Taken, e.Left = int(readUint(t, t.Member(jsondoc.Root, "taken"))), int(readUint(t, t.Member(jsondoc.Root, "left")))
 	if !onlyMembers(t, jsondoc.Root, "v", "op", "of", "taken", "left", "documents", "keep", "subjects", "payloads", "messages") {
-		return errErasureForm(fanfold.KindErase, "a member")
+		return errErasureForm("erase", "a member")
 	}
 	if !decodeErasedDocuments(t, e) {
-		return errErasureForm(fanfold.KindErase, "documents")
+		return errErasureForm("erase", "documents")
 	}
 	if keep := t.Member(jsondoc.Root, "keep"); t.Kind(keep) != jsondoc.Object || json.Unmarshal(t.Raw(keep), &e.Keep) != nil {
-		return errErasureForm(fanfold.KindErase, "paths of ids")
+		return errErasureForm("erase", "paths of ids")
 	}
 	if !decodeSubstitutes(t, e) {
-		return errErasureForm(fanfold.KindErase, "messages")
+		return errErasureForm("erase", "messages")
 	}
-	ev.Erasure = e
+	ev.Loss = &fanfold.Loss{List: e}
 	return nil
 }
 
@@ -339,9 +339,9 @@ type storedErasedOne struct {
 }
 
 // encodeErased returns the payload of an erased event.
-func encodeErased(e *fanfold.Erased) []byte {
-	s := storedErased{Version: 3, Op: fanfold.KindErased, UpTo: e.UpTo, Documents: make([][2]string, len(e.Documents))}
-	for i, k := range e.Documents {
+func encodeErased(e *fanfold.Loss) []byte {
+	s := storedErased{Version: 3, Op: "erased", UpTo: e.UpTo, Documents: make([][2]string, len(e.List.Documents))}
+	for i, k := range e.List.Documents {
 		s.Documents[i] = [2]string{k.Collection, k.ID}
 	}
 	if c := e.Base; c != nil {
@@ -357,22 +357,33 @@ func decodeErased(payload []byte, ev *fanfold.Event) error {
 	in := json.NewDecoder(bytes.NewReader(payload))
 	in.DisallowUnknownFields()
 	if in.Decode(&s) != nil || s.UpTo == 0 {
-		return errErasureForm(fanfold.KindErased, "something")
+		return errErasureForm("erased", "something")
 	}
-	e := &fanfold.Erased{UpTo: s.UpTo}
+	e := &fanfold.Loss{UpTo: s.UpTo, List: &fanfold.Erasure{}}
 	for _, pair := range s.Documents {
 		k := fanfold.Key{Collection: pair[0], ID: pair[1]}
 		if k.Validate() != nil {
-			return errErasureForm(fanfold.KindErased, "a document")
+			return errErasureForm("erased", "a document")
 		}
-		e.Documents = append(e.Documents, k)
+		e.List.Documents = append(e.List.Documents, fanfold.ErasedDocument{Key: k})
 	}
 	if s.Base != nil {
 		if !s.Base.valid(s.Base.Before) {
-			return errErasureForm(fanfold.KindErased, "a base")
+			return errErasureForm("erased", "a base")
 		}
 		e.Base = s.Base.compaction(s.Base.Before, s.Base.Digest, s.UpTo)
 	}
-	ev.Erased = e
+	ev.Loss = e
 	return nil
+}
+
+// encodeLoss returns the payload of an event of what the log may lose.
+func encodeLoss(l *fanfold.Loss) []byte {
+	switch {
+	case l.Lists():
+		return encodeErasure(l.List)
+	case l.Erases():
+		return encodeErased(l)
+	}
+	return encodeCompaction(l.Base)
 }

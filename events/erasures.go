@@ -39,7 +39,7 @@ type erasureTable struct {
 	bytes   int               // of the payloads of noted
 	latest  map[string]uint64 // the last message that is listed on each subject, claims apart
 	links   map[string]uint64 // those of links
-	erased  *fanfold.Erased
+	erased  *fanfold.Loss
 	at      uint64              // the sequence of erased: of the first event of its transaction
 	base    *fanfold.Compaction // of the last erased event that has one
 	lastD   uint64              // the sequence of the last erased event
@@ -86,11 +86,11 @@ func (e *erasures) note(base uint64, sizes []int, evs ...*fanfold.Event) {
 		changed := false
 		for i, ev := range evs {
 			switch {
-			case ev.Erasure != nil && ev.Seq > t.last():
-				t.noted = append(slices.Clip(t.noted), notedErasure{NotedErasure{ev.Seq, ev.Erasure}, sizes[i]})
+			case ev.Loss.Lists() && ev.Seq > t.last():
+				t.noted = append(slices.Clip(t.noted), notedErasure{NotedErasure{ev.Seq, ev.Loss.List}, sizes[i]})
 				t.bytes += sizes[i]
 				changed = true
-			case ev.Erased != nil && ev.Seq > t.lastD:
+			case ev.Loss.Erases() && ev.Seq > t.lastD:
 				changed = t.noteErased(ev) || changed
 			}
 		}
@@ -106,14 +106,14 @@ func (e *erasures) note(base uint64, sizes []int, evs ...*fanfold.Event) {
 func (t *erasureTable) noteErased(ev *fanfold.Event) bool {
 	t.lastD = ev.Seq
 	before := t.inForce
-	if t.inForce = max(before, ev.Erased.UpTo); t.inForce > before {
+	if t.inForce = max(before, ev.Loss.UpTo); t.inForce > before {
 		t.takeOver(before)
 	}
-	if ev.Erased.Base != nil {
-		t.base = ev.Erased.Base
+	if ev.Loss.Base != nil {
+		t.base = ev.Loss.Base
 	}
 	if ev.Tx.Index == 0 {
-		t.erased, t.at = ev.Erased, ev.Seq
+		t.erased, t.at = ev.Loss, ev.Seq
 	}
 	return t.inForce > before
 }
@@ -244,7 +244,7 @@ func (p *Prefix) Erasures() (last, inForce uint64) {
 
 // InForce returns the first event of the last transaction of erased events, and its sequence, nil for none. Its base is the one of the last
 // such event that has one.
-func (p *Prefix) InForce() (*fanfold.Erased, uint64) {
+func (p *Prefix) InForce() (*fanfold.Loss, uint64) {
 	t := p.erasures.get()
 	return t.erased, t.at
 }

@@ -39,7 +39,7 @@ func eraseFrom(t *testing.T, l *events.Log, c events.Collecting) (last uint64) {
 			rev := found.Revisions[d.Key]
 			writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: d.Key, Base: rev}, Expect: fanfold.Exactly(rev)})
 		}
-		writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindErase, Erasure: e}, Expect: fanfold.Exactly(fanfold.Revision(before))})
+		writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: e}}, Expect: fanfold.Exactly(fanfold.Revision(before))})
 		first, err := l.AppendAll(t.Context(), fmt.Sprint("erase", before), writes)
 		if err != nil {
 			t.Fatal(err)
@@ -53,7 +53,7 @@ func eraseFrom(t *testing.T, l *events.Log, c events.Collecting) (last uint64) {
 // enforce appends that erasures are in force.
 func enforce(t *testing.T, l *events.Log, upTo uint64) uint64 {
 	t.Helper()
-	return mustAppend(t, l, &fanfold.Event{Kind: fanfold.KindErased, Erased: &fanfold.Erased{UpTo: upTo}}, fanfold.Exactly(fanfold.Revision(l.Prefix().LastErased())))
+	return mustAppend(t, l, &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: upTo, List: &fanfold.Erasure{}}}, fanfold.Exactly(fanfold.Revision(l.Prefix().LastErased())))
 }
 
 // eventsAs reads the log as of an erasure, up to an event.

@@ -129,10 +129,10 @@ func (p *Prefix) noteBegin(m *servers.Message) error {
 	if err := Decode(m.Data, &ev); err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "event %d, which says where the log begins, %s", m.Seq, fanfold.MessageOf(err))
 	}
-	if ev.Compaction == nil {
+	if ev.Loss == nil || ev.Loss.List != nil {
 		return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is a %s", m.Seq, ev.Kind)
 	}
-	p.noteCompaction(ev.Compaction, m.Seq)
+	p.noteCompaction(ev.Loss.Base, m.Seq)
 	return nil
 }
 

@@ -33,12 +33,14 @@ func (s subjects) forEvent(ev *fanfold.Event, short bool) string {
 		return s.fence()
 	case fanfold.KindCheck:
 		return s.check()
-	case fanfold.KindCompact:
+	case fanfold.KindLoss:
+		switch {
+		case ev.Loss.Lists():
+			return s.erase()
+		case ev.Loss.Erases():
+			return s.erased()
+		}
 		return s.compact()
-	case fanfold.KindErase:
-		return s.erase()
-	case fanfold.KindErased:
-		return s.erased()
 	case fanfold.KindImport:
 		return s.importProgress(ev.Key.ID)
 	case fanfold.KindLink:
@@ -116,12 +118,8 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindFence, key, nil
 	case ok && rest == "check":
 		return fanfold.KindCheck, key, nil
-	case ok && rest == "compact":
-		return fanfold.KindCompact, key, nil
-	case ok && rest == "erase":
-		return fanfold.KindErase, key, nil
-	case ok && rest == "erased":
-		return fanfold.KindErased, key, nil
+	case ok && (rest == "compact" || rest == "erase" || rest == "erased"):
+		return fanfold.KindLoss, key, nil
 	case ok && strings.HasPrefix(rest, "link."):
 		return fanfold.KindLink, key, nil
 	case ok && strings.HasPrefix(rest, "claim."):

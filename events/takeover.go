@@ -51,8 +51,8 @@ func (s *search) takeOver() error {
 func (s *search) heldBy(ev *fanfold.Event, found map[uint64]bool) (held bool, document int) {
 	document = -1
 	begun := len(found) > 0 || s.c.Of != 0
-	for i := range ev.Erasure.Messages {
-		m := &ev.Erasure.Messages[i]
+	for i := range ev.Loss.List.Messages {
+		m := &ev.Loss.List.Messages[i]
 		if doc := s.holding(m); doc >= 0 {
 			held, document = true, max(document, doc)
 		}
@@ -102,7 +102,7 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 		s.bytes += len(m.Payload) + len(m.Subject)
 		return s.log.prefix.erasures.mayErase(s.bytes)
 	}
-	for _, m := range ev.Erasure.Messages {
+	for _, m := range ev.Loss.List.Messages {
 		if m.Seq <= base || found[m.Seq] || s.isListedAfter(m.Seq, ev.Seq) {
 			continue
 		}
@@ -110,8 +110,8 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 			return err
 		}
 	}
-	emptied := *ev.Erasure
-	emptied.Messages, emptied.Taken, emptied.Left = nil, 0, ev.Erasure.Events()
+	emptied := *ev.Loss.List
+	emptied.Messages, emptied.Taken, emptied.Left = nil, 0, ev.Loss.List.Events()
 	return add(fanfold.Substitute{Seq: ev.Seq, Time: ev.Time, Subject: s.log.sub.erase(), Tx: ev.Tx, Actor: ev.Actor, Payload: encodeErasure(&emptied)})
 }
 
@@ -127,8 +127,8 @@ func (t *erasureTable) takeOver(upTo uint64) {
 				continue
 			}
 			ev, tree := fanfold.Event{Seq: m.Seq}, jsondoc.Tree{}
-			if decode(&tree, m.Subject, bytes.Clone(m.Payload), &ev) == nil && ev.Erasure != nil {
-				stands[m.Seq] = notedErasure{NotedErasure{m.Seq, ev.Erasure}, len(m.Payload)}
+			if decode(&tree, m.Subject, bytes.Clone(m.Payload), &ev) == nil && ev.Loss.Lists() {
+				stands[m.Seq] = notedErasure{NotedErasure{m.Seq, ev.Loss.List}, len(m.Payload)}
 			}
 		}
 	}

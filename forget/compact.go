@@ -196,7 +196,7 @@ func (g *Compactor) compacting(seq uint64, plan *wire.CompactPlan, by string) re
 			if at := g.log.Prefix().Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
 				return 0, fanfold.Errorf(fanfold.Conflict, "the store begins after event %d by now, and was to begin after event %d: another compaction was faster", at, c.Seq)
 			}
-			return g.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindCompact, Compaction: c, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
+			return g.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: c, UpTo: c.Erasure}, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
 		}}
 }
 

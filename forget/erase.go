@@ -556,7 +556,7 @@ func (e *erasing) append(ctx context.Context, erasure *fanfold.Erasure, checked 
 		}
 	}
 	last, _ := e.g.log.Prefix().Erasures()
-	writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindErase, Erasure: erasure, Actor: e.by},
+	writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: erasure}, Actor: e.by},
 		Expect: fanfold.Expect{Set: true, Rev: fanfold.Revision(last), Folded: e.applied}})
 	first, err := e.g.log.AppendAll(ctx, nuid.Next(), writes)
 	if err != nil {

@@ -154,7 +154,7 @@ func (g *Forgetter) bringIntoForce(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	first, err := g.appendErased(ctx, &fanfold.Erased{UpTo: upTo, Base: base}, slices.Collect(maps.Keys(keys)))
+	first, err := g.appendErased(ctx, &fanfold.Loss{UpTo: upTo, Base: base}, slices.Collect(maps.Keys(keys)))
 	if err == nil {
 		err = g.opt.EraseStep(StepErased)
 	}
@@ -207,7 +207,7 @@ const erasedBaseFile = "base.erased"
 
 // appendErased appends the events from which on an erasure is in force, each with some of the documents, and returns the first one's sequence once they
 // are durable.
-func (g *Forgetter) appendErased(ctx context.Context, erased *fanfold.Erased, documents []fanfold.Key) (first uint64, err error) {
+func (g *Forgetter) appendErased(ctx context.Context, erased *fanfold.Loss, documents []fanfold.Key) (first uint64, err error) {
 	slices.SortFunc(documents, func(a, b fanfold.Key) int { return strings.Compare(a.String(), b.String()) })
 	cp, err := g.store.Checkpoint()
 	if err != nil {
@@ -225,19 +225,23 @@ func (g *Forgetter) appendErased(ctx context.Context, erased *fanfold.Erased, do
 	return first, nil
 }
 
-// erasedEvents returns the events from which on an erasure is in force. Each names as many of the documents, which they share, as it has room for.
-func erasedEvents(erased *fanfold.Erased, documents []fanfold.Key) (all []*fanfold.Event) {
+// erasedEvents returns the events from which on an erasure is in force. Each names as many of the documents as it has room for.
+func erasedEvents(erased *fanfold.Loss, documents []fanfold.Key) (all []*fanfold.Event) {
 	for ev := erased; ; {
 		n := 0
 		for size := 0; n < len(documents) && size < maxErased; n++ {
 			size += 6*(len(documents[n].Collection)+len(documents[n].ID)) + 8
 		}
-		ev.Documents, documents = documents[:n:n], documents[n:]
-		all = append(all, &fanfold.Event{Kind: fanfold.KindErased, Erased: ev})
+		ev.List = &fanfold.Erasure{Documents: make([]fanfold.ErasedDocument, n)}
+		for i, key := range documents[:n] {
+			ev.List.Documents[i].Key = key
+		}
+		documents = documents[n:]
+		all = append(all, &fanfold.Event{Kind: fanfold.KindLoss, Loss: ev})
 		if len(documents) == 0 {
 			return all
 		}
-		ev = &fanfold.Erased{UpTo: erased.UpTo}
+		ev = &fanfold.Loss{UpTo: erased.UpTo}
 	}
 }
 
@@ -269,7 +273,7 @@ func (g *Forgetter) nameMissed(ctx context.Context, upTo uint64, at fanfold.Posi
 		return ok
 	})
 	if len(missed) > 0 {
-		if _, err := g.appendErased(ctx, &fanfold.Erased{UpTo: upTo}, slices.Collect(maps.Keys(missed))); err != nil {
+		if _, err := g.appendErased(ctx, &fanfold.Loss{UpTo: upTo}, slices.Collect(maps.Keys(missed))); err != nil {
 			return err
 		}
 	}

@@ -21,15 +21,15 @@ func TestErasedEvents(t *testing.T) {
 				documents[i] = fanfold.Key{Collection: "customers", ID: fmt.Sprintf(id, i)}
 			}
 			named := 0
-			for i, ev := range erasedEvents(&fanfold.Erased{UpTo: 7, Base: &fanfold.Compaction{Erasure: 7}}, documents) {
-				for _, key := range ev.Erased.Documents {
-					if key != documents[named] {
-						t.Fatalf("%s: document %d is %s", name, named, key)
+			for i, ev := range erasedEvents(&fanfold.Loss{UpTo: 7, Base: &fanfold.Compaction{Erasure: 7}}, documents) {
+				for _, d := range ev.Loss.List.Documents {
+					if d.Key != documents[named] {
+						t.Fatalf("%s: document %d is %s", name, named, d.Key)
 					}
 					named++
 				}
-				if size := len(events.Encode(ev)); size > 4<<20 || ev.Erased.UpTo != 7 || (ev.Erased.Base != nil) != (i == 0) {
-					t.Errorf("%s: event %d has %d bytes: %d %v", name, i, size, ev.Erased.UpTo, ev.Erased.Base)
+				if size := len(events.Encode(ev)); size > 4<<20 || ev.Loss.UpTo != 7 || (ev.Loss.Base != nil) != (i == 0) {
+					t.Errorf("%s: event %d has %d bytes: %d %v", name, i, size, ev.Loss.UpTo, ev.Loss.Base)
 				}
 			}
 			if named != count {

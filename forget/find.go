@@ -154,14 +154,14 @@ func (f *textFinder) message(m *events.Message) error {
 		return nil
 	}
 	ev, err := f.decoder.Decode(*m)
-	if err != nil || ev.Erasure == nil {
+	if err != nil || !ev.Loss.Lists() {
 		if err != nil {
 			return err
 		}
 		return f.event(ev)
 	}
-	for i := range ev.Erasure.Messages {
-		s := &ev.Erasure.Messages[i]
+	for i := range ev.Loss.List.Messages {
+		s := &ev.Loss.List.Messages[i]
 		if !strings.Contains(s.Subject, ".doc.") {
 			continue
 		}

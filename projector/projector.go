@@ -351,7 +351,7 @@ var errOtherErasure = errors.New("the read model is as of another erasure")
 // beforeErased returns the events before the first that asks for a read model as of a later erasure, so that nothing is cut that was stored at once.
 // upTo is that erasure, 0 where there is no such event.
 func beforeErased(events []*fanfold.Event, erasure uint64) (before []*fanfold.Event, upTo uint64) {
-	n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindErased && ev.Erased.UpTo > erasure })
+	n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Loss.Erases() && ev.Loss.UpTo > erasure })
 	if n < 0 {
 		return events, 0
 	}
@@ -361,7 +361,7 @@ func beforeErased(events []*fanfold.Event, erasure uint64) (before []*fanfold.Ev
 			whole = i + 1
 		}
 	}
-	return events[:whole], events[n].Erased.UpTo
+	return events[:whole], events[n].Loss.UpTo
 }
 
 // Plan returns the plan of the model that applies now.

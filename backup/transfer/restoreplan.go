@@ -167,10 +167,10 @@ func (s *restoreSurvey) erased(stored *backup.Event) error {
 	switch {
 	case err != nil:
 		return err
-	case ev.Erased == nil: // a document's id can end so
+	case !ev.Loss.Erases(): // a document's id can end so
 	case !s.ended:
-		s.plan.erasure = max(s.plan.erasure, ev.Erased.UpTo)
-	case ev.Erased.Base != nil && s.baseLater == 0:
+		s.plan.erasure = max(s.plan.erasure, ev.Loss.UpTo)
+	case ev.Loss.Base != nil && s.baseLater == 0:
 		s.baseLater = ev.Seq
 	}
 	return nil

@@ -139,7 +139,7 @@ func (x *erasing) erase() {
 			rev := found.Revisions[d.Key]
 			writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: d.Key, Base: rev}, Expect: fanfold.Exactly(rev)})
 		}
-		writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindErase, Erasure: e}, Expect: fanfold.Exactly(fanfold.Revision(last))})
+		writes = append(writes, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: e}}, Expect: fanfold.Exactly(fanfold.Revision(last))})
 		first, err := x.l.AppendAll(x.t.Context(), "erase", writes)
 		if err != nil {
 			x.t.Fatal(err)
@@ -149,7 +149,7 @@ func (x *erasing) erase() {
 	if again, err := x.l.Prefix().Collect(x.t.Context(), c); err != nil || len(again.Erasures) > 0 {
 		x.t.Fatalf("is to be erased again: %+v, %v", again, err)
 	}
-	erased := &fanfold.Event{Kind: fanfold.KindErased, Erased: &fanfold.Erased{UpTo: last, Documents: x.secret[:1]}}
+	erased := &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: last, List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: x.secret[0]}}}}}
 	if _, err := x.l.Append(x.t.Context(), erased, fanfold.Exactly(0)); err != nil {
 		x.t.Fatal(err)
 	}

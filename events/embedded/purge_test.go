@@ -28,8 +28,8 @@ func largePut(id string) *fanfold.Event {
 
 // compactionTo is a compaction up to an event, with a made-up base.
 func compactionTo(seq uint64) *fanfold.Event {
-	return &fanfold.Event{Kind: fanfold.KindCompact, Compaction: &fanfold.Compaction{
-		Horizon: fanfold.Horizon{Seq: seq, Digest: fanfold.Digest{1}}, Base: fanfold.BaseFile{Name: "b", Bytes: 1}}}
+	return &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: &fanfold.Compaction{
+		Horizon: fanfold.Horizon{Seq: seq, Digest: fanfold.Digest{1}}, Base: fanfold.BaseFile{Name: "b", Bytes: 1}}}}
 }
 
 // purgeOptions has the log purged without a wait.

@@ -25,8 +25,8 @@ func chained(t *testing.T, db *sqlite.DB, events []*fanfold.Event) {
 		t.Fatal(err)
 	}
 	for _, ev := range events {
-		if ev.Kind == fanfold.KindErased {
-			if err := db.SetErasure(ev.Erased.UpTo); err != nil {
+		if ev.Loss.Erases() {
+			if err := db.SetErasure(ev.Loss.UpTo); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -177,7 +177,7 @@ func requireSameAroundCompactions(t *testing.T, events []*fanfold.Event, horizon
 	foldTo := func(n, end int) { chained(t, from[n], events[folded[n]:end]); folded[n] = end }
 	for i, horizon := range horizons {
 		h, base := requireSameBases(t, from, func(n int) { foldTo(n, horizon) })
-		events[places[i]].Kind, events[places[i]].Compaction = fanfold.KindCompact, &fanfold.Compaction{Horizon: h}
+		events[places[i]].Kind, events[places[i]].Loss = fanfold.KindLoss, &fanfold.Loss{Base: &fanfold.Compaction{Horizon: h}}
 		cut := build(t, store)
 		if _, err := cut.LoadBase(t.Context(), bytes.NewReader(base), h); err != nil {
 			t.Fatal(err)
@@ -188,7 +188,7 @@ func requireSameAroundCompactions(t *testing.T, events []*fanfold.Event, horizon
 		}
 		live = places[i] + 1
 	}
-	h := events[places[1]].Compaction.Horizon
+	h := events[places[1]].Loss.Base.Horizon
 	for n, db := range from {
 		foldTo(n, live)
 		requireSameAfter(t, store, db, h)

@@ -5,13 +5,19 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// erased folds the event by which erasures come into force. The error is Internal for a read model that has what they erase.
-func (f *Fold) erased(ev *fanfold.Event) error {
-	if known := f.tx.Checkpoint().Erasure; known < ev.Erased.UpTo {
-		return fanfold.Errorf(fanfold.Internal, "erasures up to event %d come into force, and the read model was made with those up to %d", ev.Erased.UpTo, known)
+// lose folds an event of what the log may lose. The error is Internal for a read model that has what it erases.
+func (f *Fold) lose(ev *fanfold.Event) error {
+	l := ev.Loss
+	switch known := f.tx.Checkpoint().Erasure; {
+	case l.Lists():
+		return f.tx.AddErasure(ev.Seq, f.now, ev.Actor, l.List)
+	case !l.Erases():
+		return f.tx.SetHorizon(l.Base.Horizon)
+	case known < l.UpTo:
+		return fanfold.Errorf(fanfold.Internal, "erasures up to event %d come into force, and the read model was made with those up to %d", l.UpTo, known)
 	}
 	told := map[fanfold.Key]bool{}
-	pending, err := f.tx.PendingErasures(ev.Erased.UpTo)
+	pending, err := f.tx.PendingErasures(l.UpTo)
 	if err != nil {
 		return err
 	}
@@ -29,15 +35,15 @@ func (f *Fold) erased(ev *fanfold.Event) error {
 			return err
 		}
 	}
-	for _, key := range ev.Erased.Documents {
-		if err := f.eraseOnce(key, 0, told); err != nil {
+	for _, d := range l.List.Documents {
+		if err := f.eraseOnce(d.Key, 0, told); err != nil {
 			return err
 		}
 	}
-	if ev.Erased.Base == nil {
+	if l.Base == nil {
 		return nil
 	}
-	return f.tx.ReplaceHorizon(ev.Erased.Base.Horizon)
+	return f.tx.ReplaceHorizon(l.Base.Horizon)
 }
 
 // eraseOnce writes the change of a document by an erasure, which is 0 where the document only shows what is erased. Each document has one.

@@ -26,13 +26,16 @@ func addErasures(t *testing.T, rng *rand.Rand, events []*fanfold.Event) []*fanfo
 			continue
 		}
 		if last == 0 || rng.IntN(2) == 0 {
-			ev.Kind, ev.Erasure = fanfold.KindErase, randomErasure(rng)
-			ev.Erasure.Of = of
+			ev.Kind, ev.Loss = fanfold.KindLoss, &fanfold.Loss{List: randomErasure(rng)}
+			ev.Loss.List.Of = of
 			of, last = max(of, ev.Seq), ev.Seq
-			events = erasedFrom(t, events, ev.Erasure)
+			events = erasedFrom(t, events, ev.Loss.List)
 			continue
 		}
-		ev.Kind, ev.Erased = fanfold.KindErased, &fanfold.Erased{UpTo: last, Documents: keys()[rng.IntN(6):]}
+		ev.Kind, ev.Loss = fanfold.KindLoss, &fanfold.Loss{UpTo: last, List: &fanfold.Erasure{}}
+		for _, key := range keys()[rng.IntN(6):] {
+			ev.Loss.List.Documents = append(ev.Loss.List.Documents, fanfold.ErasedDocument{Key: key})
+		}
 		of = 0
 	}
 	return events
@@ -44,7 +47,7 @@ func TestErasuresOfRandomHistories(t *testing.T) {
 	for seed := range uint64(2) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			events := addErasures(t, rand.New(rand.NewPCG(seed, 4)), randomHistory(t, seed, 60))
-			if !slices.ContainsFunc(events, func(ev *fanfold.Event) bool { return ev.Kind == fanfold.KindErased }) {
+			if !slices.ContainsFunc(events, func(ev *fanfold.Event) bool { return ev.Loss.Erases() }) {
 				t.Fatal("no erasure comes into force")
 			}
 			requireSameFromBases(t, events, 3)
@@ -66,11 +69,11 @@ func erasureEvents() []*fanfold.Event {
 		{Kind: fanfold.KindModel, Body: []byte(`{"collections":{"a":{},"b":{"relations":{"a":{"path":"a","to":"a"}},"derive":{"n":{"copy":"a","value":"doc.n"}}}}}`)},
 		put("a/1", `{"id":"1"}`), put("a/2", `{"id":"2","n":1}`), put("a/3", `{"id":"3"}`), put("b/1", `{"id":"1","a":"2"}`),
 		gone("a/1"), gone("a/3"),
-		{Kind: fanfold.KindErase, Actor: "key:e", Erasure: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{erased("a/1"), erased("a/2", "/email"), erased("a/3")}}},
-		{Kind: fanfold.KindErase, Erasure: &fanfold.Erasure{Of: 8, Documents: []fanfold.ErasedDocument{erased("a/1"), erased("a/4")}, Messages: make([]fanfold.Substitute, 2)}},
+		{Kind: fanfold.KindLoss, Actor: "key:e", Loss: &fanfold.Loss{List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{erased("a/1"), erased("a/2", "/email"), erased("a/3")}}}},
+		{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: &fanfold.Erasure{Of: 8, Documents: []fanfold.ErasedDocument{erased("a/1"), erased("a/4")}, Messages: make([]fanfold.Substitute, 2)}}},
 		put("a/3", `{"id":"3","again":true}`),
-		{Kind: fanfold.KindErased, Tx: fanfold.TxPart{ID: "tx", Count: 2}, Actor: "key:e", Erased: &fanfold.Erased{UpTo: 9, Documents: []fanfold.Key{key("b/1"), key("b/2"), key("a/3")}}},
-		{Kind: fanfold.KindErased, Tx: fanfold.TxPart{ID: "tx", Index: 1, Count: 2}, Erased: &fanfold.Erased{UpTo: 9, Documents: []fanfold.Key{key("a/2")}}},
+		{Kind: fanfold.KindLoss, Tx: fanfold.TxPart{ID: "tx", Count: 2}, Actor: "key:e", Loss: &fanfold.Loss{UpTo: 9, List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{erased("b/1"), erased("b/2"), erased("a/3")}}}},
+		{Kind: fanfold.KindLoss, Tx: fanfold.TxPart{ID: "tx", Index: 1, Count: 2}, Loss: &fanfold.Loss{UpTo: 9, List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{erased("a/2")}}}},
 		put("a/1", `{"id":"1","back":true}`),
 		put("a/2", `{"id":"2","n":2}`),
 	}

@@ -247,12 +247,8 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 		return f.tx.SetProposal(ev.Seq, ev.Body, ev.Fold, ev.Actor)
 	case fanfold.KindCancel:
 		return f.tx.SetProposal(ev.Seq, nil, 0, "")
-	case fanfold.KindCompact:
-		return f.tx.SetHorizon(ev.Compaction.Horizon)
-	case fanfold.KindErase:
-		return f.tx.AddErasure(ev.Seq, f.now, ev.Actor, ev.Erasure)
-	case fanfold.KindErased:
-		return f.erased(ev)
+	case fanfold.KindLoss:
+		return f.lose(ev)
 	case fanfold.KindDelete:
 		return f.delete(ev)
 	case fanfold.KindPut, fanfold.KindPatch:

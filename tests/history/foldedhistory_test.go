@@ -366,13 +366,13 @@ func (f *folded) erase(op operation) {
 	before := maps.Clone(f.views)
 	f.rewrite(op, relations)
 	e := &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: keyOf(op.key), Members: pointers(op.members)}}, Keep: map[string][]string{op.key.collection: relations}}
-	in := &fanfold.Erased{UpTo: f.folds.log.last() + 1}
+	in := &fanfold.Loss{UpTo: f.folds.log.last() + 1, List: &fanfold.Erasure{}}
 	for key, view := range f.views { // what a consumer may have read before the delete or the put is another history's
 		if before[key] != view || start[key] != view {
-			in.Documents = append(in.Documents, keyOf(key))
+			in.List.Documents = append(in.List.Documents, fanfold.ErasedDocument{Key: keyOf(key)})
 		}
 	}
-	seq := f.folds.append(&fanfold.Event{Kind: fanfold.KindErase, Erasure: e}, &fanfold.Event{Kind: fanfold.KindErased, Erased: in}) + 1
+	seq := f.folds.append(&fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: e}}, &fanfold.Event{Kind: fanfold.KindLoss, Loss: in}) + 1
 	f.expect = append(f.expect, expected{seq: seq, before: before, after: f.views, written: f.o.written(), links: f.o.expectedLinks(), oracle: f.o.clone(),
 		erased: &erasedNow{op.key, op.members != nil, before, maps.Clone(f.views)}})
 	f.erased = true

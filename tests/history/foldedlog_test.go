@@ -40,11 +40,11 @@ func (l *eventList) append(events ...*fanfold.Event) (first uint64) {
 	for i, ev := range events {
 		ev.Seq = first + uint64(i)
 		ev.Time = time.Unix(int64(1_000_000+ev.Seq/2*10-ev.Seq*7%3), 0).UTC() // clocks go back, and two events may have one time
-		if len(events) > 1 && ev.Kind != fanfold.KindErase && ev.Kind != fanfold.KindErased {
+		if len(events) > 1 && ev.Kind != fanfold.KindLoss {
 			ev.Tx = fanfold.TxPart{ID: fmt.Sprint("t", first), Index: i, Count: len(events)}
 		}
-		if ev.Erased != nil {
-			l.inForce = ev.Erased.UpTo
+		if ev.Loss.Erases() {
+			l.inForce = ev.Loss.UpTo
 		}
 	}
 	l.events = append(l.events, events...)
@@ -92,7 +92,7 @@ func (l *eventList) ErasuresAfter(after, upTo uint64) (out []*fanfold.Erasure) {
 	defer l.mu.Unlock()
 	for _, ev := range l.erasures(upTo) {
 		if ev.Seq > after {
-			out = append(out, ev.Erasure)
+			out = append(out, ev.Loss.List)
 		}
 	}
 	return out
@@ -101,7 +101,7 @@ func (l *eventList) ErasuresAfter(after, upTo uint64) (out []*fanfold.Erasure) {
 // erasures returns the erase events up to one. It is called with l.mu held.
 func (l *eventList) erasures(upTo uint64) (out []*fanfold.Event) {
 	for _, ev := range l.events {
-		if ev.Erasure != nil && ev.Seq <= upTo {
+		if ev.Loss.Lists() && ev.Seq <= upTo {
 			out = append(out, ev)
 		}
 	}
@@ -153,9 +153,9 @@ func (l *eventList) at(seq, erasure uint64) (ev *fanfold.Event, pending uint64, 
 		if copied.Seq > e.Seq {
 			continue
 		}
-		for _, d := range e.Erasure.Documents {
+		for _, d := range e.Loss.List.Documents {
 			if d.Key == copied.Key {
-				if err := l.substitute(&copied, d, e.Erasure.Keep[d.Collection]); err != nil {
+				if err := l.substitute(&copied, d, e.Loss.List.Keep[d.Collection]); err != nil {
 					return nil, 0, nil, err
 				}
 			}

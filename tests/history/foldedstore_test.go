@@ -124,7 +124,7 @@ func (s *foldedStore) compact(before uint64) (oldest fanfold.Position) {
 				return fanfold.BaseFile{Name: "base", Bytes: int64(len(content))}, base, err
 			},
 			Append: func(_ context.Context, c *fanfold.Compaction) (uint64, error) {
-				return s.log.append(&fanfold.Event{Kind: fanfold.KindCompact, Compaction: c}), nil
+				return s.log.append(&fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: c}}), nil
 			}}))
 	}
 	if err == nil {
