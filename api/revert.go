@@ -41,6 +41,7 @@ func (d *documents) revert(c echo.Context) error {
 	}); err != nil {
 		return err
 	}
+	op.Restores = true
 	if current != nil && bytes.Equal(current.Body, op.Content) {
 		return d.leaveAsItIs(c, op, []byte(asked.At))
 	}

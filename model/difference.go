@@ -25,7 +25,7 @@ const (
 )
 
 // Differences lists what Next declares otherwise than Prev, by collection: collections, relations, policies, pages, rules,
-// unique members, indexes, schemas, released paths, limits and whether other collections are open. After 1,000 entries a last one
+// unique members, indexes, schemas, defaults, released paths, limits and whether other collections are open. After 1,000 entries a last one
 // tells how many more there are. It is empty where both models say the same.
 func (c *Comparison) Differences() []Difference {
 	prev, next := c.Prev, c.Next
@@ -157,6 +157,7 @@ func (d *differ) collection(p *CollectionPair) {
 	if !bytes.Equal(before.Schema, after.Schema) {
 		d.addDeclaration(changeOf(before.Schema != nil, after.Schema != nil), schemaLoses(before.Schema, after.Schema), "collections", p.Name, "schema")
 	}
+	d.defaults(p.Name, before, after)
 	if !before.Access.Same(after.Access) || (before.Access == nil) != (after.Access == nil) {
 		d.add(Difference{Path: at + ".access", Change: changeOf(before.Access != nil, after.Access != nil),
 			Detail: before.Access.changesOf(p.Name, after.Access), Removes: before.Access != nil && after.Access == nil})

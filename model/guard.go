@@ -58,8 +58,8 @@ func (c *Comparison) NoLongerUnique() map[string][]*Unique {
 	return unique
 }
 
-// Unguarded returns the model's source with every relation not strict, every member not unique and all collections open. It
-// returns nil where that is so already.
+// Unguarded returns the model's source with every relation not strict, every member not unique, all collections open and without
+// defaults, so that documents come back as they were. It returns nil where that is so already.
 func (m *Model) Unguarded() []byte {
 	var patch []byte
 	member := func(name, value string) {
@@ -76,12 +76,15 @@ func (m *Model) Unguarded() []byte {
 	empty := len(patch)
 	for _, c := range m.Collections {
 		strict := slices.ContainsFunc(c.Relations, (*Relation).strict)
-		if len(c.Unique) == 0 && !strict {
+		if len(c.Unique) == 0 && len(c.Defaults) == 0 && !strict {
 			continue
 		}
 		member(c.Name, "{")
 		if len(c.Unique) > 0 {
 			member("unique", "null")
+		}
+		if len(c.Defaults) > 0 {
+			member("defaults", "null")
 		}
 		if strict {
 			member("relations", "{")

@@ -16,6 +16,7 @@ type Collection struct {
 	Indexes   []*Index    // orders of its documents that are kept, by name
 	Release   []string    // paths of removed rules that are no longer reserved
 	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
+	Defaults  []*Default  // of new documents, in the order in which they are appended
 	Felt      bool        // a write of an equal document takes missing frozen values, or moves it in a list of the latest writes
 	Access    *Access     // who reads and writes the documents; nil for what holds without saying: see Model.AccessTo
 }

@@ -1,6 +1,11 @@
 package model
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+
+	"github.com/fanfold/fanfold"
+)
 
 // Reserved lists the paths of removed rules, by collection, until a model releases them or another rule takes them. A client
 // may have read a document before its rule was removed. It must not be able to write the copies back as data of its own. A
@@ -35,4 +40,24 @@ func (c *Comparison) Reserved(v Reserved) Reserved {
 		out[name] = slices.Compact(paths)
 	}
 	return out
+}
+
+// DefaultsAt returns a problem for each default that stands at a reserved path: a client that sends the document back as it was read
+// would lose the member.
+func (m *Model) DefaultsAt(reserved Reserved) (problems []fanfold.Problem) {
+	for _, c := range m.Collections {
+		for _, text := range reserved[c.Name] {
+			path, err := ParsePath(text)
+			if err != nil {
+				continue
+			}
+			for _, d := range c.Defaults {
+				if d.Path.Overlaps(path) {
+					problems = append(problems, fanfold.Problem{Path: "collections." + c.Name + ".defaults." + d.Path.String(),
+						Detail: fmt.Sprintf("%s is reserved, because a rule there was removed: release it with release: [%q]", text, text)})
+				}
+			}
+		}
+	}
+	return problems
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -210,32 +211,105 @@ func newID() (string, error) {
 	return id.String(), err
 }
 
-// checkDocument checks a document that is to be stored, and returns it as it is stored. dropped holds the JSON pointers of
-// members that the store owns, which were dropped; with strict they are refused. It returns the errors of stripDocument,
-// and Unprocessable.
-func (ck *checker) checkDocument(body []byte, key *fanfold.Key, strict bool) (source []byte, dropped []string, err error) {
+// fate says what a written document does, as far as that is known before the write is decided.
+type fate int
+
+// The fates of a written document.
+const (
+	replaces fate = iota // another document, which exists
+	creates              // a document
+	either
+)
+
+// checked is a document that may be stored.
+type checked struct {
+	body    []byte   // as it is stored, for one that creates with the defaults of its collection
+	dropped []string // the JSON pointers of members that the store owns
+	// created is the other form of a document of either fate, where there is one: it has the defaults, and body has not.
+	created *form
+	err     error // why body is refused, where created is not
+}
+
+// refusal returns why the document is refused whether it exists or not.
+func (d *checked) refusal() error {
+	switch {
+	case d.created == nil:
+		return d.err
+	case d.err != nil:
+		return d.created.err
+	}
+	return nil
+}
+
+// limit checks each form of the document that is not refused, and returns refusal.
+func (d *checked) limit(check func(body []byte) error) error {
+	if d.err == nil {
+		d.err = check(d.body)
+	}
+	if d.created != nil && d.created.err == nil {
+		d.created.err = check(d.created.body)
+	}
+	return d.refusal()
+}
+
+// form is what is stored of a document, or why it is not.
+type form struct {
+	body []byte
+	err  error
+}
+
+// checkDocument checks a document that is to be stored, and returns it as it is stored. With strict, members that the store owns are
+// refused rather than dropped. It returns the errors of stripDocument, and Unprocessable.
+func (ck *checker) checkDocument(body []byte, key *fanfold.Key, strict bool, f fate) (d checked, err error) {
 	defer ck.Parsing(body)()
 	t, source, dropped, err := ck.stripDocument(body, key)
-	if err == nil { // the tree still has the derived members, but no relation looks at those
-		c, _ := ck.shape(key.Collection)
-		if err = CheckNumbers(t); err != nil && len(dropped) > 0 { // a derived sum may be longer
-			err = CheckNumbers(jsondoc.MustParse(source))
-		}
-		if err == nil {
-			err = CheckRelations(c, t)
-		}
-		if err == nil {
-			err = CheckIndexes(c, func() *jsondoc.Tree { return jsondoc.MustParse(source) })
-		}
-		if err == nil {
-			err = ck.checkSchema(key.Collection, source)
-		}
-	}
 	if err != nil {
-		return nil, nil, err
+		return checked{}, err
+	}
+	c, _ := ck.shape(key.Collection)
+	d = checked{body: source, dropped: dropped}
+	filled := source
+	if f != replaces {
+		filled = c.Fill(source)
+	}
+	same := len(filled) == len(source)
+	if same || f == creates {
+		d.body, d.err = filled, ck.checkContent(c, t, filled, same && len(dropped) == 0)
+	} else {
+		d.err = ck.checkContent(c, t, source, len(dropped) == 0)
+		d.created = &form{filled, ck.checkContent(c, t, filled, false)}
+	}
+	if err := d.refusal(); err != nil {
+		return checked{}, err
 	}
 	if len(dropped) > 0 && strict {
-		return nil, nil, ck.ownedError(key.Collection, "the body has members that the store derives or adds, or that are reserved; leave them out, or send no Prefer: handling=strict", dropped)
+		return checked{}, ck.ownedError(key.Collection, "the body has members that the store derives or adds, or that are reserved; leave them out, or send no Prefer: handling=strict", dropped)
 	}
-	return source, dropped, nil
+	return d, nil
+}
+
+// checkContent checks what a document of a collection, which may be nil, holds, as it is to be stored. t is the tree of the body as it came, and whole tells that
+// source is that body, or has an id besides. Errors are Unprocessable, and TooLarge for one that defaults make too large.
+func (ck *checker) checkContent(c *model.Collection, t *jsondoc.Tree, source []byte, whole bool) error {
+	if int64(len(source)) > ck.maxBody {
+		return fanfold.Errorf(fanfold.TooLarge, "with its id and its defaults the document has %d bytes; at most %d are taken", len(source), ck.maxBody)
+	}
+	stored := sync.OnceValue(func() *jsondoc.Tree { return jsondoc.MustParse(source) })
+	err := CheckNumbers(t)    // the tree still has the derived members, but no relation looks at those
+	if err != nil && !whole { // a derived sum may be longer
+		err = CheckNumbers(stored())
+	}
+	if err != nil || c == nil {
+		return err
+	}
+	if !whole && len(c.Defaults) > 0 {
+		t = stored()
+	}
+	if err := CheckRelations(c, t); err != nil {
+		return err
+	}
+	if err := CheckIndexes(c, stored); err != nil {
+		return err
+	}
+	return ck.checkSchema(c.Name, source)
 }

@@ -56,16 +56,23 @@ func (w *Writer) last(ctx context.Context, key fanfold.Key) (rev fanfold.Revisio
 	if purged, err := w.waitHorizon(ctx); err != nil || !purged {
 		return 0, false, err
 	}
-	err = w.ReadModel.Read(func(snap Snapshot) error {
-		doc, err := snap.Get(key, fanfold.Referenced)
-		if rev = revisionOf(doc); err != nil || doc != nil {
-			return err
-		}
-		rev, err = snap.Tombstone(key)
-		deleted = rev != 0
+	err = w.ReadModel.Read(func(snap Snapshot) (err error) {
+		var exists bool
+		rev, exists, err = lastIn(snap, key)
+		deleted = !exists && rev != 0
 		return err
 	})
 	return rev, deleted, err
+}
+
+// lastIn returns the revision of a document's last write or delete in a snapshot, 0 for none, and whether the document exists.
+func lastIn(snap Snapshot, key fanfold.Key) (rev fanfold.Revision, exists bool, err error) {
+	doc, err := snap.Get(key, fanfold.Referenced)
+	if rev = revisionOf(doc); err != nil || doc != nil {
+		return rev, doc != nil, err
+	}
+	rev, err = snap.Tombstone(key)
+	return rev, false, err
 }
 
 // lastProgress returns the body of an import's last event as last does a document's, and the condition that it still is the last one.

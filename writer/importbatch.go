@@ -41,9 +41,10 @@ type importBatch struct {
 	joined   int    // how many of these are none, because a link has several holders
 	links    map[link]struct{}
 	keys     map[fanfold.Key]struct{}
-	line     int       // the last line that the batch covers
-	began    time.Time // when the batch before was ready to be stored
-	asked    bool      // whether it may have more than importWrites messages was asked; large is the answer
+	forms    map[fanfold.Key]*checked // of documents that are stored otherwise where they exist
+	line     int                      // the last line that the batch covers
+	began    time.Time                // when the batch before was ready to be stored
+	asked    bool                     // whether it may have more than importWrites messages was asked; large is the answer
 	large    bool
 	checked  bool // the writes keep to the fan-out limit
 	refusals []Refusal
@@ -58,7 +59,7 @@ func (b *importBatch) unstage() { b.staged, b.appendStaged = 0, nil }
 
 // newImportBatch returns a batch that covers the lines up to one, with room for so many writes.
 func newImportBatch(line, writes int) *importBatch {
-	return &importBatch{line: line, began: time.Now(), keys: make(map[fanfold.Key]struct{}, writes), links: map[link]struct{}{}, writes: make([]fanfold.Write, 0, writes),
+	return &importBatch{line: line, began: time.Now(), keys: make(map[fanfold.Key]struct{}, writes), forms: map[fanfold.Key]*checked{}, links: map[link]struct{}{}, writes: make([]fanfold.Write, 0, writes),
 		lines: make([]int, 0, writes), shown: make([]int, 0, writes)}
 }
 
@@ -145,7 +146,7 @@ func (b *importBatch) dropUpTo(line int) {
 // split keeps the first n writes, and returns a batch of the others.
 func (b *importBatch) split(n int) (rest *importBatch) {
 	b.unstage()
-	rest = &importBatch{writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line, checked: b.checked}
+	rest = &importBatch{forms: b.forms, writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line, checked: b.checked}
 	b.writes, b.lines, b.shown, b.line = b.writes[:n:n], b.lines[:n:n], b.shown[:n:n], b.lines[n-1]
 	for _, r := range b.refusals {
 		if r.number > b.line {
@@ -197,15 +198,16 @@ func (b *batcher) run(ctx context.Context) {
 // It is false once ctx has ended.
 func (b *batcher) addLine(ctx context.Context, line []byte, number int, err error) bool {
 	var ev *fanfold.Event
-	shown := number
+	l := &importLine{shown: number}
 	if err == nil {
-		ev, shown, err = b.w.importEvent(b.by, b.opt.Collection, line, number)
+		l, err = b.w.importEvent(b.by, b.opt.Collection, line, number)
+		ev = &l.event
 	}
 	messages := b.w.messages(ev, err)
 	switch {
 	case err != nil:
 		b.batch.line = number
-		b.batch.refusals = append(b.batch.refusals, Refusal{Line: shown, Err: err, number: number})
+		b.batch.refusals = append(b.batch.refusals, Refusal{Line: l.shown, Err: err, number: number})
 		return len(b.batch.refusals) < importWrites || b.send(ctx)
 	case ev.Kind == fanfold.KindModel:
 		if !b.send(ctx) {
@@ -221,7 +223,10 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		return false
 	}
 	ev.Actor = actorOf(b.opt.By)
-	b.batch.add(ev, messages, number, shown)
+	b.batch.add(ev, messages, number, l.shown)
+	if l.forms != nil {
+		b.batch.forms[ev.Key] = l.forms
+	}
 	return true
 }
 
@@ -281,7 +286,7 @@ func (b *batcher) stage(ctx context.Context) {
 	if b.opt.ID == "" {
 		writes = writes[:max(0, len(writes)-1)] // no import event follows: the last one stores the others
 	}
-	if len(writes) == 0 || b.w.needGuards(writes) {
+	if len(writes) == 0 || len(b.batch.forms) > 0 || b.w.needGuards(writes) {
 		return
 	}
 	if appendStaged, err := b.w.Log.Stage(ctx, writes); err == nil {

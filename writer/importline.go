@@ -24,31 +24,32 @@ type importLine struct {
 	exact      bool   // the document is to be stored as it is
 	guardsLast bool   // of a model: a later line brings its guards
 	retired    bool   // of a model: it brings rules that were removed
+
+	forms *checked // of a document, where what is stored depends on whether it exists
 }
 
 // importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object that names
-// its own. by are the rights of who imports it: a model needs the role admin. shown is the number under which a refusal is reported.
-// It returns the errors of a PUT of the document, Forbidden and Invalid.
-func (ck *checker) importEvent(by *access.Rights, collection string, line []byte, number int) (ev *fanfold.Event, shown int, err error) {
+// its own. by are the rights of who imports it: a model needs the role admin. number is the line's own, unless it says another. It
+// returns the errors of a PUT of the document, Forbidden and Invalid.
+func (ck *checker) importEvent(by *access.Rights, collection string, line []byte, number int) (l *importLine, err error) {
+	l = &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
+	ev := &l.event
 	if collection != "" {
 		if err := by.CheckWrite(collection); err != nil {
-			return nil, number, err
+			return l, err
 		}
 		if err := ck.takes(collection); err != nil {
-			return nil, number, err
+			return l, err
 		}
-		ev = &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: collection}}
+		ev.Key.Collection = collection
 		if err := ck.checkSize(line); err != nil {
-			return nil, number, err
+			return l, err
 		}
-		ev.Body, _, err = ck.checkDocument(bytes.Clone(line), &ev.Key, false)
-		return ev, number, err
+		return l, ck.importWritten(l, bytes.Clone(line))
 	}
-	l := &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
 	if err := ck.readImportLine(l, line); err != nil {
-		return nil, l.shown, err
+		return l, err
 	}
-	ev = &l.event
 	if ev.Kind == fanfold.KindModel {
 		err = by.CheckRole(model.RoleAdmin)
 	} else {
@@ -56,7 +57,7 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 	}
 	switch {
 	case err != nil:
-		return nil, l.shown, err
+		return l, err
 	case ev.Kind == fanfold.KindModel && l.guardsLast:
 		ev.Body, err = ck.unguardedModel(ev.Body)
 	case ev.Kind == fanfold.KindModel:
@@ -65,7 +66,7 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 			err = ck.importDocument(l)
 		}
 	}
-	return ev, l.shown, err
+	return l, err
 }
 
 // takes returns an UnknownCollection where the model that applies lets no documents of the collection be written.
@@ -211,7 +212,17 @@ func (ck *checker) importDocument(l *importLine) (err error) {
 	if l.exact {
 		ev.Body, err = ck.checkExact(l.body, &ev.Key)
 	} else {
-		ev.Body, _, err = ck.checkDocument(l.body, &ev.Key, false)
+		err = ck.importWritten(l, l.body)
+	}
+	return err
+}
+
+// importWritten checks the document of a line, and sets the event's body to it: as of one that does not exist, where it has two forms.
+// Errors are a PUT's.
+func (ck *checker) importWritten(l *importLine, body []byte) error {
+	d, err := ck.checkDocument(body, &l.event.Key, false, either)
+	if l.event.Body = d.body; d.created != nil {
+		l.event.Body, l.forms = d.created.body, &d
 	}
 	return err
 }

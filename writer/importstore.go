@@ -234,6 +234,9 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 		return errRightsEnded
 	}
 	b.dropUpTo(im.progress.Line) // another request may have stored a part of it
+	if err := im.chooseForms(ctx, b); err != nil {
+		return err
+	}
 	if err := im.w.refuseFanouts(ctx, b, im.opt.intent()); err != nil {
 		return err
 	}
@@ -268,6 +271,40 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	}
 	im.progress = p
 	return im.report(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
+}
+
+// chooseForms makes the writes of a batch the ones for documents that exist or do not, where that decides what is stored, on condition
+// that this stays so. Refused ones leave the batch. The error is the read model's.
+func (im *Import) chooseForms(ctx context.Context, b *importBatch) error {
+	if len(b.forms) == 0 {
+		return nil
+	}
+	var refused refusals
+	applied := im.w.ReadModel.Applied()
+	err := im.w.ReadModel.Read(func(snap Snapshot) error {
+		for i := range b.writes {
+			key := b.writes[i].Event.Key
+			forms := b.forms[key]
+			if forms == nil {
+				continue
+			}
+			rev, exists, err := lastIn(snap, key)
+			if err != nil {
+				return err
+			}
+			if stored := im.recent[key]; uint64(stored) > applied { // and not folded yet
+				rev, exists = stored, true
+			}
+			op := Operation{event: b.writes[i].Event, forms: forms}
+			if err := op.choose(exists); err != nil {
+				refused.add(i, err)
+			}
+			b.writes[i].Expect = exactly(ctx, rev)
+		}
+		return nil
+	})
+	b.removeAll(&refused)
+	return err
 }
 
 // storeModel applies the batch's model, where it has one, and waits for its fold. A model that cannot be applied refuses

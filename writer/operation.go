@@ -61,12 +61,14 @@ type Operation struct {
 	Refresh   []string          // paths of frozen fields whose values are taken from their targets again
 	Strict    bool              // members that the store owns are refused rather than dropped
 	AsWritten bool              // of a Put: the content is what is stored, less some of it, so that members stay that a rule has taken over
+	Restores  bool              // of a Put: the content is a version of before, which has no defaults where it had none
 	IDOf      *Operation        // in a transaction, an operation before, the id of whose document this one has; nil for none
 
 	// Dropped is set by Prepare to the JSON pointers of the body's members that it dropped, because the store owns them.
 	Dropped []string
 
 	event     *fanfold.Event
+	forms     *checked       // of a Put of a document that may or may not exist, where that decides what is stored; nil for none
 	expect    fanfold.Expect // in a transaction, the revision that the operation is made on
 	patched   []byte         // of a Patch in a transaction, the document that it makes
 	askLeader bool           // this node lags: whether the document exists is asked of the leader
@@ -75,7 +77,28 @@ type Operation struct {
 // goesByCurrent tells whether the operation is made on the current revision, whichever that is. It is tried again where
 // another write was faster.
 func (op *Operation) goesByCurrent() bool {
-	return len(op.Revisions) == 0 && (op.Kind != Put || op.Any())
+	return len(op.Revisions) == 0 && (op.Kind != Put || op.Any() || op.forms != nil)
+}
+
+// fate returns what is known of the fate of the document that a Create or a Put writes.
+func (op *Operation) fate() fate {
+	switch {
+	case op.Restores:
+		return replaces
+	case op.Absent:
+		return creates
+	case len(op.Revisions) > 0 || op.Exists:
+		return replaces
+	}
+	return either
+}
+
+// setForms sets what the operation's event has of a document that was checked.
+func (op *Operation) setForms(d checked) {
+	op.event.Body, op.Dropped, op.forms = d.body, d.dropped, nil
+	if d.created != nil {
+		op.forms = &d
+	}
 }
 
 // writesDocument tells whether the operation leaves a document whose content it determines.
@@ -122,12 +145,14 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	case Create, Put:
 		op.event.Kind = fanfold.KindPut
 		op.Absent = op.Absent || op.Kind == Create
-		if op.event.Body, op.Dropped, err = ck.checkDocument(op.Content, &op.event.Key, op.Strict); err != nil {
+		d, err := ck.checkDocument(op.Content, &op.event.Key, op.Strict, op.fate())
+		if err == nil {
+			err = d.limit(ck.checkLength)
+		}
+		if err != nil {
 			return err
 		}
-		if err := ck.checkLength(op.event.Body); err != nil {
-			return err
-		}
+		op.setForms(d)
 		if op.Key = op.event.Key; op.AsWritten {
 			op.event.Body, op.Dropped = op.Content, nil
 		}

@@ -177,6 +177,10 @@ func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *
 	switch {
 	case op.Absent:
 		return tx.findTombstone(ctx, op)
+	case op.forms != nil:
+		var err error
+		op.expect, err = changes{tx.w}.chooseForm(ctx, op)
+		return err
 	case op.Kind == Put && !op.Any():
 		return nil
 	}

@@ -57,6 +57,74 @@ func (w changes) appendOn(ctx context.Context, op *Operation, was *fanfold.Docum
 	return w.Writer.append(ctx, op.event, expect, in)
 }
 
+// lock takes the lock of a document's key, and waits for the fold of what its last holder stored. The error is Unavailable. Call unlock
+// with what was stored.
+func (w changes) lock(ctx context.Context, key fanfold.Key) (unlock func(stored uint64), err error) {
+	after, unlock, err := w.keys.lock(ctx, key)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the document: try again")
+	}
+	_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
+	return unlock, nil
+}
+
+// appendEither appends the event of a Put that is another where its document does not exist. It is made on what this node shows, and
+// made again where another write was faster.
+func (w changes) appendEither(ctx context.Context, op *Operation, in Intent) (stored uint64, err error) {
+	unlock, err := w.lock(ctx, op.Key)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { unlock(stored) }()
+	return w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (uint64, error) {
+		expect, err := w.chooseForm(ctx, op)
+		if err != nil {
+			return 0, err
+		}
+		seq, err := w.append(ctx, op, op.event.Body, expect, in)
+		return seq, again(err)
+	}})
+}
+
+// chooseForm makes the event of an operation with two forms the one for its document as this node shows it, and returns the condition
+// that it is so. The error is the form's refusal, or one of type again where this node lags.
+func (w changes) chooseForm(ctx context.Context, op *Operation) (fanfold.Expect, error) {
+	var rev fanfold.Revision
+	exists := false
+	err := w.ReadModel.Read(func(snap Snapshot) (err error) {
+		rev, exists, err = lastIn(snap, op.Key)
+		return err
+	})
+	if err != nil {
+		return fanfold.Expect{}, err
+	}
+	expect := exactly(ctx, rev)
+	refusal := op.choose(exists)
+	if refusal == nil {
+		return expect, nil
+	}
+	switch last, _, err := w.last(ctx, op.Key); {
+	case err != nil:
+		return expect, err
+	case last != rev:
+		return expect, again(staleAt(op.Key, last))
+	}
+	return expect, refusal
+}
+
+// choose makes the event the one for a document that exists or does not, where the operation has both forms. The error is why it is refused.
+func (op *Operation) choose(exists bool) error {
+	switch {
+	case op.forms == nil:
+		return nil
+	case exists:
+		op.event.Body = op.forms.body
+		return op.forms.err
+	}
+	op.event.Body = op.forms.created.body
+	return op.forms.created.err
+}
+
 // maySkip tells whether the operation needs no event where it changes no byte.
 func (w changes) maySkip(op *Operation) bool {
 	m, _, _ := w.Models.Model()

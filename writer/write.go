@@ -83,6 +83,8 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 		return w.appendNew(ctx, op.event, in)
 	case len(op.Not) > 0:
 		return w.appendUnless(ctx, op, in)
+	case op.forms != nil:
+		return changes{w}.appendEither(ctx, op, in)
 	case !op.Any() && op.Kind == Put: // nothing can be faster
 		return changes{w}.append(ctx, op, op.event.Body, fanfold.Expect{}, in)
 	}
@@ -124,6 +126,9 @@ func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (ui
 		if !deleted && slices.Contains(op.Not, rev) {
 			return 0, staleAt(op.Key, rev)
 		}
+		if err := op.choose(rev != 0 && !deleted); err != nil {
+			return 0, err
+		}
 		if err := w.wait(ctx, uint64(rev), w.opt.Timeout); err != nil {
 			return 0, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 		}
@@ -137,12 +142,11 @@ func (w *Writer) appendUnless(ctx context.Context, op *Operation, in Intent) (ui
 // errors of current, tryPatch, append and decide.
 func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) (stored uint64, err error) {
 	if op.goesByCurrent() {
-		after, unlock, err := w.keys.lock(ctx, op.Key)
+		unlock, err := changes{w}.lock(ctx, op.Key)
 		if err != nil {
-			return 0, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the document: try again")
+			return 0, err
 		}
 		defer func() { unlock(stored) }()
-		_ = w.wait(ctx, after, w.opt.Timeout) // where it is not folded by then, the log refuses the first try
 	}
 	return w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (seq uint64, err error) {
 		doc, err := w.current(ctx, op.Key, op.Conditions)

@@ -30,6 +30,7 @@ func (p *parser) resolve() {
 	for _, c := range p.model.Collections {
 		p.overlaps(c)
 		p.checkUnique(c)
+		checkDefaults(p, c)
 		if p.isNew {
 			p.checkRelease(c)
 		}

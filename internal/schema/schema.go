@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/santhosh-tekuri/jsonschema/v6/kind"
 	"golang.org/x/text/language"
 	"golang.org/x/text/message"
 
@@ -177,6 +178,51 @@ func (s *Schema) Check(doc []byte) []fanfold.Problem {
 	return problems[:min(len(problems), maxProblems)]
 }
 
+// RefusesAt returns the first 20 problems that Check finds at a JSON pointer or inside it, whatever else the document has. It leaves
+// out those in a oneOf or anyOf around it: beside other members the value may fit.
+func (s *Schema) RefusesAt(doc []byte, pointer string) (at []fanfold.Problem) {
+	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
+	if err == nil {
+		err = s.validate(value, s.work(doc))
+	}
+	var invalid *jsonschema.ValidationError
+	if errors.As(err, &invalid) {
+		at = appendRefusals(nil, invalid, pointer)
+	}
+	return at
+}
+
+// appendRefusals appends the causes of e that RefusesAt returns.
+func appendRefusals(at []fanfold.Problem, e *jsonschema.ValidationError, pointer string) []fanfold.Problem {
+	here := pointerOf(e.InstanceLocation)
+	inside := here == pointer || strings.HasPrefix(here, pointer+"/")
+	switch e.ErrorKind.(type) {
+	case *kind.AnyOf, *kind.OneOf, *kind.Not, *kind.Contains:
+		if !inside {
+			return at
+		}
+	}
+	if inside && len(e.Causes) == 0 {
+		at = append(at, problemsOf(e)...)
+	}
+	for _, cause := range e.Causes {
+		if len(at) >= maxProblems {
+			break
+		}
+		at = appendRefusals(at, cause, pointer)
+	}
+	return at
+}
+
+// pointerOf returns the JSON pointer of member names and indexes.
+func pointerOf(tokens []string) string {
+	var pointer strings.Builder
+	for _, token := range tokens {
+		pointer.WriteString("/" + jsondoc.PointerEscape(token))
+	}
+	return pointer.String()
+}
+
 // work returns how many steps the check of a document may take.
 func (s *Schema) work(doc []byte) int {
 	return min(baseWork+len(s.source)/schemaPerWork+workPerByte*len(doc), maxWork)
@@ -246,12 +292,8 @@ func extremeNumber(t *jsondoc.Tree, n jsondoc.Node) *fanfold.Problem {
 // problemsOf returns the innermost causes of e: a few more than maxProblems at most, and always one.
 func problemsOf(e *jsonschema.ValidationError) []fanfold.Problem {
 	if len(e.Causes) == 0 {
-		var pointer strings.Builder
-		for _, token := range e.InstanceLocation {
-			pointer.WriteString("/" + jsondoc.PointerEscape(token))
-		}
 		detail := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-		return []fanfold.Problem{{Path: clip(pointer.String()), Detail: clip(detail)}}
+		return []fanfold.Problem{{Path: clip(pointerOf(e.InstanceLocation)), Detail: clip(detail)}}
 	}
 	var out []fanfold.Problem
 	for _, cause := range e.Causes {

@@ -159,3 +159,8 @@ func TooManyChanges(changes int64) fanfold.Problem {
 	return fanfold.Problem{Path: "collections",
 		Detail: fmt.Sprintf("%d documents would change; one event can change at most %d: apply the rules in several steps", changes, fanfold.MaxChanges)}
 }
+
+// DefaultObjections returns why defaults of the model cannot stand where they are declared.
+func (m *ModelChange) DefaultObjections() []fanfold.Problem {
+	return m.Next.Model.DefaultsAt(m.Next.Reserved)
+}

@@ -182,7 +182,7 @@ func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelCha
 	if err := errors.Join(v.compileSchemas(), v.listIndexes(sc.Snapshot)); err != nil {
 		return nil, err
 	}
-	v.out.AtOnce = v.change.Entangled()
+	v.out.AtOnce, v.out.Problems = v.change.Entangled(), v.change.DefaultObjections()
 	if v.out.Warnings, err = modelWarnings(sc.Snapshot, change.Prev.Model, m); err != nil {
 		return nil, err
 	}

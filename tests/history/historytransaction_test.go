@@ -46,6 +46,9 @@ func (h *history) transaction(parts []operation) {
 		case "put":
 			op += `"op":"put","body":` + p.body
 			bodies[i] = jsonvalue.Parse(p.body)
+			if long < 0 && h.o.tooLong(p.key, p.body) { // by its defaults, or it is told before
+				long = i
+			}
 		case "merge-patch":
 			op += `"op":"patch","patch":` + p.body
 			if d := h.o.docs[p.key]; d != nil {
@@ -69,7 +72,7 @@ func (h *history) transaction(parts []operation) {
 	}
 	gone, edits, held, clash := h.o.removal(roots, others)
 	for i, p := range slices.Backward(parts) {
-		if p.kind == "put" && h.o.tooLong(p.key, p.body) {
+		if p.kind == "put" && h.o.tooLongBefore(p.key, p.body) {
 			want, at = http.StatusUnprocessableEntity, i
 		}
 	}
@@ -117,7 +120,7 @@ func (h *history) transaction(parts []operation) {
 // the operation at fault, -1 for none.
 func (h *history) allowed(parts []operation, bodies []*jsonvalue.Value, gone map[okey]bool, held bool) (status, at int) {
 	for i, p := range parts { // patches are made before it is looked at what deletes bring with them
-		if p.kind == "merge-patch" && h.o.longBody(bodies[i]) {
+		if p.kind == "merge-patch" && h.o.longBody(bodies[i]) || p.kind == "put" && h.o.tooLong(p.key, p.body) {
 			return http.StatusUnprocessableEntity, i
 		}
 	}

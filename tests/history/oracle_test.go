@@ -41,13 +41,14 @@ type orule struct {
 }
 
 type omodel struct {
-	rels    []*orel
-	rules   []*orule
-	indexes []*oindex
-	limit   int                 // how long an embedded view may be; 0 for the default, which no test reaches
-	release map[string][]string // by collection
-	access  map[string]string   // by collection, as the model has it
-	loses   *omodel             // that would lose values which stay on documents; nil where none would be lost
+	rels     []*orel
+	rules    []*orule
+	indexes  []*oindex
+	defaults []odefault
+	limit    int                 // how long an embedded view may be; 0 for the default, which no test reaches
+	release  map[string][]string // by collection
+	access   map[string]string   // by collection, as the model has it
+	loses    *omodel             // that would lose values which stay on documents; nil where none would be lost
 }
 
 func (r *orule) name() string { return r.collection + "." + r.path }
@@ -142,7 +143,27 @@ func newOracle() *oracle {
 
 // put accepts a whole document.
 func (o *oracle) put(key okey, text string, refresh ...string) {
-	body, written := jsonvalue.Parse(text), text
+	body, written := o.whole(key, text)
+	o.write(key, body, written, refresh...)
+}
+
+// whole is a document as it is stored, and its text where that is known: with its defaults where it is created.
+func (o *oracle) whole(key okey, text string) (body *jsonvalue.Value, written string) {
+	body, written = o.owns(key, text)
+	if o.docs[key] != nil {
+		return body, written
+	}
+	for _, d := range o.model.defaults {
+		if d.collection == key.collection && d.fill(body) {
+			written = ""
+		}
+	}
+	return body, written
+}
+
+// owns is a document without the members that belong to the store, and with its id.
+func (o *oracle) owns(key okey, text string) (body *jsonvalue.Value, written string) {
+	body, written = jsonvalue.Parse(text), text
 	if body.Get("id") == nil {
 		body.Items = slices.Insert(body.Items, 0, jsonvalue.Member{Key: "id", Raw: `"id"`, Val: jsonvalue.Parse(jsonvalue.Quote(key.id))})
 		written = ""
@@ -152,7 +173,7 @@ func (o *oracle) put(key okey, text string, refresh ...string) {
 			written = ""
 		}
 	}
-	o.write(key, body, written, refresh...)
+	return body, written
 }
 
 func (o *oracle) write(key okey, body *jsonvalue.Value, written string, refresh ...string) {

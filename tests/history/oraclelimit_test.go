@@ -123,13 +123,13 @@ func (o *oracle) omissions() string {
 
 // tooLong tells whether a document that is put is by itself longer than an embedded one may be.
 func (o *oracle) tooLong(key okey, text string) bool {
-	body := jsonvalue.Parse(text)
-	if body.Get("id") == nil {
-		body.Items = append(body.Items, jsonvalue.Member{Key: "id", Raw: `"id"`, Val: jsonvalue.Parse(jsonvalue.Quote(key.id))})
-	}
-	for path := range o.owned[key.collection] {
-		body.Strip(steps(path))
-	}
+	body, _ := o.whole(key, text)
+	return o.longBody(body)
+}
+
+// tooLongBefore tells the same of the document without its defaults, which is looked at before it is known whether it exists.
+func (o *oracle) tooLongBefore(key okey, text string) bool {
+	body, _ := o.owns(key, text)
 	return o.longBody(body)
 }
 

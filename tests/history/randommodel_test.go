@@ -38,6 +38,9 @@ func randomModel(t *rapid.T, prev *omodel) *omodel {
 		for range upTo(t, 4) {
 			m.addIndex(t)
 		}
+		for range upTo(t, 3) {
+			m.addDefault(t)
+		}
 	}
 	if prev.rules == nil && chance(t, 40) || chance(t, 15) {
 		m.limit = draw(t, 0, 150, 250, 400, 600, 900)
@@ -47,7 +50,7 @@ func randomModel(t *rapid.T, prev *omodel) *omodel {
 }
 
 func (m *omodel) clone() *omodel {
-	c := &omodel{limit: m.limit, access: maps.Clone(m.access), indexes: slices.Clone(m.indexes)}
+	c := &omodel{limit: m.limit, defaults: slices.Clone(m.defaults), access: maps.Clone(m.access), indexes: slices.Clone(m.indexes)}
 	moved := map[*orel]*orel{}
 	for _, r := range m.rels {
 		rel := *r
@@ -63,7 +66,7 @@ func (m *omodel) clone() *omodel {
 }
 
 func (m *omodel) change(t *rapid.T) {
-	switch op := draw(t, "rule", "rule", "chain", "relation", "drop", "drop", "expr", "policy", "pages", "drop relation", "derived ids", "access", "index", "index", "drop index"); {
+	switch op := draw(t, "rule", "rule", "chain", "relation", "drop", "drop", "expr", "policy", "pages", "drop relation", "derived ids", "access", "index", "index", "drop index", "default"); {
 	case op == "rule":
 		m.addRule(t)
 	case op == "relation":
@@ -78,6 +81,8 @@ func (m *omodel) change(t *rapid.T) {
 			m.access = map[string]string{}
 		}
 		m.access[draw(t, collections...)] = draw(t, "", `{}`, `{"read":["everyone"]}`, `{"read":["half"],"write":["write"]}`)
+	case op == "default":
+		m.addDefault(t)
 	case op == "index":
 		m.addIndex(t)
 	case op == "drop index" && len(m.indexes) > 0:
@@ -395,7 +400,7 @@ func (m *omodel) String() string {
 		if paths := m.release[c]; len(paths) > 0 {
 			release = `,"release":["` + strings.Join(paths, `","`) + `"]`
 		}
-		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, access, release, m.indexesOf(c)))
+		parts = append(parts, fmt.Sprintf(`"%s":{"relations":{%s},"derive":{%s}%s%s%s%s%s}`, c, strings.Join(rels, ","), strings.Join(rules, ","), pages, access, release, m.indexesOf(c), m.defaultsOf(c)))
 	}
 	limit := ""
 	if m.limit > 0 {

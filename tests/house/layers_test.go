@@ -28,7 +28,7 @@ var mayImport = map[string][]string{
 	"internal/sending":            {},
 	"internal/tracing":            {},
 	"internal/smallfile":          {""},
-	"internal/modelfile":          {"", "internal/expr", "internal/jsondoc", "internal/schema", "internal/yamltext", "model"},
+	"internal/modelfile":          {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/schema", "internal/yamltext", "model"},
 	"internal/yamltext":           {"", "internal/jsondoc"},
 	"migrations":                  {},
 	"backup":                      {""},
