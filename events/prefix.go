@@ -90,6 +90,14 @@ func (p *Prefix) Compaction() (c *fanfold.Compaction, seq uint64) {
 	return known.compaction, known.seq
 }
 
+// BaseFile returns the base with which the log begins; its name is "" for a log that has all its events.
+func (b BucketAccess) BaseFile() fanfold.BaseFile {
+	if c, _ := b.log.prefix.Compaction(); c != nil {
+		return c.Base
+	}
+	return fanfold.BaseFile{}
+}
+
 // askBase asks the log for its last compact event, and for what it has erased, and takes note of it. get returns the last message on a subject. Errors are Invalid
 // for an event that cannot be read, and Unavailable.
 func (p *Prefix) askBase(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {

@@ -17,12 +17,12 @@ import (
 // Source makes the log, and the base at which it begins, a batch.Log.
 type Source struct {
 	*events.Prefix
-	log   *events.Log
-	bases *buckets.Bases
+	log       *events.Log
+	snapshots *buckets.Snapshots
 }
 
 // NewSource returns a log's events and its base.
-func NewSource(l *events.Log) Source { return Source{l.Prefix(), l, buckets.NewBases(l)} }
+func NewSource(l *events.Log) Source { return Source{l.Prefix(), l, buckets.NewSnapshots(l)} }
 
 // Events opens a reader of the log from a sequence on, as of an erasure. The projector closes it.
 func (s Source) Events(ctx context.Context, from, erasure uint64) (batch.Reader, error) {
@@ -53,13 +53,13 @@ func (s Source) Base(context.Context) (*batch.Base, error) {
 		if err != nil {
 			return nil, err
 		}
-		return baseOf(s.bases, h, found).Open(ctx)
+		return baseOf(s.snapshots, h, found).Open(ctx)
 	}}, nil
 }
 
 // findBase returns the base that the log names. It returns the errors of Base's Open.
-func (s Source) findBase(ctx context.Context, b events.Base, want fanfold.BaseFile) (buckets.Base, error) {
-	found, err := s.bases.Find(ctx, b.Seq, b.Digest, want.Name)
+func (s Source) findBase(ctx context.Context, b events.Base, want fanfold.BaseFile) (buckets.Snapshot, error) {
+	found, err := s.snapshots.FindBase(ctx, b.Seq, b.Digest, want.Name)
 	if err == nil && found.Name == want.Name && found.BaseFile != want {
 		err = fanfold.Errorf(fanfold.LogDamaged, "the base %s has %d bytes of digest %s, and the log names one of %d bytes of %s", want.Name, found.Bytes, found.Sum, want.Bytes, want.Sum)
 	}
@@ -67,21 +67,21 @@ func (s Source) findBase(ctx context.Context, b events.Base, want fanfold.BaseFi
 }
 
 // baseOf returns a base of a horizon as the projector reads it.
-func baseOf(bases *buckets.Bases, h fanfold.Horizon, found buckets.Base) *batch.Base {
+func baseOf(from *buckets.Snapshots, h fanfold.Horizon, found buckets.Snapshot) *batch.Base {
 	return &batch.Base{Horizon: h, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		r, w := io.Pipe()
-		go func() { _ = w.CloseWithError(bases.Get(ctx, found, w)) }() // ends when r is read to its end, or closed
+		go func() { _ = w.CloseWithError(from.Get(ctx, found, w)) }() // ends when r is read to its end, or closed
 		return r, nil
 	}}
 }
 
-// storeBase puts a base into the object store.
-func (g *shared) storeBase(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
-	base, err := g.compactions.bases.Put(ctx, h.Seq, h.Digest, file)
+// storeBase puts a base, as of an erasure, into the object store.
+func (g *shared) storeBase(ctx context.Context, h fanfold.Horizon, erasure uint64, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
+	base, err := g.snapshots.Put(ctx, buckets.Snapshot{Base: true, Store: g.log.Store(), Seq: h.Seq, Digest: h.Digest, Erasure: erasure}, file)
 	if err != nil {
 		return fanfold.BaseFile{}, nil, err
 	}
-	return base.BaseFile, baseOf(g.compactions.bases, h, base), nil
+	return base.BaseFile, baseOf(g.snapshots, h, base), nil
 }
 
 // VerifyBase reads the base at which the log begins through, and tells whether it is what the log says; nil for a log that has all its events. The error is

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
@@ -18,7 +17,6 @@ import (
 
 // compactions is what a node does about compactions besides running them.
 type compactions struct {
-	bases    *buckets.Bases
 	built    atomic.Uint64                   // the last event of the base on which the read model is built, as was seen last
 	seen     atomic.Pointer[fanfold.Horizon] // as was seen last; nil before that
 	purged   atomic.Uint64                   // the compact event of the last purge that is over
@@ -45,7 +43,6 @@ func CheckRetain(retain time.Duration) error {
 
 // open reads where the read model begins, and which compaction was cut off, and removes files that are half written.
 func (g *Compactor) open() error {
-	g.compactions.bases = buckets.NewBases(g.log)
 	for _, name := range []string{baseFile, erasedBaseFile} {
 		if err := os.Remove(filepath.Join(g.opt.Data, name)); err != nil && !os.IsNotExist(err) {
 			return fanfold.Wrap(err, fanfold.Unavailable, "a base that was not finished cannot be removed: %v", err)
@@ -162,13 +159,8 @@ func (g *Compactor) purgeUpTo(ctx context.Context, what *fanfold.Compaction) err
 	if err := g.Groups.PassOver(ctx, what.At()); err != nil {
 		return err
 	}
-	if err := g.compactions.bases.Remove(ctx, what.Base, what.Seq); err != nil {
+	if err := g.snapshots.Remove(ctx, what.Base, what.Seq); err != nil {
 		return err
-	}
-	if g.opt.Outside {
-		if err := buckets.NewSnapshots(g.log).Remove(ctx, what.Seq); err != nil {
-			return err
-		}
 	}
 	return g.opt.CompactStep(StepRemoved)
 }

@@ -198,7 +198,7 @@ func (g *Forgetter) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil, err
 	}
-	file, _, err := g.storeBase(ctx, h, f)
+	file, _, err := g.storeBase(ctx, h, erasure, f)
 	return &fanfold.Compaction{Horizon: h, Base: file, Erasure: erasure}, err
 }
 
@@ -450,17 +450,7 @@ func (g *Forgetter) isErased(ctx context.Context, inForce uint64) (bool, error) 
 	if left > 0 || residue && !g.opt.Outside {
 		return false, nil
 	}
-	bases, err := g.compactions.bases.Erased(ctx, inForce)
-	if err != nil || !bases {
-		return false, err
-	}
-	if g.opt.Outside {
-		snapshots, err := buckets.NewSnapshots(g.log).Erased(ctx, inForce)
-		if err != nil || !snapshots {
-			return false, err
-		}
-	}
-	return true, nil
+	return g.snapshots.Erased(ctx, inForce)
 }
 
 // replicasForgot tells whether the log's replicas have had the time to forget what is gone from the log. The time begins once all of them have
@@ -542,20 +532,13 @@ func (g *Forgetter) deadEntries(ctx context.Context) (map[string]func(uint64) bo
 
 // remakeBuckets makes the object stores anew that have had copies from before an erasure.
 func (g *Forgetter) remakeBuckets(ctx context.Context, inForce uint64) error {
-	bases, keep := g.compactions.bases, fanfold.BaseFile{}
+	var keep fanfold.BaseFile
 	if c, _ := g.log.Prefix().Compaction(); c != nil && g.log.Prefix().Base().Seq > 0 {
 		keep = c.Base
 	}
-	erased, err := bases.Erased(ctx, inForce)
+	erased, err := g.snapshots.Erased(ctx, inForce)
 	if err == nil && !erased {
-		err = bases.Remake(ctx, keep, inForce)
-	}
-	if err != nil || !g.opt.Outside {
-		return err
-	}
-	snapshots := buckets.NewSnapshots(g.log)
-	if erased, err = snapshots.Erased(ctx, inForce); err == nil && !erased {
-		err = snapshots.Remake(ctx)
+		err = g.snapshots.Remake(ctx, keep, inForce)
 	}
 	return err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/events"
+	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
 	"github.com/fanfold/fanfold/sqlite"
@@ -61,6 +62,7 @@ type shared struct {
 	Parts
 	erasures    erasures
 	compactions compactions
+	snapshots   *buckets.Snapshots
 }
 
 // Forgetter lets the log lose events. Its methods may be called from many goroutines.
@@ -100,7 +102,7 @@ func New(opt Options) *Forgetter {
 // Open gives it the log and the read model. It reads what a former process has left to do, and removes the files that one left half written. It
 // returns the error of removing.
 func (g *Forgetter) Open(log *events.Log, store *sqlite.Store) error {
-	g.log, g.store = log, store
+	g.log, g.store, g.snapshots = log, store, buckets.NewSnapshots(log)
 	g.readDone()
 	return g.Compactor.open()
 }

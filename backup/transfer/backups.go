@@ -91,10 +91,10 @@ func (b *Backups) Backup(ctx context.Context, after, base uint64, begin func(at 
 	if h.Seq > 0 {
 		m.Base = &backup.Base{Point: backup.Point{Seq: h.Seq, Digest: h.Digest}}
 	}
-	var file buckets.Base
-	bases := buckets.NewBases(b.Log)
+	var file buckets.Snapshot
+	snapshots := buckets.NewSnapshots(b.Log)
 	if h.Seq > 0 && h.Seq != base {
-		if file, err = bases.Find(ctx, h.Seq, h.Digest, name); err != nil {
+		if file, err = snapshots.FindBase(ctx, h.Seq, h.Digest, name); err != nil {
 			return err
 		}
 		m.Base = backup.NewBase(h, file.BaseFile)
@@ -113,7 +113,7 @@ func (b *Backups) Backup(ctx context.Context, after, base uint64, begin func(at 
 	}
 	s, err := backup.NewStream(w, from, time.Now())
 	if err == nil && file.Name != "" {
-		err = s.WriteBase(m.Base, func(w io.Writer) error { return bases.Get(ctx, file, w) })
+		err = s.WriteBase(m.Base, func(w io.Writer) error { return snapshots.Get(ctx, file, w) })
 	}
 	if err == nil {
 		err = b.writeEvents(ctx, s, from, cp)

@@ -222,7 +222,7 @@ func (r *restorer) addBeside(ctx context.Context) error {
 	}
 	log := r.to.Log()
 	if base := r.backup.Base; base != nil {
-		if err := r.addBase(ctx, buckets.NewBases(log), base); err != nil {
+		if err := r.addBase(ctx, base); err != nil {
 			return err
 		}
 	}
@@ -236,12 +236,13 @@ func (r *restorer) addBeside(ctx context.Context) error {
 }
 
 // addBase puts the base where the log names it.
-func (r *restorer) addBase(ctx context.Context, bases *buckets.Bases, base *backup.Base) error {
+func (r *restorer) addBase(ctx context.Context, base *backup.Base) error {
 	file, err := r.backup.OpenBase()
 	if err != nil {
 		return err
 	}
-	_, err = bases.PutNamed(ctx, base.Name, base.Seq, base.Digest, file)
+	log := r.to.Log()
+	_, err = buckets.NewSnapshots(log).Put(ctx, buckets.Snapshot{BaseFile: fanfold.BaseFile{Name: base.Name}, Base: true, Store: log.Store(), Seq: base.Seq, Digest: base.Digest, Erasure: r.backup.Erasure}, file)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return err
 	}

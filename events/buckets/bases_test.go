@@ -19,32 +19,37 @@ import (
 	"github.com/fanfold/fanfold/tests/natsserver"
 )
 
+// base describes a base up to an event.
+func base(seq uint64, digest byte) buckets.Snapshot {
+	return buckets.Snapshot{Base: true, Seq: seq, Digest: fanfold.Digest{digest}}
+}
+
 // TestBases: what is put is found by its horizon and comes back, what is damaged or not there is said to be, and older ones go.
 func TestBases(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	l := open(t, url, 1)
-	bases := buckets.NewBases(l)
-	if _, err := bases.Find(t.Context(), 5, fanfold.Digest{5}, ""); fanfold.CodeOf(err) != fanfold.LogDamaged {
+	bases := buckets.NewSnapshots(l)
+	if _, err := bases.FindBase(t.Context(), 5, fanfold.Digest{5}, ""); fanfold.CodeOf(err) != fanfold.LogDamaged {
 		t.Fatalf("a base that is not there: %v", err)
 	}
 	content := bytes.Repeat([]byte("0123456789"), 70_000) // three messages
-	if _, err := bases.Put(t.Context(), 4, fanfold.Digest{4}, iotest.ErrReader(errors.New("cut"))); err == nil {
+	if _, err := bases.Put(t.Context(), base(4, 4), iotest.ErrReader(errors.New("cut"))); err == nil {
 		t.Fatal("a base that could not be read was stored")
 	}
-	var put []buckets.Base
+	var put []buckets.Snapshot
 	for _, seq := range []uint64{3, 5, 9} {
-		base, err := bases.Put(t.Context(), seq, fanfold.Digest{byte(seq)}, bytes.NewReader(content))
-		if err != nil || base.Bytes != int64(len(content)) || base.Sum != sha256.Sum256(content) || base.Seq != seq {
-			t.Fatalf("%+v, %v", base.BaseFile, err)
+		got, err := bases.Put(t.Context(), base(seq, byte(seq)), bytes.NewReader(content))
+		if err != nil || got.Bytes != int64(len(content)) || got.Sum != sha256.Sum256(content) || got.Seq != seq {
+			t.Fatalf("%+v, %v", got.BaseFile, err)
 		}
-		put = append(put, base)
+		put = append(put, got)
 	}
-	found, err := bases.Find(t.Context(), 5, fanfold.Digest{5}, put[1].Name)
+	found, err := bases.FindBase(t.Context(), 5, fanfold.Digest{5}, put[1].Name)
 	var out bytes.Buffer
 	if err != nil || found.BaseFile != put[1].BaseFile || bases.Get(t.Context(), found, &out) != nil || !bytes.Equal(out.Bytes(), content) {
 		t.Fatalf("%+v of %d bytes, %v", found, out.Len(), err)
 	}
-	if _, err := bases.Find(t.Context(), 5, fanfold.Digest{6}, put[1].Name); fanfold.CodeOf(err) != fanfold.LogDamaged {
+	if _, err := bases.FindBase(t.Context(), 5, fanfold.Digest{6}, put[1].Name); fanfold.CodeOf(err) != fanfold.LogDamaged {
 		t.Fatalf("a base of another log: %v", err)
 	}
 	if err := bases.Remove(t.Context(), put[1].BaseFile, 5); err != nil {
@@ -114,11 +119,11 @@ func TestBasesAreDurable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bases := buckets.NewBases(l)
+	bases := buckets.NewSnapshots(l)
 	for i := range 2 { // the second one is synced by what the first one opened
 		content := bytes.Repeat([]byte{byte('0' + i)}, 100_000)
 		before := synced.Load()
-		if _, err := bases.Put(t.Context(), uint64(i+1), fanfold.Digest{}, bytes.NewReader(content)); err != nil || synced.Load() < before+100_000 {
+		if _, err := bases.Put(t.Context(), base(uint64(i+1), 0), bytes.NewReader(content)); err != nil || synced.Load() < before+100_000 {
 			t.Fatalf("%d bytes are synced after %d, %v", synced.Load(), before, err)
 		}
 	}
@@ -126,7 +131,7 @@ func TestBasesAreDurable(t *testing.T) {
 		t.Error("the directory in which the object store was made is not synced")
 	}
 	failing.Store(true)
-	if _, err := bases.Put(t.Context(), 3, fanfold.Digest{}, strings.NewReader("x")); fanfold.CodeOf(err) != fanfold.Unavailable {
+	if _, err := bases.Put(t.Context(), base(3, 0), strings.NewReader("x")); fanfold.CodeOf(err) != fanfold.Unavailable {
 		t.Fatalf("a base that was not synced: %v", err)
 	}
 }
@@ -148,10 +153,10 @@ func TestRemovedBasesLeaveFilesAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bases := buckets.NewBases(l)
-	var last buckets.Base
+	bases := buckets.NewSnapshots(l)
+	var last buckets.Snapshot
 	for seq, size := range []int{10 << 20, 6 << 20, 1 << 20} { // the last one shares a file with most of the second
-		if last, err = bases.Put(t.Context(), uint64(seq+1), fanfold.Digest{}, bytes.NewReader(make([]byte, size))); err != nil {
+		if last, err = bases.Put(t.Context(), base(uint64(seq+1), 0), bytes.NewReader(make([]byte, size))); err != nil {
 			t.Fatal(err)
 		}
 	}

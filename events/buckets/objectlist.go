@@ -36,7 +36,7 @@ func (s *objects) listOnce(ctx context.Context) ([]object, error) {
 	defer cancel()
 	subjects, err := s.described(ctx)
 	if err != nil {
-		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the %ss cannot be listed: %v", s.noun, err)
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the snapshots cannot be listed: %v", err)
 	}
 	list, readable := make([]object, 0, len(subjects)), 0
 	for _, subject := range subjects[:min(len(subjects), maxDescriptions)] {
@@ -45,7 +45,7 @@ func (s *objects) listOnce(ctx context.Context) ([]object, error) {
 			return nil, nil
 		}
 		if err != nil {
-			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the %ss cannot be listed: %v", s.noun, err)
+			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the snapshots cannot be listed: %v", err)
 		}
 		o, there := s.read(subject, m)
 		if !there {
@@ -134,21 +134,32 @@ func (s *objects) remove(ctx context.Context, list []object) error {
 		}
 	}
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "a %s cannot be removed: %v", s.noun, err)
+		return fanfold.Wrap(err, fanfold.Unavailable, "a snapshot cannot be removed: %v", err)
 	}
 	return nil
 }
 
-// prune removes old objects, and what was left of those that were never completed. Those that stay are kept, latest is the newest of them. It outlasts
-// a planned start of the server.
-func (s *objects) prune(ctx context.Context, latest object, kept, old []object) error {
-	return s.log.Outlast(ctx, func(ctx context.Context) error { return s.pruneOnce(ctx, latest, kept, old) })
+// prune removes old objects, and what was left of those that were never completed. Those that stay are kept. It outlasts a planned start of the server.
+// An embedded server loses whole files alone: it rewrites a file that has lost most of its content, and a loss of power could take all of it.
+func (s *objects) prune(ctx context.Context, kept, old []object) error {
+	switch {
+	case len(kept)+len(old) == 0:
+		return nil
+	case s.log.Embedded != nil && len(kept) == 0: // Remake removes it
+		return nil
+	case s.log.Embedded != nil:
+		return s.pruneFiles(ctx, kept)
+	}
+	return s.log.Outlast(ctx, func(ctx context.Context) error { return s.pruneOnce(ctx, kept, old) })
 }
 
 // pruneOnce does what prune does, once.
-func (s *objects) pruneOnce(ctx context.Context, latest object, kept, old []object) error {
-	whole := map[string]bool{}
+func (s *objects) pruneOnce(ctx context.Context, kept, old []object) error {
+	whole, latest := map[string]bool{}, object{}
 	for _, o := range kept {
+		if o.Stored.After(latest.Stored) {
+			latest = o
+		}
 		whole[s.chunkSubject(o.nuid)] = true
 	}
 	for i, o := range old {
@@ -187,7 +198,7 @@ func (s *objects) pruneFilesOnce(ctx context.Context, kept []object) error {
 		for _, subject := range []string{o.meta, s.chunkSubject(cmp.Or(o.nuid, "none"))} {
 			m, err := stream.GetMsg(ctx, 1, jetstream.WithGetMsgSubject(subject))
 			if err != nil && !errors.Is(err, jetstream.ErrMsgNotFound) {
-				return fanfold.Wrap(err, fanfold.Unavailable, "the %ss cannot be read: %v", s.noun, err)
+				return fanfold.Wrap(err, fanfold.Unavailable, "the snapshots cannot be read: %v", err)
 			}
 			if err == nil {
 				first = min(first, m.Sequence)
@@ -199,7 +210,7 @@ func (s *objects) pruneFilesOnce(ctx context.Context, kept []object) error {
 		err = stream.Purge(ctx, jetstream.WithPurgeSequence(start))
 	}
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "old %ss cannot be removed: %v", s.noun, err)
+		return fanfold.Wrap(err, fanfold.Unavailable, "old snapshots cannot be removed: %v", err)
 	}
 	return nil
 }

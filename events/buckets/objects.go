@@ -30,7 +30,6 @@ type objects struct {
 	log         events.BucketAccess
 	bucket      string
 	description string // of the stream, where it is made
-	noun        string // what an object is, for errors
 }
 
 // object says what an object is.
@@ -149,7 +148,7 @@ func (s *objects) upload(ctx context.Context, stream jetstream.Stream, o *object
 	}
 	o.Sum = hex.EncodeToString(sum.Sum(nil))
 	if there, err := s.countChunks(ctx, stream, o.nuid); err != nil || there != o.chunks {
-		return fanfold.Wrap(err, fanfold.Unavailable, "of the %d pieces of the %s the object store has %d", o.chunks, s.noun, there)
+		return fanfold.Wrap(err, fanfold.Unavailable, "of the %d pieces of the snapshot the object store has %d", o.chunks, there)
 	}
 	body, err := json.Marshal(jetstream.ObjectInfo{Bucket: s.bucket, NUID: o.nuid, Size: uint64(o.Bytes), Chunks: uint32(o.chunks),
 		Digest: jetstream.GetObjectDigestValue(sum), ObjectMeta: jetstream.ObjectMeta{Name: o.Name,
@@ -179,7 +178,7 @@ func (s *objects) sendChunk(ctx context.Context, o *object, data []byte, after u
 func (s *objects) checkMade(ctx context.Context, erasure uint64) error {
 	made, _, err := s.erasure(ctx)
 	if err == nil && made > erasure {
-		err = fanfold.Errorf(fanfold.Conflict, "the %s is from before the erasure %d: take another one", s.noun, made)
+		err = fromBefore(made)
 	}
 	return err
 }
@@ -196,16 +195,24 @@ func (s *objects) send(ctx context.Context, msg *nats.Msg) (seq uint64, err erro
 		if err == nil {
 			return ack.Seq, nil
 		}
-		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.ErrorCode == servers.CodeWrongLastSequence {
-			return 0, fanfold.Wrap(err, fanfold.Conflict, "the object store %s was made anew while the %s was sent", s.bucket, s.noun)
+		if refused := new(jetstream.APIError); errors.As(err, &refused) && refused.ErrorCode == servers.CodeWrongLastSequence || s.isRemoved(limit) {
+			return 0, fanfold.Wrap(err, fanfold.Conflict, "the object store %s was made anew while the snapshot was sent", s.bucket)
 		}
 		select {
 		case <-time.After(wait):
 			continue
 		case <-limit.Done():
 		}
-		return 0, cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be stored: %v", s.noun, err)))
+		return 0, cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the snapshot cannot be stored: %v", err)))
 	}
+}
+
+// isRemoved tells whether the server says that there is no such object store.
+func (s *objects) isRemoved(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, s.log.Attempt)
+	defer cancel()
+	_, err := s.log.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
+	return isGone(err)
 }
 
 // countChunks asks how many messages with an object's bytes there are. It outlasts a planned start of the server. The error is Unavailable.
@@ -264,14 +271,14 @@ func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
 	case err != nil:
 		return err
 	case there != o.chunks:
-		return fanfold.Errorf(fanfold.Unavailable, "the %s is damaged: of its %d pieces %d are there", s.noun, o.chunks, there)
+		return fanfold.Errorf(fanfold.Unavailable, "the snapshot is damaged: of its %d pieces %d are there", o.chunks, there)
 	}
 	p := pieces{s: s, o: o, w: w, sum: sha256.New()}
 	if err := s.log.Outlast(ctx, p.receive); err != nil || p.failed != nil {
 		return cmp.Or(p.failed, err)
 	}
 	if got := hex.EncodeToString(p.sum.Sum(nil)); p.size != o.Bytes || got != o.Sum {
-		return fanfold.Errorf(fanfold.Unavailable, "the %s is damaged: it has %d bytes of digest %s, and was stored with %d of %s", s.noun, p.size, got, o.Bytes, o.Sum)
+		return fanfold.Errorf(fanfold.Unavailable, "the snapshot is damaged: it has %d bytes of digest %s, and was stored with %d of %s", p.size, got, o.Bytes, o.Sum)
 	}
 	return nil
 }
@@ -294,11 +301,11 @@ func (p *pieces) receive(ctx context.Context) error {
 	cons, err := s.log.JS.OrderedConsumer(ctx, events.ObjectsPrefix+s.bucket, jetstream.OrderedConsumerConfig{
 		FilterSubjects: []string{s.chunkSubject(o.nuid)}, DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: p.last + 1, MaxResetAttempts: events.ResetAttempts})
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)
+		return fanfold.Wrap(err, fanfold.Unavailable, "the snapshot cannot be read: %v", err)
 	}
 	msgs, err := cons.Messages(events.PullOptions()...)
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)
+		return fanfold.Wrap(err, fanfold.Unavailable, "the snapshot cannot be read: %v", err)
 	}
 	defer msgs.Stop()
 	for p.n < o.chunks && p.size <= o.Bytes {
@@ -306,10 +313,10 @@ func (p *pieces) receive(ctx context.Context) error {
 		msg, err := msgs.Next(jetstream.NextContext(waiting))
 		cancel()
 		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // the server passes over a message that it cannot read
-			return fanfold.Wrap(err, fanfold.Unavailable, "the %s is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", s.noun, p.size, o.Bytes, objectStall)
+			return fanfold.Wrap(err, fanfold.Unavailable, "the snapshot is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", p.size, o.Bytes, objectStall)
 		}
 		if err != nil {
-			return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the %s cannot be read: %v", s.noun, err)))
+			return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the snapshot cannot be read: %v", err)))
 		}
 		if p.failed = p.take(msg); p.failed != nil {
 			return nil

@@ -1,6 +1,7 @@
 package buckets
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -56,53 +57,27 @@ func (s *objects) drop(ctx context.Context) error {
 	return s.log.Embedded.RemoveDeleted(events.ObjectsPrefix + s.bucket)
 }
 
-// Erased tells whether no file of the object store has had a snapshot from before an erasure came into force. It blocks for a round trip for
-// each snapshot; the error is Unavailable.
+// Erased tells whether no file of the object stores has had anything from before an erasure came into force. It blocks for a round trip for each
+// snapshot; the error is Unavailable.
 func (s *Snapshots) Erased(ctx context.Context, erasure uint64) (bool, error) {
-	made, there, err := s.objects.erasure(ctx)
-	if err != nil || !there || made < erasure {
-		return err == nil && !there, err
-	}
-	list, err := s.List(ctx)
-	return !slices.ContainsFunc(list, func(snap Snapshot) bool { return snap.Erasure < erasure }), err
-}
-
-// Remake removes all snapshots, with the files that have had any, and makes the object store anew. It may be repeated. The erasure has to be in force.
-// A Put that is under way fails, on whatever node, and nothing of it is in the new one's files. Errors are ctx's, and Unavailable.
-func (s *Snapshots) Remake(ctx context.Context) error {
-	for {
-		if err := s.objects.drop(ctx); err != nil {
-			return err
-		}
-		if _, err := s.objects.open(ctx); err != nil {
-			return err
-		}
-		made, there, err := s.objects.erasure(ctx)
-		if err != nil || there && made >= s.objects.log.InForce() { // otherwise a node has made it that does not know the erasure yet
-			return err
-		}
-	}
-}
-
-// Erased tells whether no file of the object store has had a base from before an erasure came into force. The error is Unavailable.
-func (b *Bases) Erased(ctx context.Context, erasure uint64) (bool, error) {
-	for _, s := range b.stores {
-		made, there, err := s.erasure(ctx)
+	for _, from := range s.stores {
+		made, there, err := from.erasure(ctx)
 		if err != nil || there && made < erasure {
 			return false, err
 		}
 	}
-	return true, nil
+	list, err := s.List(ctx) // the base is what an event names, which another one replaces
+	return !slices.ContainsFunc(list, func(snap Snapshot) bool { return !snap.Base && snap.Erasure < erasure }), err
 }
 
 // Remake makes the object store anew, once an erasure is in force, with nothing but the base to keep; it removes everything where that has no
-// name. The base is durable in the new one before the old one goes. It may be repeated, also by several nodes at the same time. Errors are
-// LogDamaged where the base to keep is not there, ctx's, and Unavailable.
-func (b *Bases) Remake(ctx context.Context, keep fanfold.BaseFile, erasure uint64) error {
-	if keep.Name == "" {
-		return errors.Join(b.stores[0].drop(ctx), b.stores[1].drop(ctx))
+// name. The base is durable in the new one before the old one goes. It may be repeated, also by several nodes at the same time. A Put that is under way
+// fails, on whatever node, and nothing of it is in the new one's files. Errors are LogDamaged where the base to keep is not there, ctx's, and Unavailable.
+func (s *Snapshots) Remake(ctx context.Context, keep fanfold.BaseFile, erasure uint64) error {
+	if err := s.stores[2].drop(ctx); err != nil || keep.Name == "" {
+		return cmp.Or(err, s.empty(ctx, erasure))
 	}
-	fresh, old, err := b.sides(ctx, keep, erasure)
+	fresh, old, err := s.sides(ctx, keep, erasure)
 	if err != nil {
 		return err
 	}
@@ -117,24 +92,40 @@ func (b *Bases) Remake(ctx context.Context, keep fanfold.BaseFile, erasure uint6
 	return old.drop(ctx)
 }
 
+// empty removes everything. On outside servers it makes the object store anew, so that no node puts there what is from before the erasure.
+func (s *Snapshots) empty(ctx context.Context, erasure uint64) error {
+	for {
+		if err := errors.Join(s.stores[0].drop(ctx), s.stores[1].drop(ctx)); err != nil || s.log.Embedded != nil {
+			return err
+		}
+		if _, err := s.stores[0].open(ctx); err != nil {
+			return err
+		}
+		made, there, err := s.stores[0].erasure(ctx)
+		if err != nil || there && made >= erasure { // otherwise a node has made it that does not know the erasure yet
+			return err
+		}
+	}
+}
+
 // sides returns the object store that is to stay, and the one that goes, which may be gone already. It removes one that is in the way.
-func (b *Bases) sides(ctx context.Context, keep fanfold.BaseFile, erasure uint64) (fresh, old *baseStore, err error) {
-	for i, s := range b.stores {
-		made, there, err := s.erasure(ctx)
+func (s *Snapshots) sides(ctx context.Context, keep fanfold.BaseFile, erasure uint64) (fresh, old *snapshotStore, err error) {
+	for i, side := range s.stores[:2] {
+		made, there, err := side.erasure(ctx)
 		if err != nil {
 			return nil, nil, err
 		}
 		if there && made >= erasure {
-			return s, b.stores[1-i], nil
+			return side, s.stores[1-i], nil
 		}
 	}
-	for i, s := range b.stores {
-		base, err := s.find(ctx, keep)
+	for i, side := range s.stores[:2] {
+		base, err := side.find(ctx, keep)
 		if err != nil {
 			return nil, nil, err
 		}
 		if base != nil { // what the other one has is from before, and so are its files
-			return b.stores[1-i], s, b.stores[1-i].drop(ctx)
+			return s.stores[1-i], side, s.stores[1-i].drop(ctx)
 		}
 	}
 	return nil, nil, missing(keep)
@@ -145,33 +136,33 @@ func missing(keep fanfold.BaseFile) error {
 	return fanfold.Errorf(fanfold.LogDamaged, "the base %s, with which the log begins, is not there; %s", keep.Name, events.Repair)
 }
 
-// find returns the base that has a name and what was stored under it; nil for none. The error is Unavailable.
-func (b *baseStore) find(ctx context.Context, keep fanfold.BaseFile) (*Base, error) {
-	list, err := b.list(ctx)
+// find returns the snapshot that has a name and what was stored under it; nil for none. The error is Unavailable.
+func (s *snapshotStore) find(ctx context.Context, file fanfold.BaseFile) (*Snapshot, error) {
+	list, err := s.list(ctx)
 	for _, o := range list {
-		if base, ok := b.describe(o); ok && base.BaseFile == keep {
-			return &base, err
+		if snap := s.describe(o); snap.Seq > 0 && snap.BaseFile == file {
+			return &snap, err
 		}
 	}
 	return nil, err
 }
 
-// copyTo puts a base into another object store.
-func (b *baseStore) copyTo(ctx context.Context, to *baseStore, keep fanfold.BaseFile) error {
-	base, err := b.find(ctx, keep)
+// copyTo puts a snapshot into another object store, as it is.
+func (s *snapshotStore) copyTo(ctx context.Context, to *snapshotStore, keep fanfold.BaseFile) error {
+	snap, err := s.find(ctx, keep)
 	if err != nil {
 		return err
 	}
-	if base == nil {
+	if snap == nil {
 		return missing(keep)
 	}
 	r, w := io.Pipe()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		_ = w.CloseWithError(b.get(ctx, base.stored, w)) // never fails
+		_ = w.CloseWithError(s.get(ctx, snap.stored, w)) // never fails
 	}()
-	_, err = to.putNamed(ctx, base.Name, base.Seq, base.Digest, r)
+	_, err = to.put(ctx, *snap, math.MaxUint64, r)
 	_ = r.Close() // never fails
 	<-ended
 	return err

@@ -55,41 +55,38 @@ func TestRemake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	bases, snapshots := buckets.NewBases(l), buckets.NewSnapshots(l)
-	if err := bases.Remake(t.Context(), fanfold.BaseFile{Name: "none"}, 5); fanfold.CodeOf(err) != fanfold.LogDamaged {
+	s := buckets.NewSnapshots(l)
+	if err := s.Remake(t.Context(), fanfold.BaseFile{Name: "none"}, 5); fanfold.CodeOf(err) != fanfold.LogDamaged {
 		t.Errorf("without a base: %v", err)
 	}
 	for round := range 3 {
-		if _, err := bases.Put(t.Context(), 3, fanfold.Digest{3}, strings.NewReader("old "+"marker")); err != nil {
+		if _, err := s.Put(t.Context(), base(3, 3), strings.NewReader("old "+"marker")); err != nil {
 			t.Fatal(err)
 		}
-		keep, err := bases.Put(t.Context(), 3, fanfold.Digest{4}, strings.NewReader("new"))
+		keep, err := s.Put(t.Context(), base(3, 4), strings.NewReader("new"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if erased, err := bases.Erased(t.Context(), 5); err != nil || erased {
+		if erased, err := s.Erased(t.Context(), 5); err != nil || erased {
 			t.Errorf("before it is made anew: %v, %v", erased, err)
 		}
-		if _, err := snapshots.Put(t.Context(), buckets.Snapshot{Store: l.Store(), Seq: 3}, strings.NewReader("snapshot "+"marker")); err != nil {
+		if _, err := s.Put(t.Context(), buckets.Snapshot{Store: l.Store(), Seq: 3}, strings.NewReader("snapshot "+"marker")); err != nil {
 			t.Fatal(err)
 		}
-		if err := errors.Join(bases.Remake(t.Context(), keep.BaseFile, 5), snapshots.Remake(t.Context())); err != nil {
+		if err := s.Remake(t.Context(), keep.BaseFile, 5); err != nil {
 			t.Fatal(err)
 		}
-		list, err := bases.List(t.Context())
+		list, err := s.List(t.Context())
 		var out bytes.Buffer
-		if err != nil || len(list) != 1 || list[0].BaseFile != keep.BaseFile || bases.Get(t.Context(), list[0], &out) != nil || out.String() != "new" {
+		if err != nil || len(list) != 1 || list[0].BaseFile != keep.BaseFile || s.Get(t.Context(), list[0], &out) != nil || out.String() != "new" {
 			t.Fatalf("round %d: %+v, %q, %v", round, list, out.String(), err)
-		}
-		if left, err := snapshots.List(t.Context()); err != nil || len(left) != 0 {
-			t.Errorf("there are %+v, %v", left, err)
 		}
 		requireNowhere(t, dir, "mark"+"er")
 	}
-	if err := bases.Remake(t.Context(), fanfold.BaseFile{}, 5); err != nil {
+	if err := s.Remake(t.Context(), fanfold.BaseFile{}, 5); err != nil {
 		t.Fatal(err)
 	}
-	if list, err := bases.List(t.Context()); err != nil || len(list) != 0 {
+	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("there are %+v, %v", list, err)
 	}
 }
@@ -173,7 +170,7 @@ func TestRemakeDuringPut(t *testing.T) {
 			if n++; n != at {
 				return
 			}
-			if err := s.Remake(t.Context()); err != nil {
+			if err := s.Remake(t.Context(), fanfold.BaseFile{}, 0); err != nil {
 				t.Error(err)
 			}
 			if _, err := s.Put(t.Context(), buckets.Snapshot{Store: l.Store(), Seq: 7}, strings.NewReader("new")); err != nil {

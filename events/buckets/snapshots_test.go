@@ -61,8 +61,8 @@ func objects(t *testing.T, url string) (jetstream.Stream, int) {
 		t.Fatal(err)
 	}
 	t.Cleanup(nc.Close)
-	stream := streamNamed(t, nc, "OBJ_fanfold_fanfold_snapshots")
-	info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter("$O.fanfold_fanfold_snapshots.C.>"))
+	stream := streamNamed(t, nc, "OBJ_fanfold_fanfold_base")
+	info, err := stream.Info(t.Context(), jetstream.WithSubjectFilter("$O.fanfold_fanfold_base.C.>"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,7 +120,7 @@ func TestSnapshots(t *testing.T) {
 	if _, n := objects(t, url); n != chunks {
 		t.Errorf("a snapshot that failed left %d messages", n-chunks)
 	}
-	if err := nc.Publish("$O.fanfold_fanfold_snapshots.C.abandoned", data[:1000]); err != nil {
+	if err := nc.Publish("$O.fanfold_fanfold_base.C.abandoned", data[:1000]); err != nil {
 		t.Fatal(err)
 	}
 	snap.Seq = 5
@@ -156,7 +156,7 @@ func TestUnreadableSnapshots(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const meta = "$O.fanfold_fanfold_snapshots.M."
+	const meta = "$O.fanfold_fanfold_base.M."
 	_, id, _ := strings.Cut(good.Name, "-")
 	junk := map[string]string{
 		encoded("9-a"):   "junk",
@@ -194,7 +194,7 @@ func encoded(name string) string { return base64.URLEncoding.EncodeToString([]by
 // firstChunk returns the sequence of the first message of the stream that has bytes of a snapshot.
 func firstChunk(t *testing.T, stream jetstream.Stream) uint64 {
 	t.Helper()
-	msg, err := stream.GetMsg(t.Context(), 0, jetstream.WithGetMsgSubject("$O.fanfold_fanfold_snapshots.C.>"))
+	msg, err := stream.GetMsg(t.Context(), 0, jetstream.WithGetMsgSubject("$O.fanfold_fanfold_base.C.>"))
 	if err != nil {
 		t.Fatal(err)
 	}

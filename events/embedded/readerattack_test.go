@@ -18,7 +18,7 @@ import (
 )
 
 // targets are subjects at which the server stores a message, or takes it for a request that changes something.
-var targets = []string{"$KV.fanfold_fanfold_groups.a", "$KV.fanfold_fanfold_keys.a", "$KV.fanfold_fanfold_keys.key.x", "$O.fanfold_fanfold_snapshots.C.x",
+var targets = []string{"$KV.fanfold_fanfold_groups.a", "$KV.fanfold_fanfold_keys.a", "$KV.fanfold_fanfold_keys.key.x", "$O.fanfold_fanfold_base2.C.x",
 	"fanfold.fanfold.doc.c.1", "fanfold.fanfold.model", "$JS.API.STREAM.PURGE.fanfold", "$JS.API.STREAM.DELETE.KV_fanfold_fanfold_keys",
 	"$JS.API.STREAM.CREATE.other", "$JS.API.CONSUMER.CREATE.fanfold", "$JS.API.CONSUMER.DURABLE.CREATE.KV_fanfold_fanfold_keys.d"}
 

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -71,7 +72,7 @@ func Report(s *buckets.Snapshot) *wire.Snapshot {
 	if s == nil {
 		return nil
 	}
-	return &wire.Snapshot{Name: s.Name, Store: s.Store, Fold: s.Fold, Seq: s.Seq, Bytes: s.Bytes, Sum: s.Sum, Taken: s.Taken}
+	return &wire.Snapshot{Name: s.Name, Store: s.Store, Fold: s.Fold, Seq: s.Seq, Bytes: s.Bytes, Sum: s.Sum.String(), Taken: s.Taken}
 }
 
 // Take puts a copy of the read model into the object store beside the log, for nodes that are new, and returns what it
@@ -125,7 +126,7 @@ func (s *Snapshots) Start(ctx context.Context, last uint64) error {
 	if err != nil || cp.Seq > 0 || last == 0 || s.opt.Embedded {
 		return err
 	}
-	list, err := s.bucket.List(ctx)
+	list, err := s.copies(ctx)
 	if err != nil {
 		s.opt.Logger.Warn("the snapshots cannot be listed, and the log is folded from its beginning or its base", "err", err)
 		return ctx.Err()
@@ -149,6 +150,13 @@ func (s *Snapshots) Start(ctx context.Context, last uint64) error {
 	}
 	s.opt.Logger.Info(what, "last", last)
 	return nil
+}
+
+// copies returns the snapshots that are copies of a read model, the latest first. The projector begins with the base where none of them can be used: one from
+// before the base never can. The error is Unavailable.
+func (s *Snapshots) copies(ctx context.Context) ([]buckets.Snapshot, error) {
+	list, err := s.bucket.List(ctx)
+	return slices.DeleteFunc(list, func(snap buckets.Snapshot) bool { return snap.Base }), err
 }
 
 // restore makes a snapshot the read model. Errors say why it cannot be used.
@@ -231,7 +239,7 @@ func (s *Snapshots) Run(ctx context.Context) error {
 // takeIfDue takes a snapshot unless the newest one is another than the one seen, or has everything that was folded. It
 // returns the name of the newest one.
 func (s *Snapshots) takeIfDue(ctx context.Context, seen string) (string, error) {
-	list, err := s.bucket.List(ctx)
+	list, err := s.copies(ctx)
 	if err != nil {
 		return seen, err
 	}

@@ -23,7 +23,7 @@ type Compacting struct {
 	By      string
 	File    string // the path at which the base is written; the caller removes the file
 	// Store puts the base where every node finds it, durably, and returns what it is, and how it is read back.
-	Store func(ctx context.Context, h fanfold.Horizon, file io.Reader) (fanfold.BaseFile, *batch.Base, error)
+	Store func(ctx context.Context, h fanfold.Horizon, erasure uint64, file io.Reader) (fanfold.BaseFile, *batch.Base, error)
 	// Append appends the event from which on the store begins at the horizon, and returns its sequence once it is durable.
 	Append func(ctx context.Context, c *fanfold.Compaction) (uint64, error)
 	// Step is told of each of the Steps when it is over; its error ends the compaction there. nil for nobody.
@@ -116,7 +116,7 @@ func (c *compaction) store(ctx context.Context, m *build) (file fanfold.BaseFile
 	if err == nil {
 		tell := func(read int64) { m.tell(wire.PhaseStoring, read, info.Size()) }
 		tell(0)
-		file, base, err = c.Store(ctx, c.horizon, &countedReader{f, tell, 0})
+		file, base, err = c.Store(ctx, c.horizon, m.erasure, &countedReader{f, tell, 0})
 	}
 	return file, base, c.step(StepStored, errors.Join(err, f.Close()))
 }

@@ -94,7 +94,7 @@ func TestNewNodeFromSnapshot(t *testing.T) {
 	b.Replay()
 	b.WantSameDigest(a)
 	b.Put("books", "z", `{"author":"a1"}`)
-	if n := replicasOf(t, url)["OBJ_fanfold_fanfold_snapshots"]; n != 3 {
+	if n := replicasOf(t, url)["OBJ_fanfold_fanfold_base"]; n != 3 {
 		t.Errorf("the snapshots have %d replicas", n)
 	}
 	b = b.Reopen()
@@ -103,8 +103,88 @@ func TestNewNodeFromSnapshot(t *testing.T) {
 	}
 }
 
-// objectBucket is the bucket of snapshots.
-const objectBucket = "fanfold_fanfold_snapshots"
+// TestNewestOfBaseAndSnapshot: a new node begins with the base or the newest snapshot, whichever is later. One that a former program has put into an object
+// store of its own counts, too.
+func TestNewestOfBaseAndSnapshot(t *testing.T) {
+	suite.Parallel(t)
+	url := natsserver.Start(t, 1)[0]
+	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Configure: func(cfg *node.Config) { cfg.PurgeWait = time.Millisecond }})
+	defer a.Close()
+	a.Model(snapshotModel)
+	js, err := jetstream.New(natsserver.Connect(t, url))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var taken struct{ Seq uint64 }
+	take := func() {
+		t.Helper()
+		if err := json.Unmarshal(a.Want(http.StatusOK, "POST", "/v1/_snapshot", "").Body, &taken); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begin := func(want uint64) {
+		t.Helper()
+		b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+		defer b.Close()
+		if from := startedFrom(t, b); from != want {
+			t.Errorf("a new node began with event %d; want %d", from, want)
+		}
+		b.WantSameDigest(a)
+		b.Verify()
+	}
+	writeBooks(a, "x", 20)
+	take()
+	writeBooks(a, "y", 5)
+	a.CatchUp()
+	horizon := a.Node.Store.Applied.Seq()
+	a.Compact(horizon)
+	harness.Await(t, "the purge", time.Minute, func() bool {
+		state, err := a.Node.Log.State(t.Context())
+		return err == nil && state.First > horizon
+	})
+	begin(0)
+	writeBooks(a, "z", 20)
+	take()
+	begin(taken.Seq)
+	moveToFormer(t, js)
+	writeBooks(a, "w", 5)
+	begin(taken.Seq)
+}
+
+// moveToFormer moves the snapshots into the object store that former programs had for them. The base stays.
+func moveToFormer(t *testing.T, js jetstream.JetStream) {
+	t.Helper()
+	from, err := js.ObjectStore(t.Context(), objectBucket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	to, err := js.CreateObjectStore(t.Context(), jetstream.ObjectStoreConfig{Bucket: "fanfold_fanfold_snapshots"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list, err := from.List(t.Context())
+	if err != nil || len(list) != 2 {
+		t.Fatalf("there are %v, %v", list, err)
+	}
+	for _, object := range list {
+		if _, isCopy := object.Metadata["fanfold-fold"]; !isCopy {
+			continue
+		}
+		body, err := from.GetBytes(t.Context(), object.Name)
+		if err == nil {
+			_, err = to.Put(t.Context(), jetstream.ObjectMeta{Name: object.Name, Metadata: object.Metadata}, bytes.NewReader(body))
+		}
+		if err == nil {
+			err = from.Delete(t.Context(), object.Name)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// objectBucket is the bucket of the base and of snapshots.
+const objectBucket = "fanfold_fanfold_base"
 
 // TestSnapshotsThatAreNotUsed: a snapshot that is damaged, of another store or fold, or not of this log is left, the log is
 // folded from its beginning, and it is logged why.
