@@ -16,6 +16,7 @@ const (
 	Exists           Code = "exists"            // create-only on a document that exists
 	Stale            Code = "stale"             // the revision asked for is not the current one
 	ConditionFailed  Code = "condition-failed"  // a condition over the document's content is not met
+	CheckFailed      Code = "check-failed"      // a check of the model would be false after the write
 	Conflict         Code = "conflict"          // the change does not fit the document's state
 	Restricted       Code = "restricted"        // holders do not let their target be deleted
 	FanoutLimit      Code = "fanout-limit"      // more derived changes than the model allows one write

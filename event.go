@@ -21,6 +21,7 @@ const (
 	KindImport  Kind = "import"  // how far an import has come
 	KindLink    Kind = "link"    // documents begin or cease to refer to another strictly
 	KindClaim   Kind = "claim"   // a document takes or gives up a unique value
+	KindGate    Kind = "gate"    // changes nothing; the writes before it were checked with what they do to this document
 	KindLoss    Kind = "loss"    // the log may lose events from here on, or contents of events
 )
 
@@ -42,7 +43,7 @@ type Event struct {
 	// Digest is the event's digest as the log has it. It is zero for an event that was not read from the log.
 	Digest Digest
 	Kind   Kind
-	Key    Key // of put, patch, delete, check and claim; of link the target; of import its ID alone
+	Key    Key // of put, patch, delete, check, claim and gate; of link the target; of import its ID alone
 
 	// Body holds JSON text as it was written. Of put it is the document, of patch the patch, of model and prepare the
 	// model. Of cancel it is the reason, of import its progress.

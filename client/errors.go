@@ -24,6 +24,7 @@ const (
 	NotFound         Code = "not-found"         // no such document, route or relation
 	Exists           Code = "exists"            // create-only on a document that exists
 	ConditionFailed  Code = "condition-failed"  // a condition over the document's content does not hold
+	CheckFailed      Code = "check-failed"      // a check of the model would be false after the write
 	Stale            Code = "stale"             // the condition does not hold: the document is at another revision
 	Conflict         Code = "conflict"          // the change does not fit the document's state
 	Restricted       Code = "restricted"        // other documents do not let this one be deleted

@@ -23,7 +23,7 @@ type ModelOptions struct {
 	// away.
 	IfMatch      string
 	AllowRemoval bool  // also where it takes rules or guards away
-	AllowMisfits bool  // also where stored documents do not fit a new schema
+	AllowMisfits bool  // also where stored documents do not fit a new schema, or break a new check
 	Background   *bool // prepare it in the background; default where it concerns many documents
 	// Progress is called while ApplyModel waits for a model that is being prepared, with the server's status.
 	Progress func(s *Status)

@@ -58,6 +58,7 @@ var golden = map[string]fanfold.Event{
 	"model-fold.json":   {Kind: fanfold.KindModel, Fold: 9, Body: []byte(`{"collections":{"books":{}}}`)},
 	"prepare-fold.json": {Kind: fanfold.KindPrepare, Fold: 9, Body: []byte(`{"collections":{"books":{}}}`)},
 	"check-links.json":  {Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: "authors", ID: "a 1"}, Base: 17, Links: true},
+	"gate.json":         {Kind: fanfold.KindGate, Key: fanfold.Key{Collection: "events", ID: "e1"}},
 	"link.json":         {Kind: fanfold.KindLink, Key: fanfold.Key{Collection: "authors", ID: "a \"1\""}, Holders: []fanfold.Key{{Collection: "books", ID: "b1"}}, Held: true},
 	"claim.json":        {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "isbn.13", Value: "s978", Held: true},
 	"claim-freed.json":  {Kind: fanfold.KindClaim, Key: fanfold.Key{Collection: "books", ID: "b1"}, Path: "n", Value: "n1.5"},

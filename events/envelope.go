@@ -46,7 +46,7 @@ func Encode(ev *fanfold.Event) []byte {
 		b = strconv.AppendUint(b, uint64(ev.Base), 10)
 	}
 	switch ev.Kind {
-	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim:
+	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim, fanfold.KindGate:
 		b = append(b, `,"collection":"`+ev.Key.Collection+`","id":`...)
 		b = jsondoc.AppendQuote(b, ev.Key.ID)
 	}
@@ -216,7 +216,7 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 		if ev.Patch != fanfold.MergePatch && ev.Patch != fanfold.JSONPatch {
 			return invalidPayload("has an unknown patch type")
 		}
-	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim:
+	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim, fanfold.KindGate:
 		return decodeGuard(t, ev)
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:
@@ -274,7 +274,7 @@ func invalidPayload(problem string) error {
 	return fanfold.Errorf(fanfold.Invalid, "the event's payload %s", problem)
 }
 
-// decodeGuard reads the members of a check, a link or a claim.
+// decodeGuard reads the members of a check, a link, a claim or a gate.
 func decodeGuard(t *jsondoc.Tree, ev *fanfold.Event) error {
 	ev.Key = decodeKey(t, jsondoc.Root)
 	if ev.Kind == fanfold.KindCheck {
@@ -287,6 +287,9 @@ func decodeGuard(t *jsondoc.Tree, ev *fanfold.Event) error {
 	ev.Held = t.Kind(t.Member(jsondoc.Root, "held")) == jsondoc.True
 	if ev.Key.Validate() != nil {
 		return invalidPayload("is about no document")
+	}
+	if ev.Kind == fanfold.KindGate {
+		return nil
 	}
 	if ev.Kind == fanfold.KindClaim {
 		ev.Path, ev.Value = t.Text(t.Member(jsondoc.Root, "path")), t.Text(t.Member(jsondoc.Root, "value"))

@@ -22,11 +22,14 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 	return fanfold.Revision(m.Seq), ev.Kind == fanfold.KindDelete, nil
 }
 
-// LastLink asks the log's leader for the last event about strict references to a document, and
-// returns its sequence, 0 where there is none. It blocks for a round trip; the error is
-// Unavailable.
-func (l *Log) LastLink(ctx context.Context, target fanfold.Key) (uint64, error) {
-	m, err := l.lastStanding(ctx, l.sub.link(target)+".>", l.lastBySubject)
+// LastAbout asks the log's leader for the last event of a kind about a document, and returns its sequence, 0 where there is none. The kind is
+// link, for strict references to the document, or gate. It blocks for a round trip; the error is Unavailable.
+func (l *Log) LastAbout(ctx context.Context, kind fanfold.Kind, about fanfold.Key) (uint64, error) {
+	subject := l.sub.gate(about)
+	if kind == fanfold.KindLink {
+		subject = l.sub.link(about) + ".>"
+	}
+	m, err := l.lastStanding(ctx, subject, l.lastBySubject)
 	return m.Sequence(), err
 }
 

@@ -49,6 +49,8 @@ func (s subjects) forEvent(ev *fanfold.Event, short bool) string {
 			return subject // whose holders the payload has
 		}
 		return subject + "." + EscapeToken(ev.Holders[0].ID)
+	case fanfold.KindGate:
+		return s.gate(ev.Key)
 	case fanfold.KindClaim:
 		sum := sha256.Sum256([]byte(ev.Path + "\x00" + ev.Value)) // either may be longer than a subject
 		return "fanfold." + s.db + ".claim." + ev.Key.Collection + "." + base64.RawURLEncoding.EncodeToString(sum[:])
@@ -65,6 +67,11 @@ func (s subjects) document(k fanfold.Key) string {
 // link returns the subject under which all strict references to a document are.
 func (s subjects) link(target fanfold.Key) string {
 	return "fanfold." + s.db + ".link." + target.Collection + "." + EscapeToken(target.ID)
+}
+
+// gate returns the subject of a document's gates.
+func (s subjects) gate(k fanfold.Key) string {
+	return "fanfold." + s.db + ".gate." + k.Collection + "." + EscapeToken(k.ID)
 }
 
 // linksOf returns the subjects of all strict references to the document to which the one of a link event leads, "" for another subject.
@@ -122,6 +129,8 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindLoss, key, nil
 	case ok && strings.HasPrefix(rest, "link."):
 		return fanfold.KindLink, key, nil
+	case ok && strings.HasPrefix(rest, "gate."):
+		return fanfold.KindGate, key, nil
 	case ok && strings.HasPrefix(rest, "claim."):
 		return fanfold.KindClaim, key, nil
 	case ok && strings.HasPrefix(rest, "import."):

@@ -24,6 +24,7 @@ type CollectionPair struct {
 	Rules      []RulePair
 	Unique     []UniquePair
 	Indexes    []IndexPair
+	Checks     []CheckPair
 
 	owners map[string]*Rule // of Next, by the paths that they own
 }
@@ -65,6 +66,7 @@ func pairCollections(prev, next *Collection) *CollectionPair {
 	p.Rules = pairUp[RulePair](before.Rules, after.Rules, func(r *Rule) string { return r.Path.String() })
 	p.Unique = pairUp[UniquePair](before.Unique, after.Unique, (*Unique).Name)
 	p.Indexes = pairUp[IndexPair](before.Indexes, after.Indexes, func(x *Index) string { return x.Name })
+	p.Checks = pairUp[CheckPair](before.Checks, after.Checks, func(c *Check) string { return c.Name })
 	p.owners = make(map[string]*Rule, len(after.Rules))
 	for _, r := range after.Rules {
 		for _, path := range r.Paths() {

@@ -25,7 +25,7 @@ const (
 )
 
 // Differences lists what Next declares otherwise than Prev, by collection: collections, relations, policies, pages, rules,
-// unique members, indexes, schemas, defaults, released paths, limits and whether other collections are open. After 1,000 entries a last one
+// unique members, indexes, checks, schemas, defaults, released paths, limits and whether other collections are open. After 1,000 entries a last one
 // tells how many more there are. It is empty where both models say the same.
 func (c *Comparison) Differences() []Difference {
 	prev, next := c.Prev, c.Next
@@ -151,6 +151,12 @@ func (d *differ) collection(p *CollectionPair) {
 		if !x.Same() {
 			change := changeOf(x.Prev != nil, x.Next != nil)
 			d.addDeclaration(change, change == removed, "collections", p.Name, "indexes", cmp.Or(x.Next, x.Prev).Name)
+		}
+	}
+	for _, k := range p.Checks {
+		if k.Prev == nil || k.Next == nil || !k.Next.Same(k.Prev) || k.Next.Message != k.Prev.Message {
+			change := changeOf(k.Prev != nil, k.Next != nil)
+			d.addDeclaration(change, k.Prev != nil && (k.Next == nil || !k.Next.Same(k.Prev)), "collections", p.Name, "checks", cmp.Or(k.Next, k.Prev).Name)
 		}
 	}
 	before, after := p.both()

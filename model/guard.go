@@ -20,10 +20,10 @@ func (m *Model) StrictTo(collection string) bool {
 	return slices.ContainsFunc(m.to[collection], (*Relation).strict)
 }
 
-// AddsGuards tells whether Next has strict relations or unique members that Prev does not have.
+// AddsGuards tells whether Next has strict relations, unique members or checks that Prev does not have.
 func (c *Comparison) AddsGuards() bool {
 	strict, unique := c.NewGuards()
-	return len(strict)+len(unique) > 0
+	return len(strict)+len(unique)+len(c.NewChecks()) > 0
 }
 
 // NewGuards returns what Next guards and Prev does not: the strict relations that Prev lacks, or by which it finds other
@@ -58,8 +58,8 @@ func (c *Comparison) NoLongerUnique() map[string][]*Unique {
 	return unique
 }
 
-// Unguarded returns the model's source with every relation not strict, every member not unique, all collections open and without
-// defaults, so that documents come back as they were. It returns nil where that is so already.
+// Unguarded returns the model's source with every relation not strict, every member not unique, all collections open, without checks and
+// without defaults, so that documents come back as they were. It returns nil where that is so already.
 func (m *Model) Unguarded() []byte {
 	var patch []byte
 	member := func(name, value string) {
@@ -76,10 +76,13 @@ func (m *Model) Unguarded() []byte {
 	empty := len(patch)
 	for _, c := range m.Collections {
 		strict := slices.ContainsFunc(c.Relations, (*Relation).strict)
-		if len(c.Unique) == 0 && len(c.Defaults) == 0 && !strict {
+		if len(c.Unique) == 0 && len(c.Defaults) == 0 && len(c.Checks) == 0 && !strict {
 			continue
 		}
 		member(c.Name, "{")
+		if len(c.Checks) > 0 {
+			member("checks", "null")
+		}
 		if len(c.Unique) > 0 {
 			member("unique", "null")
 		}

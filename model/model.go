@@ -18,6 +18,7 @@ type Collection struct {
 	Schema    []byte      // a JSON Schema that documents as written must fit; nil for none
 	Defaults  []*Default  // of new documents, in the order in which they are appended
 	Felt      bool        // a write of an equal document takes missing frozen values, or moves it in a list of the latest writes
+	Checks    []*Check    // conditions that writes must not make false, by name
 	Access    *Access     // who reads and writes the documents; nil for what holds without saying: see Model.AccessTo
 }
 
@@ -113,12 +114,16 @@ func (m *Model) Index() {
 		slices.SortFunc(c.Relations, func(a, b *Relation) int { return strings.Compare(a.Name, b.Name) })
 		slices.SortFunc(c.Rules, func(a, b *Rule) int { return strings.Compare(a.Path.String(), b.Path.String()) })
 		slices.SortFunc(c.Indexes, func(a, b *Index) int { return strings.Compare(a.Name, b.Name) })
+		slices.SortFunc(c.Checks, func(a, b *Check) int { return strings.Compare(a.Name, b.Name) })
 		for _, r := range c.Relations {
 			r.full = c.Name + "." + r.Name
 			m.to[r.To] = append(m.to[r.To], r)
 		}
 	}
 }
+
+// ChecksFrom is the version of the fold from which on a model may have checks: programs that know older ones alone cannot read it.
+const ChecksFrom = 9
 
 // Proposal holds a model that the log has announced and that does not apply yet. Every node prepares its documents in the
 // background. Then another event applies the model, or one withdraws it.

@@ -28,7 +28,8 @@ type Preview struct {
 	Changes     int64               `json:"changes" doc:"Documents whose embedded view changes."`
 	Misfits     []Misfits           `json:"misfits,omitempty"`
 	Kept        []KeptValuesPreview `json:"kept,omitempty" maxItems:"3000" doc:"What becomes of values that stay on documents and that nobody can compute again: of the rules that have some, and of which the model changes that. Where some would be lost, the model is refused unless it releases their path."`
-	AtOnce      []string            `json:"atOnce,omitempty" doc:"Rules, and relations with pages, because of which the model cannot be prepared in the background."`
+	AtOnce      []string            `json:"atOnce,omitempty" doc:"Rules, relations with pages, and new checks, because of which the model cannot be prepared in the background."`
+	Broken      []fanfold.Problem   `json:"-"` // documents that break new checks; Misfits counts them, too
 	Problems    []fanfold.Problem   `json:"problems,omitempty" doc:"What stands in the way of applying it."`
 	Warnings    []fanfold.Problem   `json:"warnings,omitempty" doc:"What does not stand in the way and is hardly meant: rules that find a value in no document, what is unique and has one in none, so that it guards nothing, and members of documents that a rule hid which goes, and which their next write loses unless the path is released."`
 	Merged      string              `json:"merged,omitempty" doc:"The whole model, as GET /v1/_model would give it as YAML. Only in dry runs of a part: PATCH, and PUT of a collection."`
@@ -36,7 +37,7 @@ type Preview struct {
 	Work int64 `json:"-"`
 }
 
-// Misfits reports the documents of a collection that do not fit its schema.
+// Misfits reports the documents of a collection that do not fit its schema, or break its checks.
 type Misfits struct {
 	Collection string   `json:"collection" ref:"CollectionName"`
 	Documents  int64    `json:"documents" minimum:"1"`
@@ -135,7 +136,7 @@ type Summary struct {
 	Differences int              `json:"differences" doc:"Declarations that are other ones than before."`
 	Documents   int64            `json:"documents" doc:"Documents whose embedded view changes."`
 	Values      int64            `json:"values" doc:"Values that change on them; those of one rule on one document count once."`
-	Misfits     int64            `json:"misfits" doc:"Documents that do not fit a new schema."`
+	Misfits     int64            `json:"misfits" doc:"Documents that do not fit a new schema, or break a new check."`
 	Problems    int              `json:"problems" doc:"How much stands in its way."`
 	Warnings    int              `json:"warnings" doc:"How many warnings the preview has."`
 	// FirstWarning is one of the warnings; nil for none.

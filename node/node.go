@@ -323,7 +323,7 @@ func (n *Node) openAPI() {
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt, writerOptions.KeepFold = n.cfg.Logger, n.Log.Reachable, n.startModel, n.cfg.KeepFold
-	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: inspected, Nodes: nodes{n}}
+	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: inspected, Rehearser: inspected, Nodes: nodes{n}}
 	if n.members != nil {
 		parts.Members = n.members
 	}

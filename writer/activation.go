@@ -67,7 +67,7 @@ func (w *Writer) activate(ctx context.Context, p *model.Proposal) error {
 			_, err = w.withdrawModel(ctx, p, e.Error(), "")
 			return err
 		}
-		_, err = w.storeModel(ctx, modelWrite{&m, p.Seq, p.Actor}, guards, stored)
+		_, err = w.storeModel(ctx, modelWrite{&m, p.Seq, p.Actor, true}, guards, stored)
 		return err
 	})
 	return settled(err)

@@ -20,6 +20,7 @@ import (
 //     by the second condition alone.
 //   - A unique value is taken and given up by a claim event on a subject made of the value. It requires the last claim
 //     that was read there.
+//   - A write that may make a check false has a gate event for each document that the check concerns: see package gate.
 //
 // Guards stand before the documents' events, because the log refuses a condition on a subject to which the same batch
 // has already written.
@@ -28,8 +29,16 @@ import (
 func (w *Writer) needGuards(writes []fanfold.Write) bool {
 	m, _, _ := w.Models.Model()
 	return slices.ContainsFunc(writes, func(write fanfold.Write) bool {
-		return m.Guards(write.Event.Key.Collection, write.Event.Kind == fanfold.KindDelete)
+		return m.Guards(write.Event.Key.Collection, write.Event.Kind == fanfold.KindDelete) || mayBreakChecks(w, m, write)
 	})
+}
+
+// mayBreakChecks tells whether a write may make a check of the model false.
+func mayBreakChecks(w *Writer, m *model.Model, write fanfold.Write) bool {
+	if m.HasChecks() {
+		defer w.Parsing(write.Event.Body)()
+	}
+	return w.checks.Concern(m, write.Event)
 }
 
 // guardsFor makes the guards of writes from what this node has folded. It returns the errors of guardSet.build. If writes and guards are
@@ -66,7 +75,7 @@ func (g *guardSet) outdatedBy(err error, writes []fanfold.Write) bool {
 		return false
 	}
 	at := *stale.Operation - len(g.guards)
-	return at < 0 || !writes[at].Expect.Set
+	return at < 0 || at >= len(writes) || !writes[at].Expect.Set
 }
 
 // errorOfWrite returns an error about a message of the batch as one about a write: its Operation is the write's index,
@@ -90,7 +99,7 @@ func (w *Writer) lastLinks(ctx context.Context, writes []fanfold.Write) (map[fan
 		if write.Event.Kind != fanfold.KindDelete || !m.StrictTo(key.Collection) {
 			continue
 		}
-		seq, err := w.Leader.LastLink(ctx, key)
+		seq, err := w.Leader.LastAbout(ctx, fanfold.KindLink, key)
 		if err != nil {
 			return nil, err
 		}
@@ -118,6 +127,7 @@ type guardSet struct {
 	after   map[fanfold.Key]*guardedParts   // what the writes leave of the documents; nil for deleted ones
 	parsing func(body []byte) (done func()) // see Writer.Parsing
 	guards  []fanfold.Write
+	gates   []fanfold.Write // stand after the writes, so that whoever has folded one has folded what it was checked for
 	claims  []*claim
 
 	claimOf   map[claimKey]*claim

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer/internal/gate"
 )
 
 // Bounds of a round of guarded writes.
@@ -210,34 +211,93 @@ func (r *guardRound) store(ctx context.Context) {
 // guards were made from, it returns an error of type again.
 func (r *guardRound) try(ctx context.Context) error {
 	for len(r.members) > 0 {
-		set, err := r.w.guardsFor(ctx, r.writes(), r.recent, cmp.Or(r.most, MaxOperations), r.tx != "")
-		if err != nil {
-			if err := r.afterRefusal(ctx, err); err != nil {
-				return err
-			}
-			continue
-		}
-		if !r.separable && !r.checked { // each write of a shared round was checked before it waited
-			if err := r.w.checkFanout(ctx, set.writes, r.in); err != nil {
-				return err
-			}
-		}
-		first, err := r.w.Log.AppendAll(ctx, r.tx, slices.Concat(set.guards, set.writes))
-		switch {
-		case err == nil:
-			for i, g := range r.members {
-				g.end(first+uint64(len(set.guards)+i), nil)
-			}
-			return nil
-		case isBehindHorizon(err):
+		done, refusal, err := r.attempt(ctx)
+		if done || err != nil {
 			return err
-		case set.outdatedBy(err, r.writes()):
-			return again(err)
-		default:
-			r.refuse(set.errorOfWrite(err))
+		}
+		if refusal != nil {
+			if err := r.afterRefusal(ctx, refusal); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// attempt guards the round and appends it. refusal says why there are no guards. If neither done nor refusal is set, the log has refused some
+// of the writes, which have left the round.
+func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error) {
+	w, writes := r.w, r.writes()
+	m, _, _ := w.Models.Model()
+	checked := slices.ContainsFunc(writes, func(write fanfold.Write) bool { return mayBreakChecks(w, m, write) })
+	if checked {
+		end, err := r.takeTurn(ctx)
+		if err != nil {
+			return false, nil, err
+		}
+		defer end()
+	}
+	most := cmp.Or(r.most, MaxOperations)
+	set, err := w.guardsFor(ctx, writes, r.recent, most, r.tx != "")
+	if err == nil && checked {
+		err = r.addGates(ctx, set, most)
+	}
+	if lostTo(err) != nil {
+		return false, nil, err
+	} else if err != nil {
+		return false, err, nil
+	}
+	if !r.separable && !r.checked { // each write of a shared round was checked before it waited
+		if err := w.checkFanout(ctx, set.writes, r.in); err != nil {
+			return false, nil, err
+		}
+	}
+	first, err := w.Log.AppendAll(ctx, r.tx, slices.Concat(set.guards, set.writes, set.gates))
+	w.checks.Decided(set.gates, first+uint64(len(set.guards)+len(set.writes)), err)
+	switch {
+	case err == nil:
+		for i, g := range r.members {
+			g.end(first+uint64(len(set.guards)+i), nil)
+		}
+		return true, nil, nil
+	case isBehindHorizon(err):
+		return false, nil, err
+	case set.outdatedBy(err, r.writes()):
+		return false, nil, again(err)
+	}
+	r.refuse(set.errorOfWrite(err))
+	return false, nil, nil
+}
+
+// takeTurn waits until no other round of this node with gates is being decided, and until this node has folded those before. The error is
+// Unavailable.
+func (r *guardRound) takeTurn(ctx context.Context) (end func(), err error) {
+	last, end, err := r.w.checks.Turn(ctx)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "the write waited too long for others that checks look at; nothing was written, try again")
+	}
+	if err := r.w.wait(ctx, max(last, r.after), r.w.opt.ImportWait); err != nil {
+		end()
+		return nil, behind(err)
+	}
+	return end, nil
+}
+
+// addGates adds the gates of the documents whose checks the round touches. It returns the errors of Gates.Decide in the form that a round has.
+func (r *guardRound) addGates(ctx context.Context, set *guardSet, most int) (err error) {
+	room := most - len(set.guards) - len(set.writes)
+	set.gates, err = r.w.checks.Decide(ctx, gate.Round{Model: set.model, Writes: set.writes, Together: set.together, Lenient: r.in.lenient, Most: room})
+	var refused *gate.Refused
+	var early gate.NotFolded
+	switch {
+	case errors.As(err, &refused):
+		return &refusals{at: refused.At, errors: refused.Errors}
+	case errors.As(err, &early):
+		return lostTry{&fanfold.Error{Code: fanfold.Stale, Current: fanfold.Revision(early.Seq), Message: early.Error()}}
+	case errors.Is(err, gate.ErrTooMany):
+		return fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "%s", fanfold.MessageOf(err))
+	}
+	return err
 }
 
 // afterRefusal decides how the round goes on where its guards cannot be made. A node that lags may refuse wrongly: only what it

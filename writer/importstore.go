@@ -393,7 +393,7 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 		refused.add(0, err)
 	}
 	code := fanfold.CodeOf(err)
-	if n := len(refused.at); n > 0 && refused.at[n-1] < len(b.writes) && (code == fanfold.Unprocessable || code == fanfold.Conflict) {
+	if n := len(refused.at); n > 0 && refused.at[n-1] < len(b.writes) && (code == fanfold.Unprocessable || code == fanfold.Conflict || code == fanfold.CheckFailed) {
 		b.removeAll(refused)
 		return im.store(ctx, b)
 	}

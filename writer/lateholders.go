@@ -19,6 +19,7 @@ func (g holders) removeLateHolders(ctx context.Context, writes []fanfold.Write, 
 	if g.w.Members == nil { // the gate has let none through
 		return
 	}
+	in.lenient = true
 	last, gone := first+uint64(len(writes))-1, []fanfold.Key{}
 	for _, write := range writes {
 		if write.Event.Kind == fanfold.KindDelete {

@@ -29,7 +29,7 @@ type ModelRequest struct {
 	Conditions                    // on the event that applied the model that applies
 	AllowRemoval bool             // the model may take rules and guards away; conditions on a revision say so, too
 	DryRun       bool             // the model is checked and previewed, and not applied
-	AllowMisfits bool             // the model is applied although stored documents do not fit a new schema
+	AllowMisfits bool             // the model is applied although stored documents do not fit a new schema, or break a new check
 	Background   *bool            // the model is prepared while the one before applies; nil where it concerns many documents
 	PreviewTime  time.Duration    // bounds how long the documents are looked at; 0 for any time
 	Progress     fanfold.Progress // is told how far that is; nil for nobody
@@ -99,6 +99,9 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 	if err == nil && seq == 0 && !w.opt.KeepFold { // nothing is there that it could change
 		m.Fold, err = newestFold(ctx, w.Nodes, have.Fold)
 	}
+	if err == nil {
+		err = checkFold(m, have)
+	}
 	if err != nil {
 		return ModelResult{}, err
 	}
@@ -131,7 +134,7 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 	if err := checkAdmin(req.By); err != nil {
 		return ModelResult{}, err
 	}
-	return w.decideModel(ctx, modelWrite{m, last, actorOf(req.By)}, preview, req.Background)
+	return w.decideModel(ctx, modelWrite{m, last, actorOf(req.By), req.AllowMisfits}, preview, req.Background)
 }
 
 // checkAdmin returns nil where whoever has these rights may change the model now: to look at the documents may have taken hours
@@ -162,6 +165,8 @@ type modelWrite struct {
 	*model.Model
 	last  uint64 // the last event about models when it was previewed
 	actor string
+
+	misfits bool // documents may break its new checks
 }
 
 // expect returns the condition that nothing about models was stored since.
@@ -191,7 +196,7 @@ func (w *Writer) decideModel(ctx context.Context, m modelWrite, preview *model.P
 
 // onlyAtOnce returns the Unprocessable of a model that cannot be prepared.
 func onlyAtOnce(preview *model.Preview) error {
-	return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because values that stay on their holders, or places in pages, by %s come from documents that it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
+	return fanfold.Errorf(fanfold.Unprocessable, "the model cannot be prepared in the background, because of %s: new checks, or values that stay on their holders, or places in pages, that come from documents which it changes; send it with background=false", strings.Join(preview.AtOnce, ", "))
 }
 
 // beingPrepared returns the Conflict of a model that comes while p is being prepared.
@@ -285,7 +290,7 @@ func (w *Writer) applyModel(ctx context.Context, m modelWrite) (applied uint64, 
 	change := model.Compare(have, m.Model)
 	err = w.withoutWrites(ctx, change.AddsGuards() || change.LosesUnreleased(), func(guards bool, stored func()) error {
 		if guards {
-			problems, err := w.Inspector.Guards(ctx, m.Model)
+			problems, err := w.Inspector.Guards(ctx, m.Model, m.misfits)
 			if err == nil {
 				err = inTheWay(problems)
 			}
@@ -377,7 +382,13 @@ func (w *Writer) importModel(ctx context.Context, b *importBatch, opt ImportOpti
 	have, seq, reserved := w.Models.Model()
 	proposal, last := w.Models.Proposal()
 	m, err := w.readModel(ctx, b.model, b.retired)
+	if err == nil && seq == 0 && !w.opt.KeepFold { // as for a model that is put
+		m.Fold, err = newestFold(ctx, w.Nodes, have.Fold)
+	}
 	if err != nil {
+		return 0, err
+	}
+	if err := checkFold(m, have); err != nil {
 		return 0, err
 	}
 	if seq > 0 && bytes.Equal(m.Source, have.Source) && maps.EqualFunc(reserved, model.Compare(have, m).Reserved(reserved), slices.Equal) {
@@ -392,5 +403,5 @@ func (w *Writer) importModel(ctx context.Context, b *importBatch, opt ImportOpti
 	if proposal != nil {
 		return 0, beingPrepared(proposal)
 	}
-	return w.applyModel(ctx, modelWrite{m, last, actorOf(opt.By)})
+	return w.applyModel(ctx, modelWrite{m, last, actorOf(opt.By), true})
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // preview previews a model that was read. Unless the request is a dry run, an obstacle is an error: ModelRemoves or
-// Unprocessable. Without AllowMisfits, documents that do not fit a new schema are an obstacle, too. Obstacles that need no
+// Unprocessable. Without AllowMisfits, documents that do not fit a new schema, or break a new check, are an obstacle, too. Obstacles that need no
 // look at the documents are reported before one.
 func (w *Writer) preview(ctx context.Context, m *model.Model, req ModelRequest) (*model.Preview, error) {
 	if req.DryRun {
@@ -32,7 +32,7 @@ func (w *Writer) preview(ctx context.Context, m *model.Model, req ModelRequest) 
 	if req.AllowMisfits || len(p.Misfits) == 0 {
 		return p, nil
 	}
-	e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
+	e := fanfold.Errorf(fanfold.Unprocessable, "stored documents do not fit the new schema, or break a new check; nothing was changed: mend them first, or send the model with allowMisfits=true, after which each has to fit when it is next written")
 	for _, m := range p.Misfits {
 		for _, d := range m.First {
 			e.Problems = append(e.Problems, fanfold.Problem{Path: d.Document + d.Problems[0].Path, Detail: d.Problems[0].Detail})

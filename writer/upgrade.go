@@ -65,7 +65,7 @@ func (w *Writer) Upgrade(ctx context.Context, req UpgradeRequest) (ModelResult, 
 	if err := checkAdmin(req.By); err != nil {
 		return ModelResult{}, err
 	}
-	result, err := w.decideModel(ctx, modelWrite{&m, last, actorOf(req.By)}, preview, req.Background)
+	result, err := w.decideModel(ctx, modelWrite{&m, last, actorOf(req.By), true}, preview, req.Background)
 	return result, overtaken(err)
 }
 
@@ -80,6 +80,14 @@ func newestFold(ctx context.Context, live Nodes, have int) (int, error) {
 		newest = min(newest, n.Newest)
 	}
 	return max(have, newest), nil
+}
+
+// checkFold returns an Unprocessable where a model has something that the version of the fold in force does not know.
+func checkFold(m, have *model.Model) error {
+	if in := max(m.Fold, have.Fold); m.HasChecks() && in < model.ChecksFrom {
+		return fanfold.Errorf(fanfold.Unprocessable, "the model has checks, which version %d of the fold does not know; nothing was changed: set version %d first (fanfold upgrade, docs/run/upgrade.md)", in, model.ChecksFrom)
+	}
+	return nil
 }
 
 // maxNodesNamed is how many nodes a refusal names.

@@ -18,6 +18,8 @@ type Intent struct {
 	// By are the rights of who asks for the writes. The events carry that principal's name, and an Idempotency-Key is its alone.
 	// nil may do nothing.
 	By *access.Rights
+
+	lenient bool // the writes end what a delete that is stored has begun, so that no check refuses them
 }
 
 // actorOf names who has rights, as events do; "" for nobody in particular.

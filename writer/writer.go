@@ -14,6 +14,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/writer/internal/gate"
 )
 
 // Appender stores events in the log.
@@ -35,8 +36,8 @@ type AppendStaged = func(ctx context.Context, rest []fanfold.Write) (first uint6
 type Leader interface {
 	// Last returns the revision of the document's last event, 0 for none, and whether that was a delete.
 	Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, deleted bool, err error)
-	// LastLink returns the sequence of the last event about strict references to target, 0 for none.
-	LastLink(ctx context.Context, target fanfold.Key) (uint64, error)
+	// LastAbout returns the sequence of the last link to a document, or of its last gate, 0 for none.
+	LastAbout(ctx context.Context, kind fanfold.Kind, about fanfold.Key) (uint64, error)
 	// Progress returns the body and revision of an import's last event; the revision is 0 for none.
 	Progress(ctx context.Context, id string) (body []byte, rev fanfold.Revision, err error)
 	// Fence returns a sequence that no event acknowledged before the call is after.
@@ -104,8 +105,9 @@ type Models interface {
 type Inspector interface {
 	// Preview reports what applying a checked model would do. It also returns an error of opt.Objection.
 	Preview(ctx context.Context, m *model.Model, opt model.PreviewOptions) (*model.Preview, error)
-	// Guards returns which documents break a strict relation or unique member that is new in a checked model.
-	Guards(ctx context.Context, m *model.Model) ([]fanfold.Problem, error)
+	// Guards returns which documents break a strict relation or unique member that is new in a checked model, or, unless misfits may
+	// be, a check.
+	Guards(ctx context.Context, m *model.Model, misfits bool) ([]fanfold.Problem, error)
 	// DryRun counts what events would cause if they were the next ones of the log, and shows a sample of it. The error is
 	// Conflict or NotFound where they do not fit the documents as they are.
 	DryRun(ctx context.Context, events []*fanfold.Event, sample model.Sample) (*model.Fanout, error)
@@ -123,6 +125,7 @@ type Dependencies struct {
 	ReadModel ReadModel
 	Models    Models
 	Inspector Inspector
+	Rehearser gate.Rehearser
 	Nodes     Nodes
 	Members   Members // nil where this is the only node; otherwise writes are held back until Release is called
 }
@@ -196,6 +199,7 @@ type Writer struct {
 	keys        keyLocks
 	gate        *holderGate
 	rounds      guardRounds
+	checks      *gate.Gates
 	idempotency idempotency
 	retries     atomic.Uint64
 	counts      counts
@@ -211,6 +215,9 @@ func New(parts Dependencies, opt Options) *Writer {
 	opt.setDefaults()
 	parts.Log = lostEventDetector{parts.Log, parts.ReadModel}
 	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(), gate: newHolderGate()}
+	w.checks = gate.New(parts.Rehearser, func(ctx context.Context, key fanfold.Key) (uint64, error) {
+		return parts.Leader.LastAbout(ctx, fanfold.KindGate, key)
+	})
 	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
 	w.hold.mustFold.Store(opt.ModelAt)
 	if parts.Members != nil {

@@ -188,7 +188,7 @@ the server goes on; fanfold model cancel makes it stop.`,
 	server := serverFlag(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&asJSON, "json", false, "print the server's answer")
-	f.BoolVar(&misfits, "allow-misfits", false, "also where stored documents do not fit a new schema")
+	f.BoolVar(&misfits, "allow-misfits", false, "also where stored documents do not fit a new schema, or break a new check")
 	f.BoolVar(&removal, "allow-removal", false, "also where it takes away rules or guards of the model that applies")
 	f.BoolVar(&background, "background", false,
 		"prepare it in the background (default: where it concerns more than 10,000 documents or so)")

@@ -74,7 +74,7 @@ func guardBothForms(t *testing.T, l *events.Log, nc *nats.Conn, short bool) {
 	}
 	wantLink := func(seq uint64) {
 		t.Helper()
-		last, err := l.LastLink(t.Context(), target)
+		last, err := l.LastAbout(t.Context(), fanfold.KindLink, target)
 		if err != nil || last != seq {
 			t.Errorf("the last link is %d, not %d: %v", last, seq, err)
 		}

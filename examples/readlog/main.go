@@ -219,6 +219,8 @@ func describe(subject string, payload []byte) (string, error) {
 			return fmt.Sprintf("check that nothing behind event %s refers to %s/%s", e.Base, e.Collection, e.ID), nil
 		}
 		return fmt.Sprintf("check that %s/%s is at revision %s", e.Collection, e.ID, e.Base), nil
+	case "gate":
+		return fmt.Sprintf("gate: the writes before it were checked with what they do to %s/%s", e.Collection, e.ID), nil
 	case "link":
 		return fmt.Sprintf("link: %s/%s %s %s/%s", e.Holder.Collection, e.Holder.ID, held, e.Collection, e.ID), nil
 	case "claim":

@@ -38,12 +38,14 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 			c.Unique = p.unique(v, at)
 		case "indexes":
 			p.members(v, at, func(name string, v jsondoc.Node) { p.index(c, name, v, at+"."+name) })
+		case "checks":
+			p.members(v, at, func(name string, v jsondoc.Node) { readCheck(p, c, name, v, at+"."+name) })
 		case "defaults":
 			readDefaults(p, c, v, at)
 		case "access":
 			c.Access = p.access(v, at)
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, indexes, access and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, indexes, checks, access and release")
 		}
 	})
 }

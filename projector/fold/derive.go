@@ -46,6 +46,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 			return err
 		}
 	}
+	f.tellChanged(row.Key, row.Body)
 	if err := f.tx.Documents.SetView(row.Number, view); err != nil {
 		return err
 	}

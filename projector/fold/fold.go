@@ -77,6 +77,9 @@ type Options struct {
 	// Estimate is for one event that is rehearsed for the number of its derived changes. Changes that lead to no others are
 	// counted instead of made, and some of them twice, so that the number is never too low.
 	Estimate bool
+	// Changed is called for each document whose embedded view is about to change, or to come or go, with the view before; it may be called
+	// more than once. nil for nothing. It has no part in what the fold writes.
+	Changed func(key fanfold.Key, before []byte)
 	// Ended is asked again and again while an event is folded, and ends the fold by an error; nil for nothing. It has no
 	// part in what the fold writes.
 	Ended func() error
@@ -104,6 +107,13 @@ func (f *folding) ended() error {
 		return nil
 	}
 	return f.opt.Ended()
+}
+
+// tellChanged tells whoever asks that a document is about to change.
+func (f *folding) tellChanged(key fanfold.Key, before []byte) {
+	if f.opt.Changed != nil {
+		f.opt.Changed(key, before)
+	}
 }
 
 // Plan returns the plan that the next event is folded under.
@@ -235,7 +245,7 @@ func (f *Fold) Apply(tx *sqlite.Tx, ev *fanfold.Event) error {
 // fold folds the event by its kind. The error is Invalid for a kind that this program does not know.
 func (f *Fold) fold(ev *fanfold.Event) error {
 	switch ev.Kind {
-	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindLink:
+	case fanfold.KindFence, fanfold.KindCheck, fanfold.KindLink, fanfold.KindGate:
 		return nil // they speak to the log only
 	case fanfold.KindImport:
 		return f.tx.SetImportProgress(ev.Key.ID, ev.Seq, ev.Body)

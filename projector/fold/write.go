@@ -123,11 +123,13 @@ func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 	f.addOutcome(op)
 	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, ByDelete: byDelete(f.event), Omitted: row.Omitted}
 	if old == nil {
+		f.tellChanged(row.Key, nil)
 		if err := errors.Join(f.countOmissions(nil, row.Omitted), f.tx.Documents.Insert(row)); err != nil {
 			return err
 		}
 		return f.addChange(row.Number, ch)
 	}
+	f.tellChanged(row.Key, old.Body)
 	ch.Prior, ch.Previous, ch.PreviousSource = old.Position, old.Body, old.ReferencedText()
 	if err := errors.Join(f.countOmissions(old.Omitted, row.Omitted), f.tx.Documents.Replace(row)); err != nil {
 		return err
@@ -181,6 +183,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	f.addOutcome(fanfold.OpDelete)
+	f.tellChanged(old.Key, old.Body)
 	if err := errors.Join(f.countOmissions(old.Omitted, nil), f.tx.Documents.Delete(old, fanfold.Revision(ev.Seq), at)); err != nil {
 		return err
 	}

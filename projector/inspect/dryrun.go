@@ -122,3 +122,102 @@ func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfol
 	}
 	return nil
 }
+
+// foldsPerStep bounds how often the events of a step are folded, on average, where others are not kept.
+const foldsPerStep = 4
+
+// Rehearse does what writer.Rehearser says. It works on a snapshot, and keeps its writes in memory. The error is Unprocessable
+// where that takes more than maxDryRunBytes, or events are folded again and again.
+func (i *Inspector) Rehearse(ctx context.Context, steps [][]*fanfold.Event, follows func(collection string) bool, judge func(step int, changes []model.DocumentChange) (keep bool, err error)) (folded uint64, err error) {
+	err = i.store.Read(func(s *sqlite.Snapshot) error {
+		defer func() { i.rowsRead.Add(int64(s.RowsRead())) }()
+		folded = s.Checkpoint.Seq
+		plan, err := i.planOf(s)
+		if err != nil {
+			return err
+		}
+		a := &aftermath{ctx: ctx, tx: s.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), follows: follows, left: foldsPerStep*len(steps) + 256}
+		a.fold = fold.New(plan, fold.Options{SetOrientedFrom: -1, Ended: ctx.Err, Changed: a.note})
+		return a.run(steps, judge)
+	})
+	if errors.Is(err, sqlite.ErrRehearsalEnds) {
+		err = fanfold.Wrap(model.ErrLargeRehearsal, fanfold.Unprocessable, "the write changes more documents than can be looked at for checks that it may break (%d MiB): write in smaller steps", maxDryRunBytes>>20)
+	}
+	return folded, err
+}
+
+// aftermath rehearses steps, and knows what each does.
+type aftermath struct {
+	ctx     context.Context
+	tx      *sqlite.Tx
+	fold    *fold.Fold
+	follows func(collection string) bool
+	left    int // steps that may be folded yet
+
+	before  map[fanfold.Key][]byte // of the documents that the step changes; nil where nobody asks
+	changed []fanfold.Key
+}
+
+// run folds steps one after the other, and again without one that judge does not keep.
+func (a *aftermath) run(steps [][]*fanfold.Event, judge func(step int, changes []model.DocumentChange) (keep bool, err error)) error {
+	var kept [][]*fanfold.Event
+	for n, step := range steps {
+		a.before, a.changed = map[fanfold.Key][]byte{}, nil
+		if err := a.apply(step); err != nil {
+			return err
+		}
+		changes, err := a.changes()
+		if err != nil {
+			return err
+		}
+		keep, err := judge(n, changes)
+		if err != nil {
+			return err
+		}
+		if keep {
+			kept = append(kept, step)
+			continue
+		}
+		a.before = nil
+		a.tx.TakeBack()
+		a.fold.TakeBack()
+		for _, step := range kept {
+			if err := a.apply(step); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// apply folds the events of one step.
+func (a *aftermath) apply(step []*fanfold.Event) error {
+	if a.left--; a.left < 0 {
+		return sqlite.ErrRehearsalEnds
+	}
+	return rehearse(a.ctx, a.tx, a.fold, step, newFanout())
+}
+
+// note notes what a document of the step was like.
+func (a *aftermath) note(key fanfold.Key, before []byte) {
+	if a.before == nil || !a.follows(key.Collection) {
+		return
+	}
+	if _, noted := a.before[key]; !noted {
+		a.before[key] = before
+		a.changed = append(a.changed, key)
+	}
+}
+
+// changes returns what the step does to the documents that it changes.
+func (a *aftermath) changes() ([]model.DocumentChange, error) {
+	out := make([]model.DocumentChange, len(a.changed))
+	for n, key := range a.changed {
+		after, err := a.tx.Documents.Body(key)
+		if err != nil {
+			return nil, err
+		}
+		out[n] = model.DocumentChange{Key: key, Before: a.before[key], After: after}
+	}
+	return out, nil
+}

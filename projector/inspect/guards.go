@@ -11,9 +11,22 @@ import (
 )
 
 // Guards returns which documents break a strict relation or unique member that only the new model has, and which values
-// on documents it would lose unreleased. It reads one snapshot. It looks at the documents of their collections alone, for
-// writes wait meanwhile. The error is the read model's, or ctx's.
-func (i *Inspector) Guards(ctx context.Context, m *model.Model) (problems []fanfold.Problem, err error) {
+// on documents it would lose unreleased. Unless misfits may be, it also returns which break a new check. It looks at the documents of their
+// collections alone, for writes wait meanwhile. The error is the read model's, or ctx's.
+func (i *Inspector) Guards(ctx context.Context, m *model.Model, misfits bool) (problems []fanfold.Problem, err error) {
+	problems, err = i.guards(ctx, m)
+	if err != nil || misfits || !m.HasChecks() {
+		return problems, err
+	}
+	p, err := i.Preview(ctx, m, model.PreviewOptions{})
+	if err != nil {
+		return nil, err
+	}
+	return append(problems, p.Broken...), nil
+}
+
+// guards does what Guards does, for all but checks. It reads one snapshot.
+func (i *Inspector) guards(ctx context.Context, m *model.Model) (problems []fanfold.Problem, err error) {
 	sc, err := i.store.Scan()
 	if err != nil {
 		return nil, err

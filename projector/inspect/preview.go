@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/check"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/model"
@@ -71,7 +73,7 @@ func preview(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelChange, 
 	if err := object(v.countKeptValues(sc.Snapshot)); err != nil {
 		return nil, err
 	}
-	if v.change.LeavesDocuments() && len(v.schemas) == 0 && len(v.change.NewlyRetired()) == 0 { // a fan-out limit alone
+	if v.change.LeavesDocuments() && len(v.schemas) == 0 && v.checks == nil && len(v.change.NewlyRetired()) == 0 { // a fan-out limit alone
 		v.conclude()
 		return v.out, nil
 	}
@@ -142,7 +144,7 @@ func (v *previewer) concerned() []string {
 	for name := range v.change.Unique {
 		set[name] = true
 	}
-	for name := range v.schemas {
+	for name := range v.misfits { // with new schemas or checks
 		set[name] = true
 	}
 	for name := range v.indexes {
@@ -161,8 +163,9 @@ type previewer struct {
 	scope      *fold.Scope
 	rules      map[string]*model.RulePreview
 	schemas    map[string]*schema.Schema // new or changed, by collection
-	misfits    map[string]*model.Misfits
-	ruleNames  []string // in order
+	checks     *check.Checks             // new, or of what is derived otherwise; nil for none
+	misfits    map[string]*model.Misfits // of collections with either
+	ruleNames  []string                  // in order
 	tally      *tally
 	uncovered  map[string]*uncovered       // by rule
 	indexes    map[string][]previewedIndex // new or changed, by collection
@@ -179,10 +182,10 @@ func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelCha
 		out: &model.Preview{Position: fanfold.Bookmark{Position: sc.Checkpoint.At()}, Rules: []model.RulePreview{}, Differences: change.Models.Differences()}}
 	v.tally = newTally(v.next, func(r *fold.Rule) bool { return scope.Rules[r] }, func(name string, u *model.Unique) bool { return model.HasUnique(change.Unique[name], u) })
 	v.listRules()
-	if err := errors.Join(v.compileSchemas(), v.listIndexes(sc.Snapshot)); err != nil {
+	v.out.AtOnce, v.out.Problems = v.change.Entangled(), v.change.DefaultObjections()
+	if err := errors.Join(v.compileSchemas(), v.compileChecks(), v.listIndexes(sc.Snapshot)); err != nil {
 		return nil, err
 	}
-	v.out.AtOnce, v.out.Problems = v.change.Entangled(), v.change.DefaultObjections()
 	if v.out.Warnings, err = modelWarnings(sc.Snapshot, change.Prev.Model, m); err != nil {
 		return nil, err
 	}
@@ -219,6 +222,19 @@ func (v *previewer) compileSchemas() error {
 	return nil
 }
 
+// compileChecks compiles the checks that may be false of documents under the new model.
+func (v *previewer) compileChecks() (err error) {
+	v.checks, err = check.New(v.change.Models)
+	for name, all := range v.change.Models.NewChecks() {
+		v.misfits[name] = &model.Misfits{Collection: name}
+		for _, k := range all {
+			v.out.AtOnce = append(v.out.AtOnce, fmt.Sprintf("collections.%s.checks.%s", name, k.Name))
+		}
+	}
+	slices.Sort(v.out.AtOnce)
+	return err
+}
+
 // listRules enters every rule of both models, by name.
 func (v *previewer) listRules() {
 	for _, r := range v.prev.Rules {
@@ -247,7 +263,7 @@ func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
 		}
 		v.checkUncovered(row)
 	}
-	v.checkSchema(row)
+	v.checkFit(row, want)
 	v.countEntries(row, want)
 	d := &examined{key: row.Key, body: want, source: row.ReferencedText}
 	if err := errors.Join(v.tally.examineUnique(v.ctx, d), v.tally.examineGathering(v.ctx, d)); err != nil {
@@ -286,20 +302,29 @@ func (v *previewer) checkGuards(c *checker) error {
 	return err
 }
 
-// checkSchema notes a document that a new schema refuses.
-func (v *previewer) checkSchema(row *sqlite.Row) {
-	s := v.schemas[row.Key.Collection]
-	if s == nil {
-		return
-	}
-	problems := s.Check(row.ReferencedText())
-	if problems == nil {
-		return
-	}
+// checkFit notes a document that a new schema refuses, or that breaks a new check.
+func (v *previewer) checkFit(row *sqlite.Row, want []byte) {
 	m := v.misfits[row.Key.Collection]
-	if m.Documents++; len(m.First) < fold.MaxNamed {
-		m.First = append(m.First, model.Misfit{Document: row.Key.String(), Problems: problems})
+	if m == nil {
+		return
 	}
+	var problems []fanfold.Problem
+	if s := v.schemas[row.Key.Collection]; s != nil {
+		problems = s.Check(row.ReferencedText())
+	}
+	broken := v.checks.Broken(model.DocumentChange{Key: row.Key, After: want})
+	if len(problems)+len(broken) == 0 {
+		return
+	}
+	if m.Documents++; len(m.First) >= fold.MaxNamed {
+		return
+	}
+	v.out.Broken = append(v.out.Broken, broken...)
+	for _, p := range broken {
+		p.Path = strings.TrimPrefix(p.Path, row.Key.String())
+		problems = append(problems, p)
+	}
+	m.First = append(m.First, model.Misfit{Document: row.Key.String(), Problems: problems})
 }
 
 // checkHidden notes members of the document's own that a new rule would hide.

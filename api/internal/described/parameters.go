@@ -69,7 +69,7 @@ var Parameters = map[string]Parameter{
 	"partition-changes":    {Name: "partition", In: "query", Required: true, Schema: `{"type": "integer", "minimum": 0, "maximum": 999}`},
 	"token":                {In: "query", Required: true, Schema: `{"type": "string"}`, Text: "Of the lease."},
 	"dryRun-model":         {Name: "dryRun", In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Change nothing."},
-	"allowMisfits":         {In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Apply the model although stored documents do not fit a new schema; each has to fit when it is next written."},
+	"allowMisfits":         {In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Apply the model although stored documents do not fit a new schema, or break a new check; each has to fit when it is next written."},
 	"allowRemoval":         {In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Let the model take away rules and guards of the one that applies, and values that cannot be computed again; If-Match with the ETag of the model that applies says so, too."},
 	"background":           {In: "query", Schema: `{"type": "boolean"}`, Text: "Prepare the model beside, while the one before applies, and let it apply then; false applies it at once. Without it: where more than 10,000 documents or so are concerned."},
 	"background-fold":      {Name: "background", In: "query", Schema: `{"type": "boolean"}`, Text: "Prepare it beside, while the version before is in force; false sets it at once. Without it: where more than 10,000 documents or so are concerned."},

@@ -25,7 +25,7 @@ var Schemas = map[string]Schema{
 	"Evaluation":          {Text: "In how many documents a part of a rule, or of what is unique, finds no value."},
 	"Fanout":              {Text: "What a write would store and cause. A change that several rules cause counts once in derived, and once for each rule."},
 	"Front":               {Text: "What this is, and where to go on."},
-	"Misfits":             {Text: "A collection's documents that do not fit its new schema."},
+	"Misfits":             {Text: "A collection's documents that do not fit its new schema, or break its new checks."},
 	"ModelSummary":        {Text: "What applying a model does, in a few numbers. Prefer: return=representation asks for the preview instead."},
 	"Plan":                {Text: "How a query was answered."},
 	"Preview":             {Text: "What applying a model does."},

@@ -1,0 +1,53 @@
+package modelfile
+
+import (
+	"strings"
+
+	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Bounds of the checks of a new model.
+const (
+	maxChecks  = 32   // of a collection
+	maxMessage = 1000 // of a check, in bytes
+)
+
+// readCheck reads one check, such as {that: doc.left >= 0, message: "No seat is left"}, and adds it to its collection.
+func readCheck(p *parser, c *model.Collection, name string, n jsondoc.Node, at string) {
+	count := len(c.Checks)
+	if !p.counted(&count, maxChecks, "checks in one collection", at) {
+		return
+	}
+	if p.isNew && len(name) > maxName {
+		p.problem(at, "a check's name has at most %d bytes", maxName)
+	}
+	if name == "" || strings.ContainsAny(name, ".,[] ") {
+		p.problem(at, "a check's name must not be empty nor hold '.', ',', '[', ']' or spaces")
+	}
+	k := &model.Check{Name: name}
+	c.Checks = append(c.Checks, k)
+	if p.tree.Kind(n) != jsondoc.Object {
+		p.problem(at, "must be a mapping with that and message")
+		return
+	}
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch member {
+		case "that":
+			if k.That = p.expression(v, at); k.That != "" {
+				k.Reads, _ = expr.MembersRead(k.That)
+			}
+		case "message":
+			if k.Message = p.text(v, at); p.isNew && len(k.Message) > maxMessage {
+				p.problem(at, "a check's message has at most %d bytes", maxMessage)
+			}
+		default:
+			p.problem(at, "unknown member; a check has that and message")
+		}
+	})
+	if p.tree.Member(n, "that") == jsondoc.None {
+		p.problem(at, "that is missing: the condition over doc which must hold")
+	}
+}
