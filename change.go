@@ -89,8 +89,10 @@ type ChangeQuery struct {
 // ChangeRow holds a change and what the feed adds to it: its cause, and the document before and after it.
 type ChangeRow struct {
 	*Change
-	Cause *Key      // the document whose write caused a derived change; nil where a model did
-	Doc   *Document // as it was after the change; nil where it was not asked for, and of a delete
+	Cause *Key // the document whose write caused a derived change; nil where a model did
+	// Doc is the document after a derived change, and of a direct one at the end of its transaction; nil where it was not asked for, and of
+	// a delete. Change.Previous of a direct one is of the transaction's beginning.
+	Doc *Document
 
 	// Before holds the document as it was before the change; nil where it was not asked for, and of a create.
 	Before []byte
@@ -100,6 +102,10 @@ type ChangeRow struct {
 	// Superseded says that the change is not its document's newest, whose version is Newest then; nil where it was deleted.
 	Superseded bool
 	Newest     []byte
+	// Within says that a derived change is of a document that its transaction also writes. The rows of direct changes show it as of the
+	// transaction's end. With ChangeQuery.Versions that is End, nil where it is gone then.
+	Within bool
+	End    []byte
 	// Leaves says that the document matched the consumer's filter before the change, and does not any more.
 	Leaves bool
 }

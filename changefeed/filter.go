@@ -110,6 +110,14 @@ func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.T
 // change that is not its document's newest is sent only if the document leaves by it and does not come back by a later one.
 // The later one would tell of itself.
 func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
+	within := row.Within
+	row.Within = within && s.req.AllChanges
+	switch {
+	case within && row.Superseded: // the direct change says whether it leaves
+		return row, false
+	case within && s.req.filter.Reads("doc"): // or whether it matches
+		return s.stripped(row), s.matches(row, row.After) && s.matches(row, row.End)
+	}
 	if row.Superseded {
 		if s.matches(row, row.Newest) || s.matches(row, row.After) {
 			return row, false
@@ -126,11 +134,16 @@ func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 		}
 		row.Leaves = !row.Op.Gone()
 	}
+	return s.stripped(row), true
+}
+
+// stripped returns a row without what only the filter decides by.
+func (s *scan) stripped(row fanfold.ChangeRow) fanfold.ChangeRow {
 	if !s.req.Docs || row.Leaves {
 		row.Doc = nil
 	}
-	row.After, row.Held, row.Newest = nil, nil, nil
-	return row, true
+	row.After, row.Held, row.Newest, row.End = nil, nil, nil, nil
+	return row
 }
 
 // held reports whether a consumer that was given everything before a row has its document: whether the filter, of the same

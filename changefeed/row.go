@@ -81,6 +81,9 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 		}
 		return appendCause(head, issuer, at, key, by.Relations)
 	}
+	if row.Within {
+		head = append(head, `,"within":true`...)
+	}
 	if row.Op == fanfold.OpDerive {
 		head = appendCause(head, issuer, fanfold.At(row.Position.Seq(), 0), row.Cause, row.Rules)
 	}

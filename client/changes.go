@@ -23,6 +23,9 @@ type Change struct {
 	Tx             string // the transaction that it is a part of, "" for none
 	Actor          string // who sent the request that it comes from, as key:<id>: in mode All, for the role admin
 	Cause          *Cause // of a derived change, and of a write that a delete brought with it
+	// Within says that a derived change is of a document that its transaction also writes. The written change has the document as of the
+	// transaction's end, so you may pass over this one: of mode all.
+	Within bool
 	// Doc is the document, under ChangesOptions.IncludeDocs; nil of a delete. Previous is the one before, and Patch the JSON
 	// Patch of a derived change, whose operations have the old values, too: of mode all.
 	Doc, Previous, Patch json.RawMessage
@@ -64,7 +67,8 @@ type ChangesOptions struct {
 	Since       string // a position, whose change is not repeated; 0, now, or an RFC 3339 time; default 0
 	Mode        string // Latest (default) or All
 	Collections []string
-	// IncludeDocs has each change carry the document: in mode All as it was after that very change, in Latest as it is now.
+	// IncludeDocs has each change carry the document. In mode All a written change has it as of the end of its transaction, and a derived one
+	// as of that very change. In Latest it is as it is now.
 	IncludeDocs bool
 	Referenced  bool // documents as they were written, without derived fields
 	NoDerived   bool // only what was written

@@ -86,7 +86,7 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	}
 	page.Head, page.Changes = s.Checkpoint.At(), s.Checkpoint.Changes
 	page.Last = max(q.After, page.Head)
-	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}}
+	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}, wholes: wholes{s: s, view: q.View, bare: q.NoCascades}}
 	if !q.Direct {
 		f.history.requested = changes
 	}
@@ -119,6 +119,7 @@ type feedPage struct {
 	cause *fanfold.Change // the first of the last row's event
 
 	history history
+	wholes  wholes
 	newest  map[fanfold.Key][]byte // see newestVersion
 }
 
@@ -138,6 +139,9 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 		if row.Superseded = !newest; err != nil || row.Superseded && !f.mayLeave(ch) {
 			return true, err
 		}
+	}
+	if err := f.showWhole(&row); err != nil {
+		return false, err
 	}
 	f.size += sizeOf(ch)
 	if err := f.addDocuments(&row); err != nil {
@@ -164,6 +168,21 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	return true, nil
 }
 
+// showWhole gives a direct change the document as it was before its transaction, and marks a derived one whose document a direct one shows. With
+// newest changes alone only filters look at it.
+func (f *feedPage) showWhole(row *fanfold.ChangeRow) (err error) {
+	switch {
+	case f.q.Latest && (!f.q.Versions || row.Position <= f.q.HeldFrom):
+	case row.Op == fanfold.OpDerive:
+		row.Within, err = f.wholes.covers(row.Change)
+	default:
+		var size int
+		size, err = f.wholes.begin(row.Change, f.q.MaxBytes-f.size)
+		f.size += size
+	}
+	return err
+}
+
 // addDocuments adds the documents to a row that it is to have. Those for which the page has no room are left out.
 func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 	before := f.q.Before && row.Op == fanfold.OpDerive
@@ -173,7 +192,7 @@ func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 		var err error
 		switch {
 		case !f.q.Latest:
-			doc, size, err = f.history.after(row.Change, f.q.MaxBytes-f.size)
+			doc, size, err = f.wholes.after(&f.history, row.Change, f.q.MaxBytes-f.size)
 		case row.Superseded:
 		case !row.Op.Gone():
 			doc, size, err = f.s.GetWithin(row.Key, f.q.View, f.q.MaxBytes-f.size)

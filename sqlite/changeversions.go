@@ -17,12 +17,18 @@ func (f *feedPage) addVersions(row *fanfold.ChangeRow) (err error) {
 		return nil
 	}
 	after := row.Doc
-	if !row.Op.Gone() && (after == nil || after.Position != row.Position) {
+	if !row.Op.Gone() && (after == nil || f.q.Latest && after.Position != row.Position) {
 		if after, err = f.versionAfter(&f.history, row.Change); err != nil || f.size > f.q.MaxBytes {
 			return err
 		}
 	}
 	row.After = bodyOf(after)
+	if row.Within {
+		var size int
+		row.End, size, err = f.wholes.end(row.Change, f.q.MaxBytes-f.size)
+		f.size += size
+		return err
+	}
 	if row.Position <= f.q.HeldFrom || row.Prior == 0 || row.Op == fanfold.OpErase && !row.Superseded {
 		return nil
 	}
@@ -46,7 +52,7 @@ func bodyOf(doc *fanfold.Document) []byte {
 
 // versionAfter returns the document as it was after a change, and counts its bytes. It is nil where the page has no room.
 func (f *feedPage) versionAfter(h *history, ch *fanfold.Change) (*fanfold.Document, error) {
-	doc, size, err := h.after(ch, f.q.MaxBytes-f.size)
+	doc, size, err := f.wholes.after(h, ch, f.q.MaxBytes-f.size)
 	f.size += size
 	return doc, err
 }
@@ -61,6 +67,9 @@ func (f *feedPage) skipsChanges() bool {
 func (f *feedPage) versionHeld(ch *fanfold.Change, after *fanfold.Document) ([]byte, error) {
 	if f.skipsChanges() {
 		told, err := f.s.changes().lastSelected(ch.Key, ch.Number, ch.Prior, f.q)
+		for err == nil && told != nil && ch.Op != fanfold.OpDerive && told.Tx != "" && told.Tx == ch.Tx {
+			told, err = f.s.changes().lastSelected(ch.Key, ch.Number, told.Prior, f.q)
+		}
 		if err != nil || told == nil {
 			return nil, err
 		}

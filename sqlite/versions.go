@@ -25,7 +25,7 @@ func (s *Snapshot) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, e
 	if oldest > 0 {
 		q.From = max(q.From, oldest+1)
 	}
-	v := versions{VersionPage: fanfold.VersionPage{Known: true}, s: s, q: q, history: history{s: s, view: q.View}}
+	v := versions{VersionPage: fanfold.VersionPage{Known: true}, s: s, q: q, history: history{s: s, view: q.View}, wholes: wholes{s: s, view: q.View}}
 	positions, err := v.positions()
 	if err != nil {
 		return page, err
@@ -66,6 +66,7 @@ type versions struct {
 	s       *Snapshot
 	q       fanfold.VersionQuery
 	history history
+	wholes  wholes
 	size    int // of what was read for the versions so far and the one that did not fit, in bytes
 
 	known     fanfold.Position // the change whose version is knownBody; 0 for none
@@ -240,6 +241,9 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 		return v.size <= v.q.MaxBytes, nil
 	}
 	row := fanfold.Version{ChangeRow: fanfold.ChangeRow{Change: ch}}
+	if err := v.showWhole(&row); err != nil {
+		return false, err
+	}
 	v.size += sizeOf(ch)
 	if err := v.addBodies(&row); err != nil || v.size > v.q.MaxBytes {
 		return false, err
@@ -256,6 +260,17 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 	}
 	v.Versions = append(v.Versions, row)
 	return true, nil
+}
+
+// showWhole does what feedPage.showWhole does.
+func (v *versions) showWhole(row *fanfold.Version) (err error) {
+	if row.Op == fanfold.OpDerive {
+		row.Within, err = v.wholes.covers(row.Change)
+		return err
+	}
+	size, err := v.wholes.begin(row.Change, v.q.MaxBytes-v.size)
+	v.size += size
+	return err
 }
 
 // addBodies adds the document and the patch to a version. It adds neither where the page has no room for the document.
@@ -280,6 +295,9 @@ func (v *versions) addBodies(row *fanfold.Version) error {
 			return err
 		}
 		v.known, v.knownBody = ch.Prior, before
+		if !derived && ch.Tx != "" && uint64(v.wholes.first) <= ch.Prior.Seq() { // the body is of the transaction's beginning
+			v.known, v.knownBody = 0, nil
+		}
 	}
 	switch {
 	case !derived:
@@ -308,6 +326,10 @@ func (v *versions) bodyBefore(ch *fanfold.Change, after *fanfold.Document) (body
 // after returns the document after a change, and how many bytes its body has, as history.after does. It is known where the page had the
 // version after it before.
 func (v *versions) after(ch *fanfold.Change) (doc *fanfold.Document, size int, err error) {
+	more, err := v.wholes.moreAfter(ch)
+	if err != nil || more && ch.Op != fanfold.OpDerive {
+		return v.wholes.after(&v.history, ch, v.q.MaxBytes-v.size)
+	}
 	if v.known == ch.Position && !ch.Op.Gone() {
 		doc, err := v.history.document(ch, ch.Number, v.knownBody)
 		return doc, len(v.knownBody), err

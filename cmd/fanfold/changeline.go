@@ -67,6 +67,9 @@ func (s changeStyle) line(change client.Change) string {
 	if cause := causeText(change.Cause); cause != "" {
 		line += "  " + s.paint(faint, "("+cause+")")
 	}
+	if change.Within {
+		line += "  " + s.paint(faint, "within")
+	}
 	return line
 }
 

@@ -32,7 +32,7 @@ unless NO_COLOR is set.`,
 	f.StringVar(&mode, "mode", "all", "all changes, or only the latest of each document")
 	f.StringVar(&filter, "filter", "", "only changes of which this CEL expression over doc, previous, change and params is true, and leave where a document ceases to match")
 	f.StringVar(&params, "params", "", "values of params in the filter, as a JSON object")
-	f.BoolVar(&docs, "include-docs", false, "with --json: the documents, too, as they were after each change (latest: as they are now)")
+	f.BoolVar(&docs, "include-docs", false, "with --json: the documents, too, as of each change (of a written one: of its transaction's end; latest: as they are now)")
 	f.BoolVar(&once, "once", false, "print what there is and end")
 	f.BoolVar(&asJSON, "json", false, "one JSON object a line")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {

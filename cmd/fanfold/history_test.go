@@ -46,7 +46,7 @@ func TestHistoryCommand(t *testing.T) {
 		`4` + at + `patch    price 2\.50 -> 3\.00  title none -> "T"`,
 		`5-1 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  derive   by "Ann" -> "Bo"  by authors/a \(books\.by\)`,
 		`6` + at + `replace  x~1y 1 -> none`,
-		`7-1 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  derive   by "Bo" -> none  by authors/a \(books\.by\)`,
+		`7-1 +\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ  derive   by "Bo" -> none  by authors/a \(books\.by\)  within`,
 		`8` + at + `delete   by authors/a \(books\.author\)`,
 		`9` + at + `create   title "New"`,
 	}

@@ -30,6 +30,9 @@ func (s changeStyle) version(change client.Change) string {
 	if by := sourceOf(change); by != "" {
 		line += "  " + s.paint(faint, "by "+by)
 	}
+	if change.Within {
+		line += "  " + s.paint(faint, "within")
+	}
 	return strings.TrimRight(line, " ")
 }
 

@@ -190,10 +190,11 @@ type Version struct {
 	Time       time.Time        `json:"time" doc:"The log's time; it never decreases."`
 	Cause      *Cause           `json:"cause,omitempty"`
 	Tx         string           `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
+	Within     bool             `json:"within,omitempty" doc:"A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
 	Actor      string           `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"For the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
-	Patch      []DeltaOperation `json:"patch,omitempty" doc:"A JSON Patch from the version before to this one, in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it. With view=referenced a derived change has an empty one. Absent where it would have more than 16 MiB."`
+	Patch      []DeltaOperation `json:"patch,omitempty" doc:"A JSON Patch from the version before to this one (of a written change: from the transaction's beginning to its end), in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it. With view=referenced a derived change has an empty one. Absent where it would have more than 16 MiB."`
 	Omitted    map[string]int64 `json:"omitted,omitempty" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
-	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"The document after the change. Absent of a delete, and with include_docs=false."`
+	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"The document after the change, and after a written one at the end of its transaction. Absent of a delete, and with include_docs=false."`
 }
 
 // DocumentDifference holds how a document differs between two states.
@@ -232,10 +233,11 @@ type Change struct {
 	Rev        fanfold.Revision `json:"rev"`
 	Time       time.Time        `json:"time" doc:"The log's time; it never decreases."`
 	Cause      *Cause           `json:"cause,omitempty"`
-	Previous   json.RawMessage  `json:"previous,omitempty" ref:"Document" doc:"mode=all: the view before a direct change."`
+	Previous   json.RawMessage  `json:"previous,omitempty" ref:"Document" doc:"mode=all: the view before a direct change, and before its transaction."`
 	Patch      []DeltaOperation `json:"patch,omitempty" doc:"mode=all&view=embedded: what a derived change did, with the old values. Absent where an erasure caused it (its rule is erase): fetch the document anew."`
-	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"include_docs: mode=all: the document as it was after the change; mode=latest: as it is now. Absent where it was deleted."`
+	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"include_docs: mode=all: the document as it was after the change, and after a direct one at the end of its transaction; mode=latest: as it is now. Absent where it was deleted."`
 	Tx         string           `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
+	Within     bool             `json:"within,omitempty" doc:"mode=all: A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
 	Omitted    map[string]int64 `json:"omitted,omitempty" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
 	Actor      string           `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"mode=all, for the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
 }

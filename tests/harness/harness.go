@@ -434,6 +434,7 @@ func (c *Client) Model(src string) *Response {
 type Change struct {
 	Seq, Collection, ID, Op, Time, Tx string
 	Rev                               uint64
+	Within                            bool
 	Cause                             *struct {
 		Seq, Collection, ID, Rule string
 		Rules                     []string

@@ -210,13 +210,18 @@ func (h *converging) step() {
 		h.s.Put("tickets", id, fmt.Sprintf(`{"project":%q,"v":%s}`, draw(h.t, "1", "1", "2"), draw(h.t, "0", "2", `"x"`)))
 	case n < 80:
 		h.delete("tickets", id)
-	case n < 90:
+	case n < 86:
 		h.delete("projects", id)
 	case n < 95:
 		var ops []string
-		for _, id := range []string{"1", "2", "3"} {
-			ops = append(ops, fmt.Sprintf(`{"op":"put","collection":"tickets","id":%q,"body":{"project":%q}}`, id, draw(h.t, "1", "2")))
+		for _, i := range rapid.Permutation([]int{1, 2, 3, 4, 5}).Draw(h.t, "order") {
+			op := fmt.Sprintf(`{"op":"put","collection":"tickets","id":"%d","body":{"project":%q}}`, i, draw(h.t, "1", "2"))
+			if i > 3 { // tickets that are written, too, get another name in the midst of it
+				op = fmt.Sprintf(`{"op":"put","collection":"projects","id":"%d","body":{"name":%q}}`, i-3, draw(h.t, "A", "B"))
+			}
+			ops = append(ops, op)
 		}
+		ops = ops[:2+upTo(h.t, 3)]
 		h.s.Want(http.StatusOK, "POST", "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
 	case n < 97:
 		key := h.s.HTTP.Transport.(keyed).key

@@ -232,10 +232,7 @@ func (f *folded) checkChangedKeys(rows []feedRow) {
 // checkVersionsOf wants the versions of a document to be its rows of the feed, with patches that lead from each to the next.
 func (f *folded) checkVersionsOf(key okey, rows []feedRow, view string) {
 	f.t.Helper()
-	before := map[string]string{}
-	for i, row := range rows[1:] {
-		before[row.text("seq")] = rows[i].body()
-	}
+	before := f.bodiesBefore(rows, key, view)
 	kept := f.keptRows(rows)
 	if f.erased && len(kept) > 0 && len(kept) < len(rows) { // what the row before says may be erased since
 		before[kept[0].text("seq")] = f.heldAt(f.horizon, view)[key]

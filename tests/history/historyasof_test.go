@@ -394,10 +394,7 @@ func (h *history) wantHeadersOf(r *harness.Response, row feedRow, at string) {
 // version to the next.
 func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 	h.t.Helper()
-	before := map[string]string{} // the body before each change
-	for i, row := range rows[1:] {
-		before[row.text("seq")] = rows[i].body()
-	}
+	before := h.bodiesBefore(rows, key, view)
 	if kept := h.keptRows(rows); h.erased && len(kept) > 0 && len(kept) < len(rows) { // what the row before says may be erased since
 		before[kept[0].text("seq")] = h.heldAt(h.horizon, view)[key]
 	}
@@ -430,6 +427,30 @@ func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 		}
 		h.wantVersions(query, items, rows, before, docs)
 	}
+}
+
+// bodiesBefore returns the body before each change of a document. Before a direct one it is of the transaction's beginning.
+func (h *history) bodiesBefore(rows []feedRow, key okey, view string) map[string]string {
+	before := map[string]string{}
+	for i, row := range rows {
+		tx, j := row.text("tx"), i-1
+		switch derived := row.text("op") == "derive"; {
+		case !derived:
+			for j >= 0 && tx != "" && rows[j].text("tx") == tx {
+				j--
+			}
+		case j >= 0 && tx != "" && rows[j].text("tx") == tx && rows[j].text("op") != "derive":
+			if before[row.text("seq")] = row.body(); view == "embedded" {
+				k := slices.IndexFunc(h.expect, func(e expected) bool { return e.seq == row.position().Seq() })
+				before[row.text("seq")] = h.expect[k].before[key]
+			}
+			continue
+		}
+		if j >= 0 {
+			before[row.text("seq")] = rows[j].body()
+		}
+	}
+	return before
 }
 
 // versions reads items page by page. A page may have none, and others after it.

@@ -171,6 +171,7 @@ func (h *history) checkFeed() {
 	h.t.Helper()
 	rows := h.changes("mode=all&since=" + h.since())
 	revs := map[okey]uint64{}
+	begins := h.begins(rows)
 	for _, e := range h.expect {
 		if e.seq <= h.horizon.Seq() {
 			if e.op != "" {
@@ -187,7 +188,7 @@ func (h *history) checkFeed() {
 			if harness.Bare(rows[0].Seq) != fmt.Sprintf("%d-%d", e.seq, n) {
 				h.t.Fatalf("position %s, want %d-%d", rows[0].Seq, e.seq, n)
 			}
-			h.checkRow(e, rows[0], n == 0 && e.op != "", revs)
+			h.checkRow(e, rows[0], begins, n == 0 && e.op != "", revs)
 			rows, n = rows[1:], n+1
 		}
 		if missing := e.changes(); n != missing {
@@ -199,7 +200,20 @@ func (h *history) checkFeed() {
 	}
 }
 
-func (h *history) checkRow(e expected, row harness.Change, direct bool, revs map[okey]uint64) {
+// begins returns what was there before each transaction.
+func (h *history) begins(rows []harness.Change) map[string]map[okey]string {
+	begins := map[string]map[okey]string{}
+	for _, row := range rows {
+		if row.Tx == "" || begins[row.Tx] != nil {
+			continue
+		}
+		i := slices.IndexFunc(h.expect, func(e expected) bool { return e.seq == harness.SeqOf(row.Seq) })
+		begins[row.Tx] = h.expect[i].before
+	}
+	return begins
+}
+
+func (h *history) checkRow(e expected, row harness.Change, begins map[string]map[okey]string, direct bool, revs map[okey]uint64) {
 	h.t.Helper()
 	key := okey{row.Collection, row.ID}
 	if direct {
@@ -209,7 +223,11 @@ func (h *history) checkRow(e expected, row harness.Change, direct bool, revs map
 		if key != e.key || row.Op != e.op || row.Rev != e.seq {
 			h.t.Fatalf("%s is %s %s rev %d, want %s %s rev %d", row.Seq, row.Op, key, row.Rev, e.op, e.key, e.seq)
 		}
-		if prev, had := e.before[key]; had && string(row.Previous) != prev {
+		before := e.before
+		if row.Tx != "" {
+			before = begins[row.Tx]
+		}
+		if prev, had := before[key]; had && string(row.Previous) != prev {
 			h.t.Fatalf("%s: previous is\n  %s\nwant\n  %s", row.Seq, row.Previous, prev)
 		}
 		revs[key] = row.Rev
