@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -48,4 +49,30 @@ func TestHeavyQueriesReadOnce(t *testing.T) {
 			t.Errorf("%d documents are read, %d snapshots leave the pool: %d %s", s.read, s.own, w.Code, w.Body)
 		}
 	})
+}
+
+// TestHeavyQueriesGoOn: a query that finds no free place goes on where it is if one comes free within a moment. Otherwise it begins anew.
+func TestHeavyQueriesGoOn(t *testing.T) {
+	for _, c := range []struct {
+		free time.Duration // after the query has begun to wait
+		read int
+		own  int
+	}{{40 * time.Millisecond, 2, 1}, {time.Second, 3, 1}} {
+		synctest.Test(t, func(t *testing.T) {
+			s := &slowly{memory: newMemory()}
+			server := servingWithin(t, s, s.memory, 5*time.Second)
+			var last func()
+			for leave := server.opt.Budget.TryEnter(admission.LargeQueries, "others"); leave != nil; leave = server.opt.Budget.TryEnter(admission.LargeQueries, "others") {
+				last = leave
+			}
+			go func() {
+				time.Sleep(700*time.Millisecond + c.free)
+				last()
+			}()
+			w := request(server, http.MethodGet, "/v1/books?sort=author")
+			if w.Code != http.StatusOK || !strings.Contains(w.Body.String(), `"id":"b2"`) || s.read != c.read || s.own != c.own {
+				t.Errorf("a place comes after %v: %d documents are read, %d snapshots leave the pool: %d %s", c.free, s.read, s.own, w.Code, w.Body)
+			}
+		})
+	}
 }

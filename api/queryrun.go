@@ -29,11 +29,11 @@ type queryRun struct {
 	judges bool   // it finds out what is suggested for its shape
 }
 
-// heavy is called by a query that looks at many documents, and tells whether it may go on. It needs a place, for which it does not
-// wait while a snapshot is open.
+// heavy is called by a query that looks at many documents, and tells whether it may go on. It needs a place, for which it waits only a moment
+// while a snapshot is open.
 func (r *queryRun) heavy() bool {
 	if r.place == nil {
-		r.place = r.d.budget.TryEnter(admission.LargeQueries, rightsOf(r.c).String())
+		r.place = r.d.budget.EnterSoon(r.c.Request().Context(), admission.LargeQueries, rightsOf(r.c).String())
 	}
 	return r.place != nil
 }
@@ -46,7 +46,7 @@ func (r *queryRun) leave() {
 	}
 }
 
-// build puts the answer together. A query that waits for a place begins anew with it. It returns the errors of the query, Answer.Grow and
+// build puts the answer together. A query that has to wait long for a place begins anew with it. It returns the errors of the query, Answer.Grow and
 // enter.
 func (r *queryRun) build(a *admission.Answer) (err error) {
 	read := func() error {

@@ -219,6 +219,11 @@ func serving(t *testing.T) (*Server, *memory) {
 
 // servingFrom returns a server that reads documents from a reader.
 func servingFrom(t *testing.T, from Reader, m *memory) *Server {
+	return servingWithin(t, from, m, time.Millisecond)
+}
+
+// servingWithin is servingFrom where requests wait for a place for some time.
+func servingWithin(t *testing.T, from Reader, m *memory, patience time.Duration) *Server {
 	t.Helper()
 	declared, err := modelfile.Parse([]byte(memoryModel))
 	if err != nil {
@@ -226,7 +231,7 @@ func servingFrom(t *testing.T, from Reader, m *memory) *Server {
 	}
 	node := still{declared}
 	return New(Dependencies{Writer: &writer.Writer{}, ViewDependencies: ViewDependencies{Reader: from, Tracer: m}, Folded: node, Models: node, Lag: stillLag{node},
-		Judge: access.NewJudge(access.Everybody{}, func() *model.Model { return declared })}, Options{SpoolDir: t.TempDir(), Admission: time.Millisecond})
+		Judge: access.NewJudge(access.Everybody{}, func() *model.Model { return declared })}, Options{SpoolDir: t.TempDir(), Admission: patience})
 }
 
 // request returns the answer to a request without a body.

@@ -35,7 +35,7 @@ type Request struct {
 	// tell columns of that text. nil stands for lists; their errors tell the entry and a column in it.
 	Before func(parameter string, entry int) string
 
-	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false.
+	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false. It may block for a moment.
 	// nil stands for one that returns true.
 	Heavy func() bool
 

@@ -47,7 +47,7 @@ type run struct {
 	heavy  bool          // it may look at many documents
 	turn   bool          // it has one of Request.Turns
 	turned time.Time     // when its turn began
-	waited time.Duration // for turns
+	waited time.Duration // for a place, and for turns
 
 	tooManyGroups bool // it has passed a bound on groups
 	filter        *filter
@@ -137,9 +137,11 @@ func (r *run) step() error {
 // checkWork returns an error where the run takes too long, or is a heavy one that may not go on. A heavy one takes turns.
 func (r *run) checkWork() error {
 	if !r.heavy && (r.out.Documents > LightScan || time.Since(r.begin) > lightTime) {
+		asked := time.Now()
 		if may := r.q.request.Heavy; may != nil && !may() {
 			return ErrHeavy
 		}
+		r.waited += time.Since(asked)
 		if err := r.s.Own(r.ctx); err != nil {
 			return err
 		}

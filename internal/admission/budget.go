@@ -102,6 +102,12 @@ func (b *Budget) Enter(ctx context.Context, of Kind, a Applicant) (leave func(),
 // TryEnter returns what leaves the place that a principal takes, nil where none is free.
 func (b *Budget) TryEnter(of Kind, who string) (leave func()) { return b.places[of].tryEnter(who) }
 
+// EnterSoon waits a moment for a place of a kind, while the caller keeps what it has read. It returns what leaves the place, nil where none comes free. At
+// most as many wait so as there are places.
+func (b *Budget) EnterSoon(ctx context.Context, of Kind, who string) (leave func()) {
+	return b.places[of].enterSoon(ctx, who)
+}
+
 // Supported returns err unless it says that a connection has no deadlines.
 func Supported(err error) error {
 	if errors.Is(err, errors.ErrUnsupported) {

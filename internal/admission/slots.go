@@ -19,6 +19,7 @@ type slots struct {
 	mu    sync.Mutex
 	taken []*slot      // in the order in which they were taken
 	queue []*applicant // in the order in which they came
+	brief int          // how many of them wait for a moment alone
 }
 
 // slot is one that a request has.
@@ -136,4 +137,30 @@ func (l *slots) tryEnter(who string) (leave func()) {
 	s := &slot{who: who}
 	l.taken = append(l.taken, s)
 	return func() { l.leave(s) }
+}
+
+// moment is how long a request waits for a slot at most while it keeps what it has read. A query has worked as long by then: to begin anew costs no more.
+const moment = 50 * time.Millisecond
+
+// enterSoon waits a moment for a slot for a principal, and returns what leaves it; nil where none comes free. At most as many wait so as there are slots.
+func (l *slots) enterSoon(ctx context.Context, who string) (leave func()) {
+	if leave = l.tryEnter(who); leave != nil || !l.waitBriefly(1) {
+		return leave
+	}
+	defer l.waitBriefly(-1)
+	ctx, cancel := context.WithTimeout(ctx, moment)
+	defer cancel()
+	leave, _ = l.enter(ctx, who, nil) // the error says that none came free
+	return leave
+}
+
+// waitBriefly counts who waits for a moment. It returns false where no more may.
+func (l *slots) waitBriefly(n int) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.brief+n > l.size {
+		return false
+	}
+	l.brief += n
+	return true
 }

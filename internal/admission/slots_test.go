@@ -87,3 +87,33 @@ func TestWaitersAreServedByShares(t *testing.T) {
 		time.Sleep(2 * time.Minute) // until the last of them has given up
 	})
 }
+
+// TestFewWaitBriefly: as many requests as there are slots wait for a moment, and others not even that.
+func TestFewWaitBriefly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := newSlots(2, time.Minute)
+		for range 2 {
+			if l.enterSoon(t.Context(), "a") == nil {
+				t.Fatal("a free slot is not given")
+			}
+		}
+		took := make(chan time.Duration, 3)
+		begin := time.Now()
+		for range 3 {
+			go func() {
+				if l.enterSoon(t.Context(), "b") != nil {
+					t.Error("there are more slots than two")
+				}
+				took <- time.Since(begin)
+			}()
+		}
+		for _, want := range []time.Duration{0, moment, moment} {
+			if got := <-took; got != want {
+				t.Errorf("one waits for %v; want %v", got, want)
+			}
+		}
+		if l.brief != 0 || len(l.queue) != 0 {
+			t.Errorf("%d wait, %d are in the queue", l.brief, len(l.queue))
+		}
+	})
+}
