@@ -44,15 +44,19 @@ func (b *Backup) listed(ctx context.Context, after uint64) (seqs []uint64, err e
 		if ev.Seq > b.Erasure || !isErase(ev.Subject) {
 			return nil
 		}
-		var erase struct {
+		type list struct {
 			Messages []struct {
 				Seq uint64 `json:"seq"`
 			} `json:"messages"`
 		}
+		var erase struct {
+			list      // of earlier programs
+			List list `json:"list"`
+		}
 		if err := json.Unmarshal(ev.Payload, &erase); err != nil {
 			return fanfold.Wrap(err, fanfold.Invalid, "the erase event %d cannot be read: %v", ev.Seq, err)
 		}
-		for _, m := range erase.Messages {
+		for _, m := range append(erase.Messages, erase.List.Messages...) {
 			seqs = append(seqs, m.Seq)
 		}
 		return nil

@@ -381,7 +381,10 @@ func (s *search) listCompacts() error {
 		}
 		out := *ev.Loss.Base
 		out.Event, out.Digest, out.Base.Sum = fanfold.Digest{}, fanfold.Digest{}, fanfold.Digest{}
-		if err := s.list(s.docs[i], &m, ev, encodeCompaction(&out)); err != nil {
+		if out == *ev.Loss.Base { // it is what stands for one, perhaps in an earlier form
+			continue
+		}
+		if err := s.list(s.docs[i], &m, ev, encodeLoss(&fanfold.Loss{UpTo: ev.Loss.UpTo, Base: &out})); err != nil {
 			return err
 		}
 	}

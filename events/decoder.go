@@ -46,6 +46,9 @@ func (d *Decoder) decode(msg Message) (*fanfold.Event, error) {
 	if err == nil {
 		err = cmp.Or(msg.badTime, readHeaders(msg.Headers, ev))
 	}
+	if err == nil && ev.Kind == fanfold.KindLoss && msg.Subject != d.sub.forEvent(ev, false) {
+		err = fmt.Errorf("what is lost does not belong on subject %s", msg.Subject)
+	}
 	if err == nil && kind != "" && kind != ev.Kind && (kind != fanfold.KindModel || !sharesModelSubject(ev.Kind)) {
 		err = fmt.Errorf("op %q does not belong on subject %s", ev.Kind, msg.Subject)
 	}

@@ -232,22 +232,18 @@ func errUnknownOp(op string) error {
 
 // decodeThird reads a payload of version 3. It has a guard in the short form, without op, or an event that earlier programs must not pass
 // over.
-func decodeThird(t *jsondoc.Tree, subject string, ev *fanfold.Event) error {
+func decodeThird(t *jsondoc.Tree, subject string, ev *fanfold.Event) (err error) {
 	op := t.Member(jsondoc.Root, "op")
 	if op == jsondoc.None {
 		return decodeShort(t, subject, ev)
 	}
 	ev.Kind = fanfold.KindLoss
-	switch name := t.Text(op); name {
-	case "compact":
-		return decodeCompaction(t.Raw(jsondoc.Root), ev)
-	case "erase":
-		return decodeErasure(t, ev)
-	case "erased":
-		return decodeErased(t.Raw(jsondoc.Root), ev)
-	default:
-		return errUnknownOp(name)
+	if name := t.Text(op); name != opLoss {
+		ev.Loss, err = decodeOldLoss(name, t)
+	} else {
+		ev.Loss, err = decodeLoss(t)
 	}
+	return err
 }
 
 // decodeFold reads the payload's version, and the fold version that one of version 2 has.

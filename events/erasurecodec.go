@@ -17,16 +17,7 @@ const (
 	MaxErasureDocuments = 500     // in one erase event; each has a check in the event's transaction
 )
 
-// encodeErasure returns the payload of an erase event. Subjects and payloads that several messages have are in it once.
-func encodeErasure(e *fanfold.Erasure) []byte {
-	w := newErasureWriter(e)
-	for i := range e.Messages {
-		w.add(&e.Messages[i])
-	}
-	return w.payload()
-}
-
-// erasureWriter makes the payload of an erase event.
+// erasureWriter makes the list of a loss.
 type erasureWriter struct {
 	head               []byte // up to the subjects
 	subjects, payloads interned
@@ -51,21 +42,29 @@ func (n *interned) add(value string, write func(b []byte) []byte) int {
 	return i
 }
 
-// newErasureWriter returns the beginning of the payload of an erase event, without its messages.
+// newErasureWriter returns the beginning of a list, without its messages.
 func newErasureWriter(e *fanfold.Erasure) *erasureWriter {
 	w := &erasureWriter{subjects: interned{index: map[string]int{}}, payloads: interned{index: map[string]int{}}}
-	b := []byte(`{"v":3,"op":"erase"`)
-	if e.Of != 0 {
-		b = strconv.AppendUint(append(b, `,"of":`...), e.Of, 10)
+	keep, _ := json.Marshal(e.Keep) // whose names are in order
+	if len(e.Keep) == 0 {
+		keep = []byte("{}")
 	}
-	if e.Taken != 0 {
-		b = strconv.AppendInt(append(b, `,"taken":`...), int64(e.Taken), 10)
+	w.head = append(append(appendErasedDocuments([]byte(`{"documents":`), e.Documents), `,"keep":`...), keep...)
+	for _, m := range []struct {
+		name  string
+		value uint64
+	}{{"of", e.Of}, {"taken", uint64(e.Taken)}, {"left", uint64(e.Left)}} {
+		if m.value != 0 {
+			w.head = strconv.AppendUint(append(w.head, `,"`+m.name+`":`...), m.value, 10)
+		}
 	}
-	if e.Left != 0 {
-		b = strconv.AppendInt(append(b, `,"left":`...), int64(e.Left), 10)
-	}
-	b = append(b, `,"documents":[`...)
-	for i, d := range e.Documents {
+	return w
+}
+
+// appendErasedDocuments appends an array of documents.
+func appendErasedDocuments(b []byte, documents []fanfold.ErasedDocument) []byte {
+	b = append(b, '[')
+	for i, d := range documents {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -76,12 +75,7 @@ func newErasureWriter(e *fanfold.Erasure) *erasureWriter {
 		}
 		b = append(b, '}')
 	}
-	keep, _ := json.Marshal(e.Keep) // whose names are in order
-	if len(e.Keep) == 0 {
-		keep = []byte("{}")
-	}
-	w.head = append(append(b, `],"keep":`...), keep...)
-	return w
+	return append(b, ']')
 }
 
 // appendStrings appends an array of strings.
@@ -126,12 +120,12 @@ func (w *erasureWriter) add(m *fanfold.Substitute) {
 	w.messages = b
 }
 
-// size returns how many bytes the payload has.
+// size returns how many bytes the list has.
 func (w *erasureWriter) size() int {
 	return len(w.head) + len(w.subjects.text) + len(w.payloads.text) + len(w.messages) + 64
 }
 
-// payload returns the payload.
+// payload returns the list.
 func (w *erasureWriter) payload() []byte {
 	out := make([]byte, 0, w.size())
 	out = append(append(out, w.head...), `,"subjects":[`...)
@@ -140,34 +134,35 @@ func (w *erasureWriter) payload() []byte {
 	return append(append(out, w.messages...), "]}"...)
 }
 
-// errErasureForm is the problem of the payload of an erase or an erased event that cannot be read.
-func errErasureForm(op, what string) error {
+// errLossForm is the problem of a payload of an op that cannot be read.
+func errLossForm(op, what string) error {
 	return invalidPayload("of op " + op + " has " + what + " that this program cannot read: a newer Fanfold may have written it; use that one")
 }
 
-// decodeErasure reads the payload of an erase event, which the result aliases. The error is Invalid.
-func decodeErasure(t *jsondoc.Tree, ev *fanfold.Event) error {
-	e := &fanfold.Erasure{}
-	if of := t.Member(jsondoc.Root, "of"); of != jsondoc.None {
+// decodeList reads the list of a loss, which the result aliases. Earlier programs have it in the whole payload. The error is Invalid.
+func decodeList(t *jsondoc.Tree, list jsondoc.Node) (*fanfold.Erasure, error) {
+	e, keep := &fanfold.Erasure{}, t.Member(list, "keep")
+	if of := t.Member(list, "of"); of != jsondoc.None {
 		if e.Of = readUint(t, of); e.Of == 0 {
-			return errErasureForm("erase", "a beginning")
+			return nil, errLossForm(opLoss, "a beginning")
 		}
 	}
-	e.Taken, e.Left = int(readUint(t, t.Member(jsondoc.Root, "taken"))), int(readUint(t, t.Member(jsondoc.Root, "left")))
-	if !onlyMembers(t, jsondoc.Root, "v", "op", "of", "taken", "left", "documents", "keep", "subjects", "payloads", "messages") {
-		return errErasureForm("erase", "a member")
+	e.Taken, e.Left = int(readUint(t, t.Member(list, "taken"))), int(readUint(t, t.Member(list, "left")))
+	names := []string{"of", "taken", "left", "documents", "keep", "subjects", "payloads", "messages"}
+	if list == jsondoc.Root {
+		names = append(names, "v", "op")
 	}
-	if !decodeErasedDocuments(t, e) {
-		return errErasureForm("erase", "documents")
+	switch {
+	case t.Kind(list) != jsondoc.Object || !onlyMembers(t, list, names...):
+		return nil, errLossForm(opLoss, "a member")
+	case !decodeErasedDocuments(t, list, e) || len(e.Documents) == 0:
+		return nil, errLossForm(opLoss, "documents")
+	case keep == jsondoc.None || t.Kind(keep) != jsondoc.Object || json.Unmarshal(t.Raw(keep), &e.Keep) != nil:
+		return nil, errLossForm(opLoss, "paths of ids")
+	case !decodeSubstitutes(t, list, e):
+		return nil, errLossForm(opLoss, "messages")
 	}
-	if keep := t.Member(jsondoc.Root, "keep"); t.Kind(keep) != jsondoc.Object || json.Unmarshal(t.Raw(keep), &e.Keep) != nil {
-		return errErasureForm("erase", "paths of ids")
-	}
-	if !decodeSubstitutes(t, e) {
-		return errErasureForm("erase", "messages")
-	}
-	ev.Loss = &fanfold.Loss{List: e}
-	return nil
+	return e, nil
 }
 
 // onlyMembers tells whether an object has only members of these names.
@@ -207,9 +202,9 @@ func readStrings(t *jsondoc.Tree, array jsondoc.Node) (out []string, ok bool) {
 	return out, true
 }
 
-// decodeErasedDocuments reads the documents of an erase event, and tells whether they can be read.
-func decodeErasedDocuments(t *jsondoc.Tree, e *fanfold.Erasure) bool {
-	documents := t.Member(jsondoc.Root, "documents")
+// decodeErasedDocuments reads the documents of a list, and tells whether they can be read.
+func decodeErasedDocuments(t *jsondoc.Tree, list jsondoc.Node, e *fanfold.Erasure) bool {
+	documents := t.Member(list, "documents")
 	if documents == jsondoc.None || t.Kind(documents) != jsondoc.Array {
 		return false
 	}
@@ -229,18 +224,18 @@ func decodeErasedDocuments(t *jsondoc.Tree, e *fanfold.Erasure) bool {
 		}
 		e.Documents = append(e.Documents, d)
 	}
-	return len(e.Documents) > 0
+	return true
 }
 
-// decodeSubstitutes reads the messages of an erase event, and tells whether they can be read.
-func decodeSubstitutes(t *jsondoc.Tree, e *fanfold.Erasure) bool {
-	subjects, ok := readStrings(t, t.Member(jsondoc.Root, "subjects"))
-	list, messages := t.Member(jsondoc.Root, "payloads"), t.Member(jsondoc.Root, "messages")
-	if !ok || list == jsondoc.None || messages == jsondoc.None || t.Kind(list) != jsondoc.Array || t.Kind(messages) != jsondoc.Array {
+// decodeSubstitutes reads the messages of a list, and tells whether they can be read.
+func decodeSubstitutes(t *jsondoc.Tree, list jsondoc.Node, e *fanfold.Erasure) bool {
+	subjects, ok := readStrings(t, t.Member(list, "subjects"))
+	stored, messages := t.Member(list, "payloads"), t.Member(list, "messages")
+	if !ok || stored == jsondoc.None || messages == jsondoc.None || t.Kind(stored) != jsondoc.Array || t.Kind(messages) != jsondoc.Array {
 		return false
 	}
 	var payloads [][]byte
-	for n := t.First(list); n != jsondoc.None; n = t.Next(n) {
+	for n := t.First(stored); n != jsondoc.None; n = t.Next(n) {
 		if t.Kind(n) != jsondoc.Object {
 			return false
 		}
@@ -259,7 +254,7 @@ func decodeSubstitutes(t *jsondoc.Tree, e *fanfold.Erasure) bool {
 	return true
 }
 
-// decodeSubstitute reads a message of an erase event.
+// decodeSubstitute reads a message of a list.
 func decodeSubstitute(t *jsondoc.Tree, n jsondoc.Node, subjects []string, payloads [][]byte) (m fanfold.Substitute, ok bool) {
 	if t.Kind(n) != jsondoc.Object {
 		return m, false
@@ -320,70 +315,4 @@ func readTxPart(t *jsondoc.Tree, array jsondoc.Node) (p fanfold.TxPart, ok bool)
 	p.Index, errs[0] = strconv.Atoi(t.Text(index))
 	p.Count, errs[1] = strconv.Atoi(t.Text(t.Next(index)))
 	return p, p.ID != "" && errs[0] == nil && errs[1] == nil && p.Index >= 0 && p.Index < p.Count
-}
-
-// storedErased is the payload of an erased event.
-type storedErased struct {
-	Version   int              `json:"v"`
-	Op        fanfold.Kind     `json:"op"`
-	UpTo      uint64           `json:"upTo"`
-	Documents [][2]string      `json:"documents"`
-	Base      *storedErasedOne `json:"base,omitempty"`
-}
-
-// storedErasedOne says what the base is that takes the place of another one of the same horizon.
-type storedErasedOne struct {
-	Before uint64         `json:"before"`
-	Digest fanfold.Digest `json:"digest"`
-	storedBase
-}
-
-// encodeErased returns the payload of an erased event.
-func encodeErased(e *fanfold.Loss) []byte {
-	s := storedErased{Version: 3, Op: "erased", UpTo: e.UpTo, Documents: make([][2]string, len(e.List.Documents))}
-	for i, k := range e.List.Documents {
-		s.Documents[i] = [2]string{k.Collection, k.ID}
-	}
-	if c := e.Base; c != nil {
-		s.Base = &storedErasedOne{c.Seq, c.Digest, storedBaseOf(c)}
-	}
-	b, _ := json.Marshal(s) // no value of it fails
-	return b
-}
-
-// decodeErased reads the payload of an erased event. The error is Invalid.
-func decodeErased(payload []byte, ev *fanfold.Event) error {
-	var s storedErased
-	in := json.NewDecoder(bytes.NewReader(payload))
-	in.DisallowUnknownFields()
-	if in.Decode(&s) != nil || s.UpTo == 0 {
-		return errErasureForm("erased", "something")
-	}
-	e := &fanfold.Loss{UpTo: s.UpTo, List: &fanfold.Erasure{}}
-	for _, pair := range s.Documents {
-		k := fanfold.Key{Collection: pair[0], ID: pair[1]}
-		if k.Validate() != nil {
-			return errErasureForm("erased", "a document")
-		}
-		e.List.Documents = append(e.List.Documents, fanfold.ErasedDocument{Key: k})
-	}
-	if s.Base != nil {
-		if !s.Base.valid(s.Base.Before) {
-			return errErasureForm("erased", "a base")
-		}
-		e.Base = s.Base.compaction(s.Base.Before, s.Base.Digest, s.UpTo)
-	}
-	ev.Loss = e
-	return nil
-}
-
-// encodeLoss returns the payload of an event of what the log may lose.
-func encodeLoss(l *fanfold.Loss) []byte {
-	switch {
-	case l.Lists():
-		return encodeErasure(l.List)
-	case l.Erases():
-		return encodeErased(l)
-	}
-	return encodeCompaction(l.Base)
 }

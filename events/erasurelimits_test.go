@@ -25,7 +25,7 @@ func TestErasureBounds(t *testing.T) {
 	s.split()
 	listed, documents := 0, map[fanfold.Key]bool{}
 	for _, e := range s.out.Erasures {
-		payload := encodeErasure(e)
+		payload := encodeLoss(&fanfold.Loss{List: e})
 		if len(payload) > MaxErasureEvent || len(e.Documents) > MaxErasureDocuments {
 			t.Errorf("an event has %d bytes and %d documents", len(payload), len(e.Documents))
 		}

@@ -12,8 +12,8 @@ import (
 // An erase event holds what stands for its messages. Of a document with erased members that is all that remained of it, and a later erasure may erase
 // that, too. Then the later one takes over the whole list of the earlier event, and lists the event itself: an empty list stands for it.
 
-// erasePrefix is how the payload of an erase event begins.
-var erasePrefix = []byte(`{"v":3,"op":"erase"`)
+// lossPrefix is how the payload of an event begins that says what the log may lose.
+var lossPrefix = []byte(`{"v":3,"op":"`)
 
 // takeOver lists the erase events that hold something of what is to be erased, and, before them, whatever else these list. It is called once
 // everything else is found. The error is Conflict for more than the log's erase events may have.
@@ -112,7 +112,7 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 	}
 	emptied := *ev.Loss.List
 	emptied.Messages, emptied.Taken, emptied.Left = nil, 0, ev.Loss.List.Events()
-	return add(fanfold.Substitute{Seq: ev.Seq, Time: ev.Time, Subject: s.log.sub.erase(), Tx: ev.Tx, Actor: ev.Actor, Payload: encodeErasure(&emptied)})
+	return add(fanfold.Substitute{Seq: ev.Seq, Time: ev.Time, Subject: s.log.sub.erase(), Tx: ev.Tx, Actor: ev.Actor, Payload: encodeLoss(&fanfold.Loss{List: &emptied})})
 }
 
 // takeOver takes note of what stands for erase events that later ones have taken over. It takes the place of events that are gone, or
@@ -123,7 +123,7 @@ func (t *erasureTable) takeOver(upTo uint64) {
 		for j := range t.noted[i].Messages {
 			m := &t.noted[i].Messages[j]
 			at, known := slices.BinarySearchFunc(t.noted, m.Seq, func(n notedErasure, seq uint64) int { return cmp.Compare(n.Seq, seq) })
-			if !bytes.HasPrefix(m.Payload, erasePrefix) || known && (t.noted[i].Seq > upTo || len(t.noted[at].Messages) == 0) {
+			if !bytes.HasPrefix(m.Payload, lossPrefix) || known && (t.noted[i].Seq > upTo || len(t.noted[at].Messages) == 0) {
 				continue
 			}
 			ev, tree := fanfold.Event{Seq: m.Seq}, jsondoc.Tree{}

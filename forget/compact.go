@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // baseFile is the name of the file in the data directory from which a base is sent.
@@ -152,7 +153,7 @@ func (g *Compactor) mayCompact(ctx context.Context) error {
 
 // mayRemove returns why nothing may be removed from the log now, as Conflict, Unavailable or LogDamaged.
 func (g *Compactor) mayRemove(ctx context.Context) error {
-	if err := g.log.Damage(); err != nil {
+	if err := cmp.Or(g.log.Damage(), writer.MayLose(ctx, g.Writer)); err != nil {
 		return err
 	}
 	if err := g.log.Prefix().MayCompact(ctx); err != nil {

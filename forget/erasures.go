@@ -1,6 +1,7 @@
 package forget
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -23,6 +24,7 @@ import (
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // erasures is what a node does about erasures besides taking requests.
@@ -134,11 +136,14 @@ func (g *Forgetter) isUnprepared(node wire.Node) bool { return node.Erasure < g.
 func (g *Forgetter) bringIntoForce(ctx context.Context) error {
 	_, inForce := g.log.Prefix().Erasures()
 	upTo := g.erasures.upTo
-	if err := g.opt.EraseStep(StepErasurePrepared); err != nil {
+	err := writer.MayLose(ctx, g.Writer)
+	if err == nil {
+		err = g.opt.EraseStep(StepErasurePrepared)
+	}
+	if err != nil {
 		return err
 	}
 	keys, at := map[fanfold.Key]struct{}{}, fanfold.Position(0)
-	var err error
 	if upTo > inForce {
 		if keys, at, err = g.projector.ErasedViews(ctx, upTo); err != nil {
 			return orGone(err)
@@ -230,7 +235,7 @@ func erasedEvents(erased *fanfold.Loss, documents []fanfold.Key) (all []*fanfold
 	for ev := erased; ; {
 		n := 0
 		for size := 0; n < len(documents) && size < maxErased; n++ {
-			size += 6*(len(documents[n].Collection)+len(documents[n].ID)) + 8
+			size += len(documents[n].Collection) + 6*len(documents[n].ID) + 32
 		}
 		ev.List = &fanfold.Erasure{Documents: make([]fanfold.ErasedDocument, n)}
 		for i, key := range documents[:n] {
@@ -318,7 +323,7 @@ func (g *Forgetter) nameLeft(ctx context.Context) error {
 		g.erasures.left = true
 		return nil
 	}
-	if err != nil {
+	if err = cmp.Or(err, writer.MayLose(ctx, g.Writer)); err != nil {
 		return err
 	}
 	var v erasedViews

@@ -90,6 +90,26 @@ func checkFold(m, have *model.Model) error {
 	return nil
 }
 
+// lossVersion is the first version whose programs know the events by which the log loses something.
+const lossVersion = 9
+
+// MayLose returns a Conflict while an earlier version is in force: its programs would stop at such an event. Before the first model the version is the
+// one that it would bring. The other error is Unavailable.
+func MayLose(ctx context.Context, w *Writer) error {
+	m, seq, _ := w.Models.Model()
+	version := m.Fold
+	if seq == 0 {
+		var err error
+		if version, err = newestFold(ctx, w.Nodes, 0); err != nil {
+			return err
+		}
+	}
+	if version >= lossVersion {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Conflict, "version %d of the fold is in force, and nothing goes from the log before version %d is: replace all programs, and change the version with fanfold upgrade (docs/run/upgrade.md)", version, lossVersion)
+}
+
 // maxNodesNamed is how many nodes a refusal names.
 const maxNodesNamed = 100
 

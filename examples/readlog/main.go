@@ -25,17 +25,21 @@ type envelope struct {
 	V              int
 	Op             string
 	Type           string          // of a patch: merge or json
-	Base           json.RawMessage // an event; of a compaction the file with the state there
+	Base           json.RawMessage // an event; of a loss the file with the state there
 	Collection, ID string
 	Holder         struct{ Collection, ID string }
 	Held           json.RawMessage // a bool, but not in version 3
 	Links          bool
-	Before         uint64 // of a compaction: the last event that the store does without
-	UpTo           uint64 // of erased: the last erase event that is in force
-	Documents      []json.RawMessage
-	Messages       []json.RawMessage
+	UpTo           uint64 // of a loss: the last list that is in force
+	List           *list  // of a loss
 	Path, Value    string
 	Body           json.RawMessage
+}
+
+// list names documents, and messages whose contents are to go.
+type list struct {
+	Documents []json.RawMessage
+	Messages  []json.RawMessage
 }
 
 func main() {
@@ -181,6 +185,31 @@ func more(h nats.Header) bool {
 	return err == nil && index < count-1
 }
 
+// describeLoss returns what an event says of what the log loses. Earlier programs wrote its three forms as ops of their own.
+func describeLoss(e envelope, payload []byte) (string, error) {
+	var base struct{ Before uint64 } // the last event that the store does without
+	switch e.Op {
+	case "loss":
+	case "compact":
+		e.Base = payload
+	case "erase", "erased":
+		e.List = new(list)
+		if err := json.Unmarshal(payload, e.List); err != nil {
+			return "", err
+		}
+	default:
+		return "", fmt.Errorf("the op %q is newer than this program", e.Op)
+	}
+	switch {
+	case e.List == nil:
+		err := json.Unmarshal(e.Base, &base)
+		return fmt.Sprintf("compact: the store begins after event %d", base.Before), err
+	case e.UpTo == 0: // a reader that keeps a copy takes what stands for each message from here
+		return fmt.Sprintf("erase: the contents of %d events of %d documents are to go", len(e.List.Messages), len(e.List.Documents)), nil
+	}
+	return fmt.Sprintf("erased: what the lists up to event %d have is gone", e.UpTo), nil
+}
+
 // describe returns what an event says. The error is for what this program does not know.
 func describe(subject string, payload []byte) (string, error) {
 	var e envelope
@@ -190,13 +219,8 @@ func describe(subject string, payload []byte) (string, error) {
 	switch e.V {
 	case 1, 2: // 2 says besides how documents are derived
 	case 3:
-		switch e.Op {
-		case "compact":
-			return fmt.Sprintf("compact: the store begins after event %d", e.Before), nil
-		case "erase": // a reader that keeps a copy takes what stands for each message from here
-			return fmt.Sprintf("erase: the contents of %d events of %d documents are to go", len(e.Messages), len(e.Documents)), nil
-		case "erased":
-			return fmt.Sprintf("erased: what the erase events up to %d list has gone", e.UpTo), nil
+		if e.Op != "" {
+			return describeLoss(e, payload)
 		}
 		return describeGuard(subject, payload)
 	default:

@@ -127,7 +127,7 @@ func TestFilteredFeedsConverge(t *testing.T) {
 			t.Fatal(err)
 		}
 		h := &converging{t: t}
-		h.open(harness.Open(t, harness.Options{KeepFold: true, Dir: filepath.Join(dir, "data"), Configure: func(cfg *node.Config) {
+		h.open(harness.Open(t, harness.Options{Dir: filepath.Join(dir, "data"), Configure: func(cfg *node.Config) {
 			cfg.AdminKeyFile, cfg.Anonymous = keyFile, true
 		}}), key)
 		defer func() {

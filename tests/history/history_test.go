@@ -490,8 +490,10 @@ func (h *history) run(op operation) {
 		h.s.Want(http.StatusNoContent, http.MethodDelete, "/v1/_model/_pending", "")
 		h.proposed = 0
 	case "compact":
+		h.mayLose()
 		h.compact(op.share)
 	case "erase":
+		h.mayLose()
 		h.erase(op)
 	case "replay":
 		h.s.Replay()

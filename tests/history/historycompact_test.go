@@ -16,6 +16,13 @@ import (
 // purgingSoon has a node purge its log as soon as the store begins later.
 func purgingSoon(cfg *node.Config) { cfg.PurgeWait = time.Millisecond }
 
+// mayLose sets the newest version of the fold: nothing goes from the log under the oldest.
+func (h *history) mayLose() {
+	if h.mayUpgrade() {
+		h.run(operation{kind: "upgrade"})
+	}
+}
+
 // compact lets the history begin later. The test alone remembers what was before.
 func (h *history) compact(share int) {
 	h.t.Helper()

@@ -30,7 +30,7 @@ func TestLinearizableAcrossHorizons(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	nodes := make([]*harness.Store, 2)
 	for i := range nodes {
-		nodes[i] = harness.Open(t, harness.Options{KeepFold: true, Dir: t.TempDir(), NATS: url, Configure: func(cfg *node.Config) { cfg.PurgeWait = 2 * time.Second }})
+		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Configure: func(cfg *node.Config) { cfg.PurgeWait = 2 * time.Second }})
 		defer nodes[i].Close()
 	}
 	began := time.Now()
