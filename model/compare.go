@@ -160,7 +160,7 @@ func (p RulePair) Same() bool { return p.Prev != nil && p.Next != nil && p.Next.
 
 // SameAs tells whether both rules always give the same value.
 func (r *Rule) SameAs(o *Rule) bool {
-	return r.Kind == o.Kind && r.Value == o.Value && r.Frozen == o.Frozen && r.Where == o.Where && r.Limit == o.Limit &&
+	return r.Kind == o.Kind && r.Total == o.Total && r.Value == o.Value && r.Frozen == o.Frozen && r.Where == o.Where && r.Limit == o.Limit &&
 		r.Of.String() == o.Of.String() && r.OrderBy.String() == o.OrderBy.String() && r.ByUpdate == o.ByUpdate && slices.Equal(r.Fields, o.Fields) &&
 		(r.Relation == nil && o.Relation == nil || RelationPair{r.Relation, o.Relation}.Same()) && r.KeepsGone() == o.KeepsGone()
 }

@@ -75,6 +75,35 @@ func (p Path) Arrays() bool {
 	return false
 }
 
+// Elements returns the part of the path that leads to the elements of its innermost array, nil for a path without arrays.
+func (p Path) Elements() Path {
+	for i := len(p) - 1; i >= 0; i-- {
+		if p[i].Each() {
+			return p[:i+1]
+		}
+	}
+	return nil
+}
+
+// Nodes appends to dst the nodes to which the path leads below n, in document order, up to most of them in all, and returns it.
+func (p Path) Nodes(dst []jsondoc.Node, t *jsondoc.Tree, n jsondoc.Node, most int) []jsondoc.Node {
+	for i, step := range p {
+		if step.Each() {
+			if t.Kind(n) != jsondoc.Array {
+				return dst
+			}
+			for c := t.First(n); c != jsondoc.None && len(dst) < most; c = t.Next(c) {
+				dst = p[i+1:].Nodes(dst, t, c, most)
+			}
+			return dst
+		}
+		if n = t.Member(n, step.Name); n == jsondoc.None {
+			return dst
+		}
+	}
+	return append(dst, n)
+}
+
 // hasPrefix tells whether p begins with all of q.
 func (p Path) hasPrefix(q Path) bool {
 	if len(q) > len(p) {

@@ -18,7 +18,7 @@ const (
 	IDs    RuleKind = "ids"    // which documents refer to this one, in order of creation
 	Recent RuleKind = "recent" // some members of the newest documents that refer to this one
 
-	Computed RuleKind = "value" // what an expression gives for the document itself
+	Computed RuleKind = "value" // what an expression gives for the document itself or for each element of an array, or a total over one
 )
 
 // Aggregates tells whether the kind is one of Sum, Min, Max and Avg.
@@ -31,10 +31,11 @@ type Rule struct {
 	Path       Path
 	Kind       RuleKind
 	Relation   *Relation // of Copy: a relation of this collection; of Computed: nil; else one that leads to it
-	Value      string    // of Copy: a CEL expression over doc, the target's embedded view; of Computed: the document's own
+	Value      string    // of Copy: a CEL expression over doc, the target's embedded view; of Computed: the document's own, and element
 	Frozen     bool      // of Copy: the value stays as it was when the holder began to refer to the target
-	Where      string    // a CEL expression over doc, the child's embedded view; "" for all. Not of Copy and IDs
-	Of         Path      // of aggregates: where the number stands in the child's embedded view
+	Where      string    // a CEL expression over doc, the child's embedded view or a total's own, and element; "" for all. Not of Copy and IDs
+	Of         Path      // of aggregates: where the number stands in the child's embedded view. Of a total: in the document's own
+	Total      RuleKind  // of Computed: Count, or one that aggregates, for a total over an array of the document; "" for an expression
 	Fields     []string  // of Recent: members of the child's embedded view
 	ByUpdate   bool      // of Recent: children are ordered by when they were last written, instead of by OrderBy
 	OrderBy    Path      // of Recent: where what children are ordered by stands in their embedded view; nil: by creation
@@ -49,8 +50,8 @@ type Rule struct {
 	Reads []string
 	// It is never set for Copy. It is never set of Copy.
 	EntersDerived bool
-	// Base is the length of Path's prefix that leads to the object which carries the field. For a copy beside each id
-	// that is an element of the relation's array.
+	// Base is the length of Path's prefix that leads to the object which carries the field. For a copy beside each id, and a value
+	// beside each element, that is an element of an array.
 	Base int
 }
 
@@ -59,6 +60,26 @@ func (r *Rule) Name() string { return r.Collection + "." + r.Path.String() }
 
 // List tells whether a Copy holds a list of values, one for each id.
 func (r *Rule) List() bool { return r.Kind == Copy && r.Relation.Path[r.Base:].Arrays() }
+
+// Each tells whether the rule computes a value for each element of an array of the document.
+func (r *Rule) Each() bool { return r.Kind == Computed && r.Total == "" && r.Path.Arrays() }
+
+// Elements returns the path to the elements of an array that the rule goes through one by one, which its expressions see as element. It is
+// nil for a rule that goes through none.
+func (r *Rule) Elements() Path {
+	if r.Each() {
+		return r.Path.Elements()
+	}
+	return r.Of.Elements()
+}
+
+// Shows returns what the rule does, in the words of a model.
+func (r *Rule) Shows() RuleKind {
+	if r.Total != "" {
+		return r.Total
+	}
+	return r.Kind
+}
 
 // FollowsOwn tells whether what a document's own embedded view has alters the rule's value on it: a Computed reads it, and a
 // Copy may go by derived ids in it.

@@ -24,12 +24,29 @@ func Check(source string) (parts int, err error) {
 	if err := checkText(source); err != nil {
 		return 0, err
 	}
-	p := compiled.get(source)
+	return checkIn(&compiled, source, exactEnvironment)
+}
+
+// CheckElement does what Check does for an expression over doc and element.
+func CheckElement(source string) (parts int, err error) {
+	if err := checkText(source); err != nil {
+		return 0, err
+	}
+	return checkIn(&compiledOver, source, elementEnvironment)
+}
+
+// checkIn returns how many parts a new expression has, within their bound.
+func checkIn(programs *cache[Program], source string, environment func() (*cel.Env, error)) (parts int, err error) {
+	p := programs.get(source)
 	if p == nil {
-		if p, err = compile(source, true, checkParts); err != nil {
+		env, err := environment()
+		if err == nil {
+			p, err = compileIn(env, source, true, checkParts)
+		}
+		if err != nil {
 			return 0, err
 		}
-		compiled.put(source, p)
+		programs.put(source, p)
 	} else if err := tooManyParts(p.parts); err != nil {
 		return 0, err
 	}

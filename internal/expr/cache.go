@@ -18,6 +18,7 @@ type cache[T any] struct {
 var (
 	compiled       = cache[Program]{programs: map[string]*Program{}}
 	compiledBinary = cache[Program]{programs: map[string]*Program{}}
+	compiledOver   = cache[Program]{programs: map[string]*Program{}}
 	terms          = cache[Term]{programs: map[string]*Term{}}
 	conditions     = cache[Condition]{programs: map[string]*Condition{}}
 )

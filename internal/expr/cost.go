@@ -45,6 +45,8 @@ type evaluation struct {
 	// params and facts are the other variables of a condition, and params one of a filter; nil where there are none.
 	params ref.Val
 	facts  *Facts
+	// element is the element that an expression over elements sees; nil for other expressions.
+	element ref.Val
 	// explained takes note of what is missing; nil where nobody asks.
 	explained *missing
 }
@@ -98,6 +100,8 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return wrap(e, e.tree, n), true
 	case name == "doc":
 		return e.doc, true
+	case name == "element" && e.element != nil:
+		return e.element, true
 	case name == metaCreated && e.facts != nil:
 		return types.Timestamp{Time: e.facts.Created}, true
 	case name == metaUpdated && e.facts != nil:

@@ -47,6 +47,7 @@ func environmentOf(values types.Adapter, options ...cel.EnvOption) (*cel.Env, er
 type Program struct {
 	program cel.Program
 	members []string // what MembersRead returns
+	element []string // what ElementMembersRead returns, of an expression over elements
 	parts   int      // of the expression, with what macros stand for
 	exact   bool     // numbers compare by their exact values
 }
@@ -117,7 +118,7 @@ func compileIn(env *cel.Env, source string, exact bool, bounds func(*cel.Ast) er
 	if err != nil {
 		return nil, fmt.Errorf("cannot be planned: %w", err)
 	}
-	return &Program{program: program, members: membersRead(root), parts: ast.NodeCount(checked.NativeRep())}, nil
+	return &Program{program: program, members: membersRead(root, "doc"), parts: ast.NodeCount(checked.NativeRep())}, nil
 }
 
 // Eval returns the JSON text of the expression's value over doc, of at most MaxResult bytes. The error is ErrNoValue

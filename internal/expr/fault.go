@@ -41,7 +41,7 @@ func Fault(source string, doc *jsondoc.Tree) []string {
 	for inner := f.failingPart(e); inner != nil; inner = f.failingPart(e) {
 		e = inner
 	}
-	m := memberSet{}
+	m := memberSet{variable: "doc"}
 	m.visit(e, nil)
 	return m.names
 }
@@ -138,7 +138,7 @@ func MembersNeeded(source string) ([]string, error) {
 	}
 	parsed, _ := env.Parse(source) // which Compile has done
 	root := parsed.NativeRep().Expr()
-	m := memberSet{}
+	m := memberSet{variable: "doc"}
 	m.visit(root, nil)
 	var asked []string
 	ast.PostOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {

@@ -17,9 +17,9 @@ func MembersRead(source string) ([]string, error) {
 	return slices.Clone(p.members), nil
 }
 
-// membersRead returns the top-level members of doc that an expression can look at; nil means any of them.
-func membersRead(root ast.Expr) []string {
-	m := memberSet{names: []string{}}
+// membersRead returns the members of a variable's value that an expression can look at; nil means any of them.
+func membersRead(root ast.Expr, variable string) []string {
+	m := memberSet{variable: variable, names: []string{}}
 	m.visit(root, nil)
 	if m.all {
 		return nil
@@ -27,18 +27,19 @@ func membersRead(root ast.Expr) []string {
 	return m.names
 }
 
-// memberSet collects the members that an expression selects from doc.
+// memberSet collects the members that an expression selects from a variable.
 type memberSet struct {
-	names []string
-	all   bool // doc is used as a whole somewhere
+	variable string
+	names    []string
+	all      bool // the variable is used as a whole somewhere
 }
 
 // visit adds what e and everything in it selects. variables are the variables of the comprehensions around e: one
-// that is called doc hides the document.
+// with the variable's name hides it.
 func (m *memberSet) visit(e ast.Expr, variables []string) {
 	switch e.Kind() {
 	case ast.IdentKind:
-		m.all = m.all || isDoc(e, variables)
+		m.all = m.all || m.is(e, variables)
 	case ast.SelectKind:
 		m.selected(e.AsSelect().Operand(), e.AsSelect().FieldName(), variables)
 	case ast.CallKind:
@@ -81,7 +82,7 @@ func (m *memberSet) visitCall(c ast.CallExpr, variables []string) {
 
 // selected adds the selection of a member from an operand.
 func (m *memberSet) selected(operand ast.Expr, name string, variables []string) {
-	if !isDoc(operand, variables) {
+	if !m.is(operand, variables) {
 		m.visit(operand, variables)
 		return
 	}
@@ -90,9 +91,9 @@ func (m *memberSet) selected(operand ast.Expr, name string, variables []string) 
 	}
 }
 
-// isDoc tells whether e is the document.
-func isDoc(e ast.Expr, variables []string) bool {
-	return e.Kind() == ast.IdentKind && e.AsIdent() == "doc" && !slices.Contains(variables, "doc")
+// is tells whether e is the variable.
+func (m *memberSet) is(e ast.Expr, variables []string) bool {
+	return e.Kind() == ast.IdentKind && e.AsIdent() == m.variable && !slices.Contains(variables, m.variable)
 }
 
 // Selects reports whether an expression does nothing but select a member of doc by names, so that every kind of number gives the same value.

@@ -15,15 +15,20 @@ const (
 
 // checkExpression returns an error where an expression cannot be compiled. A new model's is held to the bounds of one
 // expression and of all of them; a model that was accepted before is not held to bounds that came later.
-func (p *parser) checkExpression(s string) error {
+// It sees an element of an array if over says so.
+func (p *parser) checkExpression(s string, over bool) error {
+	compile, check := expr.Compile, expr.Check
+	if over {
+		compile, check = expr.CompileElement, expr.CheckElement
+	}
 	if !p.isNew {
-		_, err := expr.Compile(s)
+		_, err := compile(s)
 		return err
 	}
 	if p.sizes.expressions += len(s); p.sizes.expressions > maxExpressions {
 		return fmt.Errorf("with this one the model's expressions have more than %d bytes", maxExpressions)
 	}
-	parts, err := expr.Check(s)
+	parts, err := check(s)
 	if err != nil {
 		return err
 	}

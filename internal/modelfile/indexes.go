@@ -102,7 +102,7 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 	}
 	c, err := parseComponent(s, p.isNew)
 	if err == nil && c.Expression != "" {
-		err = p.checkExpression(c.Expression) // with the bounds of all of them
+		err = p.checkExpression(c.Expression, false) // with the bounds of all of them
 	}
 	if err != nil {
 		p.problem(at, "%s", fanfold.MessageOf(err))

@@ -54,6 +54,9 @@ func (p *parser) dependencies(r *model.Rule) (rules []*model.Rule) {
 		r.Reads, _ = expr.MembersRead(r.Value) // the expression was checked when it was read
 		return append(p.readable(r.Relation.To, r.CanRead), r.Relation.IDRules...)
 	case model.Computed:
+		if r.Elements() != nil {
+			return ofElements(p, r)
+		}
 		r.Reads, _ = expr.MembersRead(r.Value)
 		if r.Reads == nil {
 			p.problem(rulePath(r)+".value", "doc as a whole, or a member by a computed name, would hold the value itself: name the members that it is made of, such as doc.price")
@@ -76,12 +79,60 @@ func (p *parser) dependencies(r *model.Rule) (rules []*model.Rule) {
 		}
 	}
 	if r.Where != "" {
-		members, _ := expr.MembersRead(r.Where)
+		members, _ := looksAt(r, r.Where)
 		if r.Reads = append(r.Reads, members...); members == nil {
 			r.Reads = nil
 		}
 	}
 	return append(shown, enters...)
+}
+
+// looksAt returns the top-level members of doc that an expression of a rule can look at, nil for any, and the paths in elements.
+func looksAt(r *model.Rule, expression string) (members []string, paths []model.Path) {
+	elements := r.Elements()
+	if elements == nil {
+		members, _ = expr.MembersRead(expression)
+		return members, nil
+	}
+	members, inElement, _ := expr.ElementMembersRead(expression)
+	if inElement == nil {
+		return members, []model.Path{elements}
+	}
+	for _, name := range inElement {
+		paths = append(paths, slices.Concat(elements, model.Path{{Name: name}}))
+	}
+	return members, paths
+}
+
+// ofElements does what dependencies does for a rule of the document's own that goes through elements of an array.
+func ofElements(p *parser, r *model.Rule) []*model.Rule {
+	var paths []model.Path
+	part, expression := ".value", r.Value
+	if r.Total != "" {
+		part, expression = ".where", r.Where
+	}
+	r.Reads = []string{}
+	if expression != "" {
+		var inElements []model.Path
+		if r.Reads, inElements = looksAt(r, expression); r.Reads == nil {
+			p.problem(rulePath(r)+part, "doc as a whole, or a member by a computed name, would hold the value itself: name the members that it is made of, such as doc.price")
+			return nil
+		}
+		paths = append(paths, inElements...)
+	}
+	bare := r.Total != "" && r.Of[len(r.Of)-1].Each() // what stands in elements alters neither their number nor one that is a number
+	rules := p.readable(r.Collection, func(o *model.Rule) bool {
+		return r.CanRead(o) || overlapsAny(o, paths) || r.Total != "" && o.Path.Overlaps(r.Of) && (!bare || len(o.Path) < len(r.Of))
+	})
+	r.Reads = append(r.Reads, r.Elements()[0].Name)
+	return rules
+}
+
+// overlapsAny returns whether a value of the rule can alter what is found at one of the paths.
+func overlapsAny(r *model.Rule, paths []model.Path) bool {
+	return slices.ContainsFunc(r.OwnedPaths(), func(owned model.Path) bool {
+		return slices.ContainsFunc(paths, func(path model.Path) bool { return path.Overlaps(owned) })
+	})
 }
 
 // readable returns the rules of a collection for which reads holds.
@@ -97,14 +148,16 @@ func (p *parser) readable(collection string, reads func(*model.Rule) bool) (rule
 // entered returns the rules whose fields r.Where, r.Of and r.OrderBy can look at.
 func (p *parser) entered(r *model.Rule) []*model.Rule {
 	condition := &model.Rule{Reads: []string{}}
+	var paths []model.Path
 	if r.Where != "" {
-		condition.Reads, _ = expr.MembersRead(r.Where)
+		condition.Reads, paths = looksAt(r, r.Where)
 	}
-	return p.readable(r.Relation.Collection, func(other *model.Rule) bool {
-		return condition.CanRead(other) || slices.ContainsFunc(other.OwnedPaths(), func(path model.Path) bool {
-			return len(r.Of) > 0 && path.Overlaps(r.Of) || len(r.OrderBy) > 0 && path.Overlaps(r.OrderBy)
-		})
-	})
+	for _, path := range []model.Path{r.Of, r.OrderBy} {
+		if len(path) > 0 {
+			paths = append(paths, path)
+		}
+	}
+	return p.readable(r.Relation.Collection, func(other *model.Rule) bool { return condition.CanRead(other) || overlapsAny(other, paths) })
 }
 
 // ruleSorter walks the rules depth first, dependencies before what depends on them.

@@ -234,17 +234,22 @@ func (p *parser) path(s, at string) model.Path {
 	return path
 }
 
-// expression reads a CEL expression and checks it; "" stands for a mistake in its kind.
+// expression reads a CEL expression over doc and checks it; "" stands for a mistake in its kind.
 func (p *parser) expression(n jsondoc.Node, at string) string {
 	s := p.text(n, at)
+	checkText(p, s, at, false)
+	return s
+}
+
+// checkText reports what is wrong with a CEL expression, unless it is "". It sees an element of an array if over says so.
+func checkText(p *parser, s, at string, over bool) {
 	if s == "" {
-		return ""
+		return
 	}
-	if err := p.checkExpression(s); err != nil {
+	if err := p.checkExpression(s, over); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // later lines point at the place
 		p.problem(at, "%s", text)
 	}
-	return s
 }
 
 // The bounds of a model's numbers.

@@ -71,8 +71,8 @@ func (p *parser) resolvePages(pages pendingPages) {
 
 // resolveRule finds the relation that a rule names.
 func (p *parser) resolveRule(pending pendingRule) {
-	if pending.rule.Kind == model.Computed && pending.rule.Path.Arrays() {
-		p.problem(pending.at, "value alone is computed once for a document, so its path cannot go through an array")
+	if pending.rule.Kind == model.Computed {
+		placeComputed(p, pending)
 	}
 	if pending.relation == "" {
 		return
@@ -91,6 +91,18 @@ func (p *parser) resolveRule(pending pendingRule) {
 		p.problem(at, "relation %s leads to %s, not to %s", pending.relation, r.Relation.To, r.Collection)
 	case r.Path.Arrays():
 		p.problem(pending.at, "%s stands once in a document, so its path cannot go through an array", r.Kind)
+	}
+}
+
+// placeComputed finds where a value of the document's own stands: in it, or in each element of an array.
+func placeComputed(p *parser, pending pendingRule) {
+	r := pending.rule
+	r.Base = len(r.Path.Elements())
+	switch {
+	case r.Total != "" && r.Base > 0:
+		p.problem(pending.at, "%s stands once in a document, so its path cannot go through an array", r.Total)
+	case r.Base > 0 && r.Base == len(r.Path):
+		p.problem(pending.at, "must name a member inside the array's elements")
 	}
 }
 

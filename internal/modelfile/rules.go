@@ -25,7 +25,7 @@ var ruleOptions = map[model.RuleKind][]string{
 // missingOption says what a required option holds.
 var missingOption = map[string]string{
 	"value":  "a CEL expression over doc, such as doc.name",
-	"of":     "the path of a number in the documents that refer to this one, such as likes",
+	"of":     "the path of a number in the documents that refer to this one, such as likes or lines[].quantity",
 	"max":    "how many documents at most",
 	"fields": "which of their members, such as [id, text]",
 }
@@ -71,10 +71,27 @@ func (p *parser) rule(c *model.Collection, path string, n jsondoc.Node, at strin
 		p.problem(at, "must have one of %s", kindNames)
 		return
 	}
+	relation = ownTotal(p, r, relation, at)
 	p.checkOptions(r, options, at)
+	checkText(p, r.Value, at+".value", r.Elements() != nil)
+	checkText(p, r.Where, at+".where", r.Elements() != nil)
 	if r.Path != nil {
 		p.addRule(c, pendingRule{rule: r, at: at, relation: relation})
 	}
+}
+
+// ownTotal makes a rule a total over an array of its own documents, if it names the array's path where others name a relation. It returns
+// the name of the relation, "" for such a total.
+func ownTotal(p *parser, r *model.Rule, relation, at string) string {
+	if r.Kind != model.Count && !r.Kind.Aggregates() || !strings.Contains(relation, "[]") {
+		return relation
+	}
+	at += "." + string(r.Kind)
+	if r.Of != nil {
+		p.problem(at, "%q says already where the numbers stand: leave out of", relation)
+	}
+	r.Kind, r.Total, r.Of = model.Computed, r.Kind, p.path(relation, at)
+	return ""
 }
 
 // addRule adds a rule to its collection, and reports a field that cannot be derived.
@@ -83,17 +100,30 @@ func (p *parser) addRule(c *model.Collection, pending pendingRule) {
 	if r.Path[0].Name == "id" || strings.HasPrefix(r.Path[0].Name, "_") {
 		p.problem(pending.at, "%q cannot be derived: id and names that begin with _ are taken", r.Path[0].Name)
 	}
+	if overElements := func(r *model.Rule) bool { return r.Elements() != nil }; p.isNew && overElements(r) && countOf(c.Rules, overElements) == maxElementRules {
+		p.problem(pending.at, "%s has more than %d derived fields that go through elements of arrays", c.Name, maxElementRules)
+	}
 	c.Rules = append(c.Rules, r)
 	p.pending = append(p.pending, pending)
+}
+
+// countOf returns how many rules a function holds for.
+func countOf(rules []*model.Rule, holds func(*model.Rule) bool) (n int) {
+	for _, r := range rules {
+		if holds(r) {
+			n++
+		}
+	}
+	return n
 }
 
 // option reads one option of a rule, whether it goes with the rule's kind or not.
 func (p *parser) option(r *model.Rule, name string, v jsondoc.Node, at string) {
 	switch name {
 	case "value":
-		r.Value = p.expression(v, at)
+		r.Value = p.text(v, at) // it is checked once it is known what it sees
 	case "where":
-		r.Where = p.expression(v, at)
+		r.Where = p.text(v, at)
 	case "limit":
 		r.Limit = p.number(v, at, maxIDsLimit)
 	case "max":
@@ -101,7 +131,9 @@ func (p *parser) option(r *model.Rule, name string, v jsondoc.Node, at string) {
 	case "frozen":
 		r.Frozen = p.flag(v, at)
 	case "of":
-		r.Of = p.plainPath(v, at)
+		if s := p.text(v, at); s != "" {
+			r.Of = p.path(s, at)
+		}
 	case "orderBy":
 		p.orderBy(r, v, at)
 	case "fields":
@@ -114,13 +146,17 @@ func (p *parser) option(r *model.Rule, name string, v jsondoc.Node, at string) {
 // checkOptions reports options that do not go with the rule's kind and required ones that are missing, and sets the
 // default limit.
 func (p *parser) checkOptions(r *model.Rule, options []string, at string) {
+	takes := ruleOptions[r.Kind]
+	if r.Total != "" {
+		takes = []string{"of", "where"} // of was told
+	}
 	for _, name := range options {
 		_, known := allOptions[name]
-		if known && !slices.Contains(ruleOptions[r.Kind], name) && !slices.Contains(ruleOptions[r.Kind], name+"!") {
-			p.problem(at+"."+name, "does not go with %s", r.Kind)
+		if known && !slices.Contains(takes, name) && !slices.Contains(takes, name+"!") {
+			p.problem(at+"."+name, "does not go with %s", r.Shows())
 		}
 	}
-	for _, name := range ruleOptions[r.Kind] {
+	for _, name := range takes {
 		if name, required := strings.CutSuffix(name, "!"); required && !slices.Contains(options, name) {
 			p.problem(at, "%s is missing: %s", name, missingOption[name])
 		}

@@ -8,17 +8,18 @@ import (
 // Bounds of a new model besides its text's. Rules, relations and unique members are held against each other, and each
 // collection's in every write.
 const (
-	maxCollections = 1000
-	maxRelations   = 500
-	maxRules       = 1000
-	maxUnique      = 200
-	maxIndexes     = 500
-	maxRelease     = 2000
-	maxFields      = 100 // of one rule
-	maxLevels      = 64  // of rules that each read a value of the one before: a document is computed once for each
-	maxName        = 255 // of a relation's name, in bytes
-	maxPath        = 2000
-	maxSchemas     = 128 << 10 // bytes of all JSON Schemas together
+	maxCollections  = 1000
+	maxRelations    = 500
+	maxRules        = 1000
+	maxElementRules = 32 // of a collection, which each go through up to a million elements of a document
+	maxUnique       = 200
+	maxIndexes      = 500
+	maxRelease      = 2000
+	maxFields       = 100 // of one rule
+	maxLevels       = 64  // of rules that each read a value of the one before: a document is computed once for each
+	maxName         = 255 // of a relation's name, in bytes
+	maxPath         = 2000
+	maxSchemas      = 128 << 10 // bytes of all JSON Schemas together
 )
 
 // maxProblems is how many mistakes of a model are listed.

@@ -28,6 +28,7 @@ func TestModelSizes(t *testing.T) {
 		{"collections", `{"collections":{` + entries(1001, `"c#":{}`) + `}}`, "more than 1000 collections"},
 		{"relations", `{"collections":{"a":{"relations":{` + entries(501, `"r#":{"path":"p#","to":"a"}`) + `}}}}`, "more than 500 relations"},
 		{"rules", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{` + entries(1001, `"d#":{"count":"a.r"}`) + `}}}}`, "more than 1000 derived fields"},
+		{"rules over elements", `{"collections":{"a":{"derive":{` + entries(33, `"d#":{"count":"l[]"}`) + `}}}}`, "a has more than 32 derived fields that go through elements of arrays"},
 		{"unique", `{"collections":{"a":{"unique":[` + entries(201, `"u#"`) + `]}}}`, "more than 200 unique members"},
 		{"release", `{"collections":{"a":{"release":[` + entries(2001, `"u#"`) + `]}}}`, "more than 2000 released paths"},
 		{"fields", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{"d":{"recent":"a.r","max":1,"fields":[` + entries(101, `"f#"`) + `]}}}}}`, "more than 100 members"},

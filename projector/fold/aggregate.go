@@ -19,11 +19,12 @@ type RuleEntry struct {
 	Included bool
 	SortKey  []byte
 	Number   decimal.Decimal
+	Count    int64 // how many numbers Number is the sum of
 }
 
 // same returns whether two entries are equal.
 func (e RuleEntry) same(o RuleEntry) bool {
-	return e.Included == o.Included && bytes.Equal(e.SortKey, o.SortKey) && (!e.Included || e.Number.String() == o.Number.String())
+	return e.Included == o.Included && e.Count == o.Count && bytes.Equal(e.SortKey, o.SortKey) && (!e.Included || e.Number.String() == o.Number.String())
 }
 
 // KeepsOrder returns whether the rule keeps its documents in an order of its own, in entries. A Recent by creation has
@@ -53,6 +54,9 @@ func EntrantOf(row *sqlite.Row) Entrant {
 // EntryOf returns what a document enters into the rule, given its embedded view; where the rule looks at no derived member,
 // its referenced view will do. A number that cannot be read exactly is reported and not entered.
 func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) RuleEntry {
+	if r.over != nil {
+		return r.totalEntry(t, doc, reporter)
+	}
 	if !r.Includes(t, doc.Key, reporter) {
 		return RuleEntry{}
 	}
@@ -68,9 +72,11 @@ func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) RuleEntr
 			return RuleEntry{}
 		}
 		if r.KeepsTotals() {
-			return RuleEntry{Included: true, Number: d}
+			return RuleEntry{Included: true, Number: d, Count: 1}
 		}
 		return RuleEntry{Included: true, SortKey: sortkey.AppendNumber(nil, d)}
+	case r.KeepsTotals(): // a count
+		return RuleEntry{Included: true, Count: 1}
 	case r.ByUpdate: // later writes have later times, or the same
 		return RuleEntry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Revision))}
 	case r.OrderBy != nil:
@@ -79,6 +85,21 @@ func (r *Rule) EntryOf(t *jsondoc.Tree, doc Entrant, reporter Reporter) RuleEntr
 		return RuleEntry{Included: true, SortKey: binary.BigEndian.AppendUint64(nil, uint64(doc.Number))}
 	}
 	return RuleEntry{Included: true}
+}
+
+// totalEntry does what EntryOf does for a rule that goes through elements of the document: they enter as one.
+func (r *Rule) totalEntry(t *jsondoc.Tree, doc Entrant, reporter Reporter) RuleEntry {
+	total, ok, err := r.over.Total(t)
+	if err != nil {
+		r.failed(reporter, doc.Key, err)
+	}
+	switch {
+	case !ok || total.Count == 0:
+		return RuleEntry{}
+	case r.KeepsTotals():
+		return RuleEntry{Included: true, Number: total.Number, Count: total.Count}
+	}
+	return RuleEntry{Included: true, SortKey: sortkey.AppendNumber(nil, total.Number)}
 }
 
 // entries brings what documents enter into the rules of others up to their views.
@@ -188,10 +209,10 @@ func (es *entries) updateTotal(rule *Rule, target string, e entryChange) error {
 		return err
 	}
 	if e.old.Included {
-		count, sum = count-1, decimal.Sub(sum, e.old.Number)
+		count, sum = count-e.old.Count, decimal.Sub(sum, e.old.Number)
 	}
 	if e.now.Included {
-		count, sum = count+1, decimal.Add(sum, e.now.Number)
+		count, sum = count+e.now.Count, decimal.Add(sum, e.now.Number)
 	}
 	return es.tx.Aggregates.SetTotal(rule.FullName, target, count, sum.String())
 }

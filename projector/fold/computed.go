@@ -14,8 +14,21 @@ import (
 // computed when its level is worked off: whatever it follows belongs to earlier levels, and stands in the stored view by then.
 
 // Compute returns a computed member's value, given the document's embedded view with the values of earlier levels; nil is
-// "no value". An error other than a missing member is reported.
+// "no value". An error other than a missing member is reported. Of a rule with a value beside each element it is the text of all of them.
 func (r *Rule) Compute(view *jsondoc.Tree, key fanfold.Key, reporter Reporter) []byte {
+	if r.Each() {
+		return r.ComputeEach(view, key, reporter).text()
+	}
+	if r.Total != "" {
+		total, ok, err := r.over.Total(view)
+		if err != nil {
+			r.failed(reporter, key, err)
+		}
+		if !ok {
+			return nil
+		}
+		return total.Text(r.Total)
+	}
 	raw, err := r.value.Eval(view)
 	switch {
 	case err == nil:
@@ -72,4 +85,65 @@ func (ms *marks) own(c *Collection, number int64, changed map[string]bool) {
 		}
 		l.own[number], l.marked = true, true
 	}
+}
+
+// ElementValues are the values of a rule beside the elements of one document.
+type ElementValues struct {
+	rule   *Rule
+	values [][]byte // in the document's order; nil for no value
+	tree   *jsondoc.Tree
+	nodes  []jsondoc.Node // the elements in tree
+}
+
+// ComputeEach returns the values of a rule beside each element, given what Compute is given.
+func (r *Rule) ComputeEach(view *jsondoc.Tree, key fanfold.Key, reporter Reporter) *ElementValues {
+	values, err := r.over.Values(view)
+	if err != nil {
+		r.failed(reporter, key, err)
+	}
+	return &ElementValues{rule: r, values: values}
+}
+
+// NewElementValues returns the values that Compute gave the text of.
+func NewElementValues(r *Rule, text []byte) *ElementValues {
+	e := &ElementValues{rule: r}
+	if text == nil {
+		return e
+	}
+	t := jsondoc.MustParse(text)
+	for c := t.First(jsondoc.Root); c != jsondoc.None; c = t.Next(c) {
+		var raw []byte
+		if value := t.First(c); value != jsondoc.None {
+			raw = t.Raw(value)
+		}
+		e.values = append(e.values, raw)
+	}
+	return e
+}
+
+// At returns the value beside an element of a view of the document; nil is "no value". All views have the elements in one order.
+func (e *ElementValues) At(t *jsondoc.Tree, element jsondoc.Node) []byte {
+	if e.tree != t {
+		e.nodes, _ = e.rule.over.Find(t)
+		e.tree = t
+	}
+	i, found := slices.BinarySearch(e.nodes, element) // a view's nodes are numbered in its order
+	if !found || i >= len(e.values) {
+		return nil
+	}
+	return e.values[i]
+}
+
+// text returns the values as a list of lists, each with one value or none; nil where there is none.
+func (e *ElementValues) text() (out []byte) {
+	if !slices.ContainsFunc(e.values, func(raw []byte) bool { return raw != nil }) {
+		return nil
+	}
+	for i, raw := range e.values {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(append(append(out, '['), raw...), ']')
+	}
+	return slices.Concat([]byte{'['}, out, []byte{']'})
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/elements"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
@@ -34,7 +36,8 @@ type Rule struct {
 	RelationName string // full name
 	value        *expr.Program
 	where        *expr.Program
-	parts        []string // what it looks for a value by: see Parts
+	over         *elements.Program // of a rule that goes through elements of an array, instead of the two; nil for others
+	parts        []string          // what it looks for a value by: see Parts
 	truncated    model.Path
 	viewLimit    int  // how long a value can be in a view, in bytes
 	leadsOn      bool // a change of the rule's value can change other documents
@@ -210,6 +213,14 @@ func compileRule(r *model.Rule, version int) (rule *Rule, err error) {
 	rule = &Rule{Rule: r, FullName: r.Name(), truncated: truncatedPath(r), version: version}
 	if r.Relation != nil {
 		rule.RelationName = r.Relation.FullName()
+	}
+	if r.Elements() != nil {
+		if version < decimals {
+			return nil, fanfold.Errorf(fanfold.Conflict, "rule %s goes through elements of an array, which version %d of the fold brought, and version %d is in force: change the version first (docs/run/upgrade.md)", rule.FullName, decimals, version)
+		}
+		rule.over, err = elements.Compile(r)
+		rule.parts = rule.listParts()
+		return rule, err
 	}
 	if r.Value != "" {
 		if rule.value, err = compile(r.Value, version); err != nil {

@@ -24,10 +24,10 @@ func (r *Rule) Parts() []string { return r.parts }
 
 // listParts returns what Parts does.
 func (r *Rule) listParts() (parts []string) {
-	if r.value != nil {
+	if r.Value != "" {
 		parts = append(parts, partValue)
 	}
-	if r.where != nil {
+	if r.Where != "" {
 		parts = append(parts, partWhere)
 	}
 	if r.Of != nil {
@@ -66,6 +66,10 @@ func (r *Rule) Examine(t *jsondoc.Tree, fn func(part int, found bool)) {
 
 // find returns whether a part of the rule finds a value in a document, and whether the next part is evaluated then.
 func (r *Rule) find(part string, t *jsondoc.Tree) (found, goesOn bool) {
+	if r.over != nil {
+		found, goesOn, _ = r.over.Look(part, t)
+		return found, goesOn
+	}
 	switch part {
 	case partValue:
 		_, err := r.value.Eval(t)
@@ -82,6 +86,10 @@ func (r *Rule) find(part string, t *jsondoc.Tree) (found, goesOn bool) {
 
 // Explain returns why a part of the rule finds no value in the view of a document that it looks at, in words for people.
 func (r *Rule) Explain(part string, t *jsondoc.Tree) string {
+	if r.over != nil {
+		_, _, why := r.over.Look(part, t)
+		return why
+	}
 	switch part {
 	case partValue:
 		return r.value.Explain(t)
@@ -103,6 +111,11 @@ func (r *Rule) Explain(part string, t *jsondoc.Tree) string {
 		return fmt.Sprintf("member %s %s", path, numberProblem(t, n))
 	}
 	return fmt.Sprintf("member %s is neither a number nor a text", path)
+}
+
+// ExplainAt does what Explain does for a value beside an element of the view.
+func (r *Rule) ExplainAt(t *jsondoc.Tree, element jsondoc.Node) string {
+	return r.over.WhyNot(partValue, t, element)
 }
 
 // numberProblem returns why a node is no number that can be read exactly, "" where it is one.

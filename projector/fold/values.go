@@ -117,6 +117,9 @@ func (r *Rule) failed(reporter Reporter, key fanfold.Key, err error) {
 // Includes returns whether the rule's condition holds for a document, given the view that EntryOf takes. It does where
 // there is no condition, and does not where the condition fails, which is reported.
 func (r *Rule) Includes(t *jsondoc.Tree, key fanfold.Key, reporter Reporter) bool {
+	if r.over != nil {
+		return r.totalEntry(t, Entrant{Key: key}, reporter).Included
+	}
 	if r.where == nil {
 		return true
 	}
@@ -315,6 +318,7 @@ type changedValues struct {
 	level *level
 	refit bool           // every rule of the level may give another value, but counts of links, which are always there
 	now   *currentValues // the document's values as they are now; nil until they are needed
+	each  map[*Rule]*ElementValues
 
 	idList idList // that was made last
 }
@@ -349,15 +353,24 @@ func (v *changedValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (l
 // LeftOut implements leftOutValues.
 func (v *changedValues) LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) ([]byte, error) {
 	if r.Kind == model.Computed {
-		return v.computed(r), nil
+		return v.computed(r, t, anchor), nil
 	}
 	raw, _, err := v.current().Value(r, t, anchor)
 	return raw, err
 }
 
-// computed returns the document's value of a computed member. The stored view has whatever it reads.
-func (v *changedValues) computed(r *Rule) []byte {
-	return r.Compute(&v.f.view, v.row.Key, v.f.opt.Reporter)
+// computed returns the document's value of a computed member below anchor. The stored view has whatever it reads.
+func (v *changedValues) computed(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) []byte {
+	if !r.Each() {
+		return r.Compute(&v.f.view, v.row.Key, v.f.opt.Reporter)
+	}
+	if v.each[r] == nil {
+		if v.each == nil {
+			v.each = map[*Rule]*ElementValues{}
+		}
+		v.each[r] = r.ComputeEach(&v.f.view, v.row.Key, v.f.opt.Reporter)
+	}
+	return v.each[r].At(t, anchor)
 }
 
 // current gives the document's values as they are now.
@@ -379,7 +392,7 @@ func (v *changedValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	case !v.dirty(r):
 		return nil, true, nil
 	case r.Kind == model.Computed:
-		return v.computed(r), false, nil
+		return v.computed(r, t, anchor), false, nil
 	case v.level.recompute[r] || v.freezes(r) || v.refits(r) || v.follows(r):
 		return v.current().Value(r, t, anchor)
 	case r.countsLinks():

@@ -206,6 +206,7 @@ type expectedValues struct {
 	row    *sqlite.Row
 	level  int
 	crowds fold.Crowds
+	each   map[*fold.Rule]*fold.ElementValues
 }
 
 // Value implements fold.Values.
@@ -217,6 +218,8 @@ func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Nod
 	case v.crowds.Crowded(r, t):
 	case r.Kind == model.Copy:
 		raw, err = fold.CopyValue(r, t, anchor, func(r *fold.Rule, id string) ([]byte, error) { return v.c.copyOf(r, id, v.row.Number) })
+	case r.Each():
+		raw, err = v.ofElement(r, t, anchor)
 	case r.Kind == model.Computed:
 		raw, err = v.c.compute(r, v.row)
 	case r.Kind == model.Count && !r.EntersDerived:
@@ -227,6 +230,21 @@ func (v *expectedValues) Value(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Nod
 		raw, err = v.c.aggregate(r, v.row.Key.ID)
 	}
 	return raw, false, err
+}
+
+// ofElement returns a computed member's value beside an element of the document, which a view has at a node.
+func (v *expectedValues) ofElement(r *fold.Rule, t *jsondoc.Tree, element jsondoc.Node) ([]byte, error) {
+	if v.each[r] == nil {
+		text, err := v.c.compute(r, v.row)
+		if err != nil {
+			return nil, err
+		}
+		if v.each == nil {
+			v.each = map[*fold.Rule]*fold.ElementValues{}
+		}
+		v.each[r] = fold.NewElementValues(r, text)
+	}
+	return v.each[r].At(t, element), nil
 }
 
 // compute returns a computed member's value on a document. It is kept if other computed members of the document may read

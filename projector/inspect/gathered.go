@@ -63,7 +63,7 @@ func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 	count, sum := int64(0), decimal.Decimal{}
 	first, last := &entryList{limit: 1}, &entryList{limit: max(r.Limit, 1), descending: true}
 	if err := c.eachEntry(r, target, func(e numberedEntry) {
-		count, sum = count+1, decimal.Add(sum, e.Number)
+		count, sum = count+e.Count, decimal.Add(sum, e.Number)
 		first.add(e)
 		last.add(e)
 	}); err != nil {
@@ -72,9 +72,9 @@ func (c *checker) aggregate(r *fold.Rule, target string) ([]byte, error) {
 	switch {
 	case r.KeepsTotals():
 		return r.AggregateValue(count, sum), nil
-	case r.Kind == model.Min && count > 0:
+	case r.Kind == model.Min && len(first.sorted()) > 0:
 		return fold.ExtremeValue(first.sorted()[0].SortKey, nil)
-	case r.Kind == model.Max && count > 0:
+	case r.Kind == model.Max && len(last.sorted()) > 0:
 		return fold.ExtremeValue(last.sorted()[0].SortKey, nil)
 	case r.Kind != model.Recent:
 		return nil, nil

@@ -81,7 +81,7 @@ func (l *lineage) withoutValue() error {
 
 // explainMissing returns the entry of a value that is not there.
 func (l *lineage) explainMissing(a missingValue) (v DerivedValue, err error) {
-	v = DerivedValue{Path: a.pointer, Rule: a.rule.FullName, Kind: string(a.rule.Kind), Sources: []ValueSource{}}
+	v = DerivedValue{Path: a.pointer, Rule: a.rule.FullName, Kind: string(a.rule.Shows()), Sources: []ValueSource{}}
 	switch {
 	case a.anchor == jsondoc.None:
 		v.Reason = fmt.Sprintf("the document has no place for it at %s", a.rule.Path)
@@ -92,7 +92,11 @@ func (l *lineage) explainMissing(a missingValue) (v DerivedValue, err error) {
 		v.Reason, err = l.whyNoCopy(a.rule, &v)
 	case a.rule.Kind == model.Computed:
 		v.Documents, v.Sources = 1, l.itself()
-		if v.Reason = notExplained; !l.late() {
+		switch v.Reason = notExplained; {
+		case l.late():
+		case a.rule.Each():
+			v.Reason = a.rule.ExplainAt(l.t, a.anchor)
+		default:
 			_, v.Reason = partWithoutValue(a.rule, l.row)
 		}
 	default:

@@ -3,6 +3,8 @@ package inspect
 import (
 	"bytes"
 	"encoding/hex"
+	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -43,7 +45,7 @@ func entryText(r *fold.Rule, e fold.RuleEntry) []byte {
 	case !e.Included:
 		return nil
 	case r.KeepsTotals():
-		return []byte(e.Number.String())
+		return []byte(strconv.FormatInt(e.Count, 10) + " " + e.Number.String())
 	}
 	return hex.AppendEncode([]byte("="), e.SortKey)
 }
@@ -54,7 +56,10 @@ func entryFrom(r *fold.Rule, text []byte) (e fold.RuleEntry, err error) {
 	case text == nil:
 		return e, nil
 	case r.KeepsTotals():
-		e.Number, err = decimal.ParseExact(string(text))
+		count, number, _ := strings.Cut(string(text), " ")
+		if e.Count, err = strconv.ParseInt(count, 10, 64); err == nil {
+			e.Number, err = decimal.ParseExact(number)
+		}
 	default:
 		e.SortKey, err = hex.AppendDecode(nil, bytes.TrimPrefix(text, []byte("=")))
 	}

@@ -35,7 +35,7 @@ collections:
       option: {count: authors.policy, limit: 3}
       limit: {ids: authors.policy, limit: 0}
       nonumber: {sum: authors.policy}
-      deep: {max: authors.policy, of: "x[].y"}
+      deep: {max: authors.policy, of: "x[.y"}
       nofields: {recent: authors.policy, max: 3}
       nomax: {recent: authors.policy, fields: [id]}
       twice: {recent: authors.policy, max: 1, fields: [id, id]}
