@@ -60,6 +60,7 @@ type documents struct {
 
 	diffs   diffs
 	imports imports
+	updates updates
 }
 
 // get answers GET and HEAD of one document.

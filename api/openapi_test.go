@@ -35,7 +35,7 @@ var schemaTypes = map[string]any{
 	"Status": wire.Status{}, "Work": wire.Work{}, "Verified": wire.Verified{}, "LogReport": wire.LogReport{}, "Lineage": wire.Lineage{}, "Node": wire.Node{}, "Sequences": wire.Range{},
 	"Replicas": wire.Replicas{}, "Snapshot": wire.Snapshot{}, "QueryShape": wire.QueryShape{}, "Front": wire.Front{}, "Simple": wire.Alive{},
 	"CompactPlan": wire.CompactPlan{}, "Compaction": wire.Compaction{}, "Erasure": wire.Erasure{}, "ErasureResidue": wire.ErasureResidue{}, "ErasurePlan": wire.ErasurePlan{}, "Erasures": wire.Erasures{}, "FoundList": wire.FoundList{},
-	"Problem": wire.Problem{}, "ProblemItem": fanfold.Problem{}, "Accepted": wire.Accepted{}, "DeleteStep": wire.DeleteStep{}, "Fanout": dryRunResult{}, "Collections": wire.Collections{},
+	"Problem": wire.Problem{}, "ProblemItem": fanfold.Problem{}, "Accepted": wire.Accepted{}, "DeleteStep": wire.DeleteStep{}, "Fanout": dryRunResult{}, "UpdateTrial": updateTrial{}, "RefusedDocument": wire.RefusedDocument{}, "Collections": wire.Collections{},
 	"Transaction": wire.Transaction{}, "Operation": wire.Operation{}, "TransactionResult": wire.TransactionResult{}, "OperationResult": wire.OperationResult{}, "ImportProgress": writer.ImportProgress{},
 	"Meta": wire.Meta{}, "List": wire.List{}, "Query": wire.Query{}, "Groups": wire.Groups{}, "Explained": wire.Explained{}, "Plan": query.Plan{}, "PatchOperation": wire.PatchOperation{}, "DeltaOperation": wire.DeltaOperation{},
 	"History": wire.DocumentHistory{}, "Version": wire.Version{}, "DocumentDifference": wire.DocumentDifference{}, "DocumentDifferences": wire.DocumentDifferences{},

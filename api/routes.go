@@ -168,6 +168,8 @@ func (d *documents) table() []route {
 		{"GET", "/v1", rightKnown, atOnce, 0, logless, d.collections},
 		{"GET", "/v1/:collection", rightRead, atOnce, 0, logless, d.list},
 		{"POST", "/v1/:collection", rightWrite, byRoom, both, 0, d.create},
+		{"PATCH", "/v1/:collection", rightWrite, byRoom, takesKey, untimed | lasting, d.updates.patch},
+		{"DELETE", "/v1/:collection", rightWrite, byRoom, takesKey, untimed | lasting, d.updates.delete},
 		{"POST", queryPath, rightRead, byReading, 0, logless, d.query},
 		{"GET", documentPath, rightRead, atOnce, 0, logless, d.get},
 		{"PUT", documentPath, rightWrite, byRoom, both, 0, d.put},

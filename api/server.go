@@ -261,6 +261,7 @@ func (s *Server) handlers(parts Dependencies) {
 		fresh: fresh, budget: opt.Budget, queries: s.queries, positions: at,
 		maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
 	s.documents.diffs, s.documents.imports = diffs{s.documents, &founds{}}, imports{s.documents, w}
+	s.documents.updates = updates{s.documents, w}
 	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, budget: opt.Budget, positions: at, jobs: s.jobs,
 		previewTime: opt.PreviewTime}
 	unknown := &unknownCollections{s.views}

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
@@ -246,7 +247,11 @@ type dryRunWrite struct {
 
 // answerDryRun answers a dry run with the writes that would be stored and what they would cause.
 func (d *documents) answerDryRun(c echo.Context, dry *writer.DryRun) error {
-	seen := d.open(c)
+	return c.JSON(http.StatusOK, dryRunOf(c, d.open(c), d.positions, dry))
+}
+
+// dryRunOf returns the answer to a dry run, of what somebody may see, and sets its headers.
+func dryRunOf(c echo.Context, seen view.View, at positions, dry *writer.DryRun) dryRunResult {
 	writes := seen.Writes(dry.Writes)
 	out := dryRunResult{Writes: make([]dryRunWrite, len(writes)), Fanout: seen.Fanout(dry.Fanout)}
 	for i, w := range writes {
@@ -255,11 +260,11 @@ func (d *documents) answerDryRun(c echo.Context, dry *writer.DryRun) error {
 	if c.QueryParams().Has("examples") {
 		out.Examples = append([]model.Example{}, out.Fanout.Examples...)
 	}
-	out.Position = d.positions.mark(out.Position.Position)
+	out.Position = at.mark(out.Position.Position)
 	header := c.Response().Header()
 	header.Set(headerPosition, out.Position.String())
 	if prefer(c).dry {
 		header.Set("Preference-Applied", "dry-run")
 	}
-	return c.JSON(http.StatusOK, out)
+	return out
 }

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -152,4 +153,26 @@ func (f *filter) shape() string {
 		shapes[i] = b.Shape()
 	}
 	return strings.Join(shapes, " && ")
+}
+
+// Matches tells whether a document meets the filter, whatever its page would be. All calls together may cost as much as one run of the query; the
+// error is NeedsIndex beyond that.
+func (q *Query) Matches(doc *fanfold.Document) (bool, error) {
+	f := q.bound
+	if f == nil {
+		var err error
+		if f, err = q.bind(); err != nil {
+			return false, err
+		}
+		q.bound = f
+	}
+	t := &jsondoc.Tree{}
+	if err := t.Parse(doc.Body); err != nil {
+		return false, fmt.Errorf("%s: %w", doc.Key, err)
+	}
+	verdict, err := f.only(func(int) bool { return false }).judge(expr.Facts{Doc: t, Created: doc.Created, Updated: doc.Updated})
+	if errors.Is(err, expr.ErrCost) {
+		return false, fanfold.Errorf(fanfold.NeedsIndex, "the filter costs more than %d on a step's documents together", q.work.cost)
+	}
+	return verdict == expr.True, err
 }

@@ -70,6 +70,45 @@ func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Writ
 	return w.Log.AppendAll(ctx, tx, writes)
 }
 
+// appendEach appends writes that were held to the fan-out limit, each by itself, all or none, and not as a transaction. It returns the
+// sequence of the first, and the errors of appendAll.
+func appendEach(ctx context.Context, w *Writer, writes []fanfold.Write) (first uint64, err error) {
+	w.foreground.record()
+	leave, err := holdersOf(w).enter(ctx, writes, nil)
+	if err != nil {
+		return 0, withoutOperation(err)
+	}
+	defer leave()
+	end, err := w.begin(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer end()
+	if err := w.checkCollections(writes); err != nil {
+		return 0, withoutOperation(err)
+	}
+	if w.needGuards(writes) {
+		first, _, err = (&guardRound{w: w, checked: true}).storeAll(ctx, writes)
+		return first, err
+	}
+	return w.Log.AppendAll(ctx, "", writes)
+}
+
+// deletesAlone tells whether each delete of a collection's documents is stored by itself, because of what it brings with it or what guards it.
+func deletesAlone(w *Writer, collection string) bool {
+	m, _, _ := w.Models.Model()
+	return m.Guards(collection, true) || affectsHoldersOf(m, collection)
+}
+
+// maxRehearsed is more messages than a dry run has.
+const maxRehearsed = 100_000
+
+// rehearseEach checks the writes of a dry run as appendEach would. It ends with a rehearsal, or the errors of appendEach.
+func rehearseEach(ctx context.Context, w *Writer, writes []fanfold.Write, in Intent) error {
+	_, _, err := (&guardRound{w: w, in: in, most: maxRehearsed}).storeAll(ctx, writes)
+	return err
+}
+
 // checkCollections returns an UnknownCollection where the model that applies does not take a write. Prepare has asked, too,
 // under the model of then.
 func (w *Writer) checkCollections(writes []fanfold.Write) error {

@@ -120,10 +120,24 @@ func (i *idempotency) lookup(key fanfold.IdempotencyKey) (first uint64, err erro
 		case err != nil || r == nil:
 			return err
 		case r.Digest != key.Digest:
-			return fanfold.Errorf(fanfold.KeyReused, "the Idempotency-Key was used for another request; take a new key")
+			return errOtherRequest
 		}
 		first = r.Seq
 		return nil
 	})
 	return first, err
+}
+
+// errOtherRequest refuses a request under a key that another one has. It is a KeyReused.
+var errOtherRequest = fanfold.Errorf(fanfold.KeyReused, "the Idempotency-Key was used for another request; take a new key")
+
+// progressKey returns the id under which the log has the progress of a request with a key, and what tells the request from others under it. Both
+// are "" for one without a key, and for a dry run. The error is KeyReused where a write of another kind has the key.
+func progressKey(w *Writer, req Request) (id, request string, err error) {
+	if req.Key.Hash == "" || req.DryRun {
+		return "", "", nil
+	}
+	key := keyOf(actorOf(req.By), req.Key)
+	_, err = w.idempotency.lookup(key)
+	return "\xffbulk\xff" + key.Hash, key.Digest, err // no import has such an id, which is no UTF-8
 }

@@ -230,8 +230,8 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	if b.line <= im.progress.Line { // another request has stored it
 		return nil
 	}
-	if im.opt.By.Renewed() == nil { // before its lines are reported as refused: a request with a key that works may go on with them
-		return errRightsEnded
+	if _, err := renewed(im.opt.By); err != nil { // before its lines are reported as refused: a request with a key that works may go on with them
+		return err
 	}
 	b.dropUpTo(im.progress.Line) // another request may have stored a part of it
 	if err := im.chooseForms(ctx, b); err != nil {
@@ -412,24 +412,39 @@ func (w *Writer) refuseFanouts(ctx context.Context, b *importBatch, in Intent) e
 	if b.checked {
 		return nil
 	}
-	which, err := w.Inspector.MayEachExceed(ctx, eventsOf(b.writes), w.fanoutLimit(in))
+	refused, err := exceeding(ctx, w, b.writes, in)
 	if err != nil {
 		return err
 	}
-	var refused refusals
+	b.removeAll(refused)
+	b.checked = true
+	return nil
+}
+
+// exceeding returns which of the writes would cause more than the model's fan-out limit, each by itself.
+func exceeding(ctx context.Context, w *Writer, writes []fanfold.Write, in Intent) (*refusals, error) {
+	refused := &refusals{}
+	which, err := w.Inspector.MayEachExceed(ctx, eventsOf(writes), w.fanoutLimit(in))
 	for _, i := range which {
-		err := w.checkFanout(ctx, b.writes[i:i+1:i+1], in)
+		err := w.checkFanout(ctx, writes[i:i+1:i+1], in)
 		switch fanfold.CodeOf(err) {
 		case "":
 		case fanfold.FanoutLimit:
 			refused.add(i, err)
 		default:
-			return err
+			return refused, err
 		}
 	}
-	b.removeAll(&refused)
-	b.checked = true
-	return nil
+	return refused, err
+}
+
+// renewed returns the rights of now of who had some when work began that lasts. The error is Unauthenticated.
+func renewed(by *access.Rights) (*access.Rights, error) {
+	now := by.Renewed()
+	if now == nil {
+		return by, errRightsEnded
+	}
+	return now, nil
 }
 
 // adoptProgress goes on from what another request of the same import has stored meanwhile: one whose connection was cut

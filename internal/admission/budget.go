@@ -56,6 +56,7 @@ const (
 	Searches
 	ReplicaChanges
 	LargeQueries // those that look at many documents
+	Updates      // of all documents that a filter matches
 	kinds
 )
 
@@ -67,11 +68,12 @@ const (
 	maxVerifications = 1
 	maxSearches      = 1
 	maxLargeQueries  = 4
+	maxUpdates       = 2
 )
 
 // placesOf has the bounds by kind.
 var placesOf = [kinds]int{Imports: maxImports, Exports: maxExports, Previews: maxPreviews, Verifications: maxVerifications, Searches: maxSearches,
-	ReplicaChanges: 1, LargeQueries: maxLargeQueries}
+	ReplicaChanges: 1, LargeQueries: maxLargeQueries, Updates: maxUpdates}
 
 // Applicant is who asks for a place.
 type Applicant struct {

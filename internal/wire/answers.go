@@ -28,6 +28,14 @@ type DeleteStep struct {
 	Position fanfold.Bookmark `json:"position"`
 }
 
+// RefusedDocument tells of a document that an update by query has not written.
+type RefusedDocument struct {
+	ID     string `json:"id"`
+	Status int    `json:"status"`
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
+}
+
 // TransactionResult holds the answer to a transaction.
 type TransactionResult struct {
 	Tx         string            `json:"tx,omitempty" doc:"The transaction's id on its rows of the change feed; absent until it is folded."`

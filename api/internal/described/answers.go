@@ -20,6 +20,7 @@ var Headers = map[string]Header{
 	"Fanfold-Dropped-Members":     {Schema: `{"type": "string"}`, Text: "The members of the body that are not stored, because the store derives or adds them: JSON pointers, percent-encoded as in a URI (RFC 6901, 6), separated by commas; ... at the end where there are more. Absent where none were dropped."},
 	"WWW-Authenticate":            {Required: true, Schema: `{"type": "string"}`, Text: "Bearer realm=\"fanfold\"."},
 	"ListETag":                    {Required: true, Schema: `{"type": "string", "pattern": "^\"[^\"]+\"$"}`, Text: "The list's entity tag: that of an answer with the same text."},
+	"UpdatePosition":              {Schema: `{"type": "string"}`, Text: "The position that a dry run tells of. Of no other answer: the lines have theirs."},
 	"DryRunETag":                  {Schema: `{"type": "string", "pattern": "^\"[^\"]+\"$"}`, Text: "The view's entity tag: \"<revision>.<position>.<fold version>\". Not of a dry run."},
 	"DryRunRevision":              {Schema: `{"type": "integer", "minimum": 0}`, Text: "The revision: the sequence of the event that wrote what is answered. Not of a dry run."},
 	"DryRunLast-Modified":         {Schema: `{"type": "string"}`, Text: "Time of the last write. Not of a dry run."},

@@ -24,6 +24,21 @@ var ofDocuments = []Operation{
 			{"202", "In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async.", "Location Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Dropped-Members", is("Accepted")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow Exists TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "PATCH /v1/{collection}", ID: "updateByQuery", Summary: "Patch all documents that a filter matches",
+		Text:  "In steps of 500, by id, each document once, on the revision that was judged; one that others write meanwhile is judged again. Documents that are created after the request began are left alone. A document whose patch is refused is listed, and the others go on. With an Idempotency-Key the same request again goes on where it was cut.",
+		Takes: "collection filter-update params Prefer-update Idempotency-Key refresh dry examples allowFanout",
+		Body:  &Body{Text: "The patch. It cannot touch derived members.", Content: Content{"application/merge-patch+json": "MergePatch", "application/json-patch+json": "JSONPatch"}},
+		Answers: []Answer{
+			{"200", updateAnswer, "Accept-Patch Preference-Applied Fanfold-Position=UpdatePosition", Content{"application/x-ndjson": "text", "application/json": "UpdateTrial"}},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
+	{Route: "DELETE /v1/{collection}", ID: "deleteByQuery", Summary: "Delete all documents that a filter matches",
+		Text:  "As PATCH of the collection. Each document is deleted as by a DELETE of it, with what the onDelete policies delete and change with it.",
+		Takes: "collection filter-update params Prefer-update Idempotency-Key dry examples allowFanout",
+		Answers: []Answer{
+			{"200", updateAnswer, "Preference-Applied Fanfold-Position=UpdatePosition", Content{"application/x-ndjson": "text", "application/json": "UpdateTrial"}},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound Unprocessable TooMany Internal Unavailable"},
 	{Route: "POST /v1/{collection}/_query", ID: "queryDocuments", Summary: "Query a collection: the same read as GET, for what does not fit into a URL",
 		Takes: "collection consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
 		Body:  &Body{Text: "The query, of 64 KiB at most.", Content: is("Query")},
@@ -120,3 +135,6 @@ var ofDocuments = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound PositionGone Unprocessable TooMany Internal Unavailable Timeout"},
 }
+
+// updateAnswer describes the answer to an update by query.
+const updateAnswer = "NDJSON, written while documents are: {id,status,type,detail} for a refused document, {progress,position} for what is stored, and at the end {done,matched,written,unchanged,refused,position,folded}; done is false, with status, type and detail, where the update ended early; folded is false, with detail, where everything is stored and is not all shown yet. Of a dry run JSON."

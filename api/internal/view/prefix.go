@@ -90,6 +90,9 @@ func (p *Prefix) Query(ctx context.Context, q *query.Query, show func(doc *fanfo
 	return q.Run(ctx, p.snap, show)
 }
 
+// Own has the prefix read for long, until ctx ends, and hold up no other reads.
+func (p *Prefix) Own(ctx context.Context) error { return p.snap.Own(ctx) }
+
 // collectionOf returns the collection whose documents have what a rule or a relation names, such as books.author.
 func collectionOf(name string) string {
 	collection, _, _ := strings.Cut(name, ".")
