@@ -132,6 +132,7 @@ var rows = []row{
 	{name: "put", run: benchPut(64)},
 	{name: "put", run: benchPut(256)},
 	{name: "increments", alone: true, run: benchIncrements},
+	{name: "checks", alone: true, run: benchChecks},
 	{name: "import", run: benchImport},
 	{name: "replay", run: benchReplay},
 	{name: "rename", run: benchRename("an author", "authors", "$.authors[1].name")},    // a copy in an array, which is folded document by document
