@@ -104,10 +104,10 @@ type ErasurePreparation struct {
 
 // ErasurePreparation returns how far the read model is that is prepared for an erasure.
 func (b *Builder) ErasurePreparation() ErasurePreparation {
+	s, _ := b.states.get(erasures)
+	out := ErasurePreparation{Seq: s.Seq, Target: s.Target, Err: s.Err}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := b.states[erasures]
-	out := ErasurePreparation{Seq: s.Seq, Target: s.Target, Err: s.Err}
 	if w := b.prepared; w != nil {
 		out.Erasure, out.Ready = w.erasure, w.isReady()
 	}
@@ -183,7 +183,7 @@ func (b *Builder) PrepareErasures(ctx context.Context) {
 			batch.Pause(ctx, lookForErasure)
 		case errors.Is(err, fanfold.ErrRestarting):
 			b.logger.Info("the read model for an erasure is built anew, because the log's server was started again", "erasure", last)
-			b.endState(erasures, nil)
+			b.states.end(State{use: erasures}, nil)
 			batch.Pause(ctx, lookForErasure)
 		case err == nil:
 			wait = pauseFailed

@@ -25,7 +25,7 @@ func Ratio(s *wire.Preparation) float64 {
 		part = min(1, float64(s.Done)/float64(s.Total))
 	}
 	switch s.Phase {
-	case phaseCopying:
+	case Copying:
 		return 0.3 * part
 	case phaseComputing:
 		return 0.3 + 0.6*part
@@ -41,7 +41,6 @@ func Ratio(s *wire.Preparation) float64 {
 // activated at any moment.
 const (
 	phaseWaiting   = "waiting"
-	phaseCopying   = "copying"
 	phaseComputing = "computing"
 	phaseFollowing = "following"
 	phaseReady     = "ready"
@@ -73,6 +72,9 @@ type coming struct {
 	ready    atomic.Bool
 }
 
+// shown returns what is shown of it at first.
+func (w *coming) shown() State { return State{use: models, Model: w.pending.Seq} }
+
 // PrepareModels prepares one announced model after the other until ctx ends. It tries again what fails for want of room
 // or of the log.
 func (b *Builder) PrepareModels(ctx context.Context) {
@@ -88,7 +90,7 @@ func (b *Builder) PrepareModels(ctx context.Context) {
 					phase, retry = phaseWaiting, time.After(wait)
 					wait = min(2*wait, maxPauseFailed)
 				}
-				b.proposals.updateProgress(pending.Seq, func(s *wire.Preparation) { s.Phase, s.Error = phase, Reason(err) })
+				b.states.update(State{use: models, Model: pending.Seq}, func(s *State) { s.Phase, s.Err = phase, err })
 			}
 		}
 		select {
@@ -183,7 +185,7 @@ func (w *coming) advance() (at uint64, err error) {
 		return at, err
 	}
 	w.ready.Store(true)
-	w.b.proposals.updateProgress(w.pending.Seq, func(s *wire.Preparation) { s.Phase = phaseReady })
+	w.b.states.update(w.shown(), func(s *State) { s.Phase = phaseReady })
 	select {
 	case w.b.proposals.ready <- struct{}{}:
 	default: // whoever activates models has been told already

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
-	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/sqlite"
@@ -27,7 +26,7 @@ func (w *coming) progressFunc() func(phase string, done, total int64) {
 	return func(phase string, done, total int64) {
 		if now := time.Now(); now.Sub(updated) > progressInterval || done == total {
 			updated = now
-			w.b.proposals.updateProgress(w.pending.Seq, func(s *wire.Preparation) { s.Phase, s.Done, s.Total, s.Error = phase, done, total, "" })
+			w.b.states.tell(w.shown(), phase, done, total)
 		}
 	}
 }
@@ -37,7 +36,7 @@ func (w *coming) progressFunc() func(phase string, done, total int64) {
 func (w *coming) build(m *build) (err error) {
 	defer batch.Recover(&err)
 	progress := w.progressFunc()
-	if m.db, err = w.b.store.Copy(w.ctx, func(done, total int64) { progress(phaseCopying, done, total) }); err != nil {
+	if m.db, err = w.b.store.Copy(w.ctx, func(done, total int64) { progress(Copying, done, total) }); err != nil {
 		return err
 	}
 	applies, err := fold.LoadPlan(m.db.ReadUnshared)
@@ -86,12 +85,11 @@ func (w *coming) catchUp() (at, lag uint64, err error) {
 	defer func() { w.fail(err) }()
 	applied := w.b.store.Applied.Seq()
 	lag = applied - min(w.m.at, applied)
-	w.b.proposals.updateProgress(w.pending.Seq, func(s *wire.Preparation) {
-		if !w.ready.Load() {
-			s.Phase = phaseFollowing
-		}
-		s.Done, s.Total = int64(w.m.at), int64(applied)
-	})
+	phase := phaseFollowing
+	if w.ready.Load() {
+		phase = phaseReady
+	}
+	w.m.tell(phase, int64(w.m.at), int64(applied))
 	if err := w.m.advanceTo(w.ctx, applied); err != nil { // it could follow writes for ever, with w.mu held
 		return 0, 0, err
 	}
@@ -131,7 +129,7 @@ func (w *coming) reconcile() (err error) {
 			return err
 		}
 		changes, err := tx.Coming.CountChanges()
-		w.b.proposals.updateProgress(w.pending.Seq, func(s *wire.Preparation) { s.Changes = changes })
+		w.b.states.update(w.shown(), func(s *State) { s.Changes = changes })
 		return errors.Join(err, tx.Coming.ClearTouched())
 	})
 }

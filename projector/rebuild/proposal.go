@@ -22,7 +22,7 @@ type proposals struct {
 	applied   uint64        // the event that applied it
 	changed   chan struct{} // closed when pending changes
 
-	progress   *wire.Preparation
+	states     *states          // one is shown while a model is announced
 	activation *wire.Activation // of the last model that was prepared
 	current    *coming
 	cancel     context.CancelFunc // ends current
@@ -30,8 +30,8 @@ type proposals struct {
 }
 
 // newProposals returns proposals that know nothing yet.
-func newProposals() proposals {
-	return proposals{changed: make(chan struct{}), ready: make(chan struct{}, 1)}
+func newProposals(shown *states) proposals {
+	return proposals{states: shown, changed: make(chan struct{}), ready: make(chan struct{}, 1)}
 }
 
 // Proposal returns the model that is announced, nil for none, and the last event about models.
@@ -101,7 +101,8 @@ func (ps *proposals) set(m sqlite.StoredModel, withdrawal string) {
 		ps.settled, ps.applied = ps.pending.Seq, m.Seq
 	}
 	ps.cancelCurrent()
-	ps.pending, ps.progress = nil, nil
+	ps.pending = nil
+	ps.states.show(State{use: models})
 	if m.Next != nil {
 		ps.propose(m)
 	}
@@ -110,12 +111,13 @@ func (ps *proposals) set(m sqlite.StoredModel, withdrawal string) {
 
 // propose sets the announced model, which one that cannot be read is too. It is called with ps.mu held.
 func (ps *proposals) propose(m sqlite.StoredModel) {
-	ps.progress = &wire.Preparation{Model: m.Last, Phase: phaseWaiting, Started: time.Now().UTC()}
+	shown := State{use: models, Model: m.Last, Phase: phaseWaiting, Started: time.Now().UTC()}
 	parsed, err := modelfile.ParseAccepted(m.Next)
 	if err != nil {
-		ps.progress.Phase, ps.progress.Error = phaseFailed, Reason(err)
+		shown.Phase, shown.Err = phaseFailed, err
 		parsed = model.Empty()
 	}
+	ps.states.show(shown)
 	parsed.Fold = m.NextFold
 	ps.pending = &model.Proposal{Seq: m.Last, Model: parsed, Source: m.Next, Actor: m.NextActor}
 }
@@ -158,21 +160,12 @@ func (ps *proposals) preparation() *coming {
 	return ps.current
 }
 
-// updateProgress changes what Status says of the preparation of the model that event seq announced.
-func (ps *proposals) updateProgress(seq uint64, change func(s *wire.Preparation)) {
-	ps.mu.Lock()
-	defer ps.mu.Unlock()
-	if s := ps.progress; s != nil && s.Model == seq {
-		change(s)
-	}
-}
-
 // beginWork returns the announced model, a channel that is closed when another takes its place, and a context for
 // its preparation, nil where there is nothing to prepare.
 func (ps *proposals) beginWork(ctx context.Context) (pending *model.Proposal, changed chan struct{}, work context.Context) {
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if ps.pending != nil && ps.progress.Phase != phaseFailed {
+	if s, _ := ps.states.get(models); ps.pending != nil && s.Phase != phaseFailed {
 		ps.cancelCurrent()
 		work, ps.cancel = context.WithCancel(ctx) //nolint:gosec // cancelCurrent calls it
 	}
@@ -185,8 +178,11 @@ func (b *Builder) Preparations() (preparing *wire.Preparation, activated *wire.A
 	ps := &b.proposals
 	ps.mu.Lock()
 	defer ps.mu.Unlock()
-	if ps.progress != nil {
-		preparing = new(*ps.progress)
+	if s, ok := ps.states.get(models); ok {
+		preparing = &wire.Preparation{Model: s.Model, Phase: s.Phase, Done: s.Done, Total: s.Total, Changes: s.Changes, Started: s.Started}
+		if s.Err != nil {
+			preparing.Error = Reason(s.Err)
+		}
 	}
 	return preparing, ps.activation, ps.withdrawn
 }

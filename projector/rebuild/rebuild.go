@@ -86,30 +86,31 @@ type Builder struct {
 	fold   fold.Options // of all of them
 	logger *slog.Logger
 
+	states    *states
 	proposals proposals
 
 	mu       sync.Mutex // of what follows
-	states   [uses]State
-	prepared *prepared // the read model for an erasure; nil for none
+	prepared *prepared  // the read model for an erasure; nil for none
 	missed   *missedViews
 }
 
 // New returns a builder for the store of a served read model.
 func New(log batch.Log, store *sqlite.Store, served *Served, opt fold.Options, logger *slog.Logger) *Builder {
 	opt.Ended = store.Ending
-	return &Builder{log: log, store: store, served: served, fold: opt, logger: logger, proposals: newProposals()}
+	shown := &states{}
+	return &Builder{log: log, store: store, served: served, fold: opt, logger: logger, states: shown, proposals: newProposals(shown)}
 }
 
 // Begin begins a rebuild, which its State shows from now on. The caller must call run, which does the work and blocks. Reads never stop, and
 // folding does for the last moment only. The error is a Conflict where another rebuild runs.
 func (b *Builder) Begin(r Rebuild) (run func(ctx context.Context) error, err error) {
 	r.shown.Target = max(r.shown.Target, b.store.Applied.Seq())
-	if !b.beginState(r.shown) {
+	if !b.states.begin(r.shown) {
 		return nil, errBuilding
 	}
 	return func(ctx context.Context) error {
 		err := b.build(ctx, r)
-		b.endState(r.shown.use, err)
+		b.states.end(r.shown, err)
 		return err
 	}, nil
 }

@@ -1,6 +1,7 @@
 package rebuild
 
 import (
+	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -16,6 +17,7 @@ const (
 	replays                // and checks
 	compactions            // both read models of one
 	erasures               // read models as of a later erasure
+	models                 // read models for a coming model; others run beside them
 	uses
 )
 
@@ -40,6 +42,8 @@ type State struct {
 
 	Check      *wire.Check     // what came of a comparison; nil where none is asked for
 	Compaction wire.Compaction // what was asked for
+	Model      uint64          // the event that announces what is coming; 0 for other uses
+	Changes    int64           // documents that it changes, as far as known
 
 	since time.Time // when the phase began
 }
@@ -47,56 +51,83 @@ type State struct {
 // errBuilding is the error of a rebuild while another one runs.
 var errBuilding = fanfold.Errorf(fanfold.Conflict, "a replay, a compaction or an erasure is running already: see /v1/_status")
 
-// beginState shows a rebuild from now on. It returns false where another one runs.
-func (b *Builder) beginState(s State) bool {
+// states say how far each use is. Their methods may be called from many goroutines.
+type states struct {
+	mu sync.Mutex
+	of [uses]State
+}
+
+// begin shows a rebuild from now on. It returns false where another one runs.
+func (b *states) begin(s State) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, other := range b.states {
+	for _, other := range b.of {
 		if other.Running {
 			return false
 		}
 	}
 	s.Running, s.Phase, s.Started = true, Replaying, time.Now().UTC()
 	if s.use == erasures {
-		s.Err = b.states[erasures].Err // until another one has ended
+		s.Err = b.of[erasures].Err // until another one has ended
 	}
-	b.states[s.use] = s
+	b.of[s.use] = s
 	return true
 }
 
-// tell notes how far a phase is.
-func (m *build) tell(phase string, done, total int64) {
-	b, now := m.b, time.Now().UTC()
+// show shows a state as it is.
+func (b *states) show(s State) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	s := &b.states[m.shown.use]
-	switch {
-	case phase == Replaying:
-		s.since, s.Seq, s.Target = s.Started, uint64(done), uint64(total)
-	case phase != s.Phase:
-		s.since = now
-	}
-	s.Phase, s.Done, s.Total, s.Seconds, s.Left = phase, done, total, now.Sub(s.Started).Seconds(), 0
-	if total > 0 {
-		s.Rate = float64(done) / max(now.Sub(s.since).Seconds(), 1e-9)
-		s.Left = float64(total-min(done, total)) / max(s.Rate, 1e-9)
+	b.of[s.use] = s
+}
+
+// update changes what is shown of a rebuild, unless another model is coming by now.
+func (b *states) update(shown State, change func(s *State)) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if s := &b.of[shown.use]; s.Model == shown.Model {
+		change(s)
 	}
 }
 
-// endState notes how a rebuild ended.
-func (b *Builder) endState(u use, err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	s := &b.states[u]
-	s.Running, s.Phase, s.Left, s.Err = false, wire.PhaseDone, 0, err
-	s.Seconds = time.Since(s.Started).Seconds()
+// tell notes how far a phase is.
+func (m *build) tell(phase string, done, total int64) { m.b.states.tell(m.shown, phase, done, total) }
+
+// tell notes how far a phase of a rebuild is. One for a coming model has its own phases while it replays.
+func (b *states) tell(shown State, phase string, done, total int64) {
+	now := time.Now().UTC()
+	b.update(shown, func(s *State) {
+		if phase == Replaying {
+			s.Seq, s.Target = uint64(done), uint64(total)
+		}
+		switch {
+		case s.use == models && phase == Replaying:
+			phase = s.Phase
+		case s.use == models && phase != s.Phase:
+			s.since, s.Err = now, nil
+		case phase == Replaying:
+			s.since = s.Started
+		case phase != s.Phase:
+			s.since = now
+		}
+		s.Phase, s.Done, s.Total, s.Seconds, s.Left = phase, done, total, now.Sub(s.Started).Seconds(), 0
+		if total > 0 {
+			s.Rate = float64(done) / max(now.Sub(s.since).Seconds(), 1e-9)
+			s.Left = float64(total-min(done, total)) / max(s.Rate, 1e-9)
+		}
+	})
+}
+
+// end notes how a rebuild ended.
+func (b *states) end(shown State, err error) {
+	b.update(shown, func(s *State) {
+		s.Running, s.Phase, s.Left, s.Err = false, wire.PhaseDone, 0, err
+		s.Seconds = time.Since(s.Started).Seconds()
+	})
 }
 
 // found notes what came of a comparison.
 func (m *build) found(at fanfold.Position, d *sqlite.Differences) {
-	m.b.mu.Lock()
-	defer m.b.mu.Unlock()
-	s := &m.b.states[m.shown.use]
 	c := &wire.Check{Compared: d.Rows, Rows: d.Rows}
 	c.Position.Position = at
 	for _, t := range d.Tables {
@@ -109,19 +140,19 @@ func (m *build) found(at fanfold.Position, d *sqlite.Differences) {
 	if d.First != nil {
 		c.First = new(wire.RowDifference(*d.First))
 	}
-	s.Check, s.Done, s.Total = c, d.Rows, d.Rows
+	m.b.states.update(m.shown, func(s *State) { s.Check, s.Done, s.Total = c, d.Rows, d.Rows })
 }
 
-// state returns how far a use is; ok is false where there was none.
-func (b *Builder) state(u use) (s State, ok bool) {
+// get returns how far a use is; ok is false where there was none.
+func (b *states) get(u use) (s State, ok bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.states[u], !b.states[u].Started.IsZero()
+	return b.of[u], !b.of[u].Started.IsZero()
 }
 
 // LastReplay returns how far the replay or check is that runs, or ran last; nil for none.
 func (b *Builder) LastReplay() *wire.Replay {
-	s, ok := b.state(replays)
+	s, ok := b.states.get(replays)
 	if !ok {
 		return nil
 	}
@@ -139,7 +170,7 @@ func (b *Builder) LastReplay() *wire.Replay {
 
 // Compaction returns how far the compaction is that runs, or ran last; nil for none.
 func (b *Builder) Compaction() *wire.Compaction {
-	s, ok := b.state(compactions)
+	s, ok := b.states.get(compactions)
 	if !ok {
 		return nil
 	}

@@ -100,7 +100,7 @@ func changeOver() Rebuild {
 
 // comingModel prepares an announced model in a copy of the read model that is served.
 func comingModel(w *coming) Rebuild {
-	return Rebuild{asOf: (*Builder).Erasure, copies: true, begin: w.begin, until: applied, then: w.follow}
+	return Rebuild{shown: w.shown(), asOf: (*Builder).Erasure, copies: true, begin: w.begin, until: applied, then: w.follow}
 }
 
 // erasedBase writes the log's base as of an erasure, and takes note of its horizon.
