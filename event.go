@@ -23,6 +23,8 @@ const (
 	KindClaim   Kind = "claim"   // a document takes or gives up a unique value
 	KindGate    Kind = "gate"    // changes nothing; the writes before it were checked with what they do to this document
 	KindLoss    Kind = "loss"    // the log may lose events from here on, or contents of events
+	// KindSequence tells which numbers documents of a collection got that were created with it.
+	KindSequence Kind = "sequence"
 )
 
 // PatchType names one of the two patch formats.
@@ -43,10 +45,10 @@ type Event struct {
 	// Digest is the event's digest as the log has it. It is zero for an event that was not read from the log.
 	Digest Digest
 	Kind   Kind
-	Key    Key // of put, patch, delete, check, claim and gate; of link the target; of import its ID alone
+	Key    Key // of put, patch, delete, check, claim and gate; of link the target; of import its ID alone; of sequence its collection alone
 
 	// Body holds JSON text as it was written. Of put it is the document, of patch the patch, of model and prepare the
-	// model. Of cancel it is the reason, of import its progress.
+	// model. Of cancel it is the reason, of import its progress, of sequence a GivenNumbers.
 	Body []byte
 
 	Patch PatchType // of patch
@@ -64,8 +66,8 @@ type Event struct {
 	Refresh []string
 
 	Holders []Key  // of link: the documents that refer to Key, of one collection; several only where the log joins links
-	Path    string // of claim: where the value stands
-	Value   string // of claim: the value, as Unique.Value writes it
+	Path    string // of claim and sequence: where the value stands
+	Value   string // of claim: the value, as Unique.Value writes it; of sequence the key of the counter, as sequence.Key makes it
 	Held    bool   // of link and claim: true where it begins, false where it ends
 	Links   bool   // of check: Base is the sequence of the last link to Key, not a revision of Key
 

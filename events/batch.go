@@ -33,7 +33,7 @@ const (
 
 // AppendAll stores all of the writes or none of them, next to each other, and returns the
 // sequence of the first once they are durable. tx is the transaction's id, or "" for events that
-// need not be folded together. At most one of the events may have a key. It blocks as Append does.
+// need not be folded together. In a transaction, at most one of the events may have a key. It blocks as Append does.
 // Errors are Append's, and Unprocessable for more than MaxBatch writes, or Log.MaxBatch where they are no transaction; a Stale names the write at
 // fault by index, in Operation.
 func (l *Log) AppendAll(ctx context.Context, tx string, writes []fanfold.Write) (first uint64, err error) {
@@ -129,17 +129,17 @@ func (l *Log) batchMessages(tx string, writes []fanfold.Write) (msgs []*nats.Msg
 			return nil, fanfold.Errorf(fanfold.TooLarge, "a transaction has at most %d bytes; write it in parts", MaxTxBytes)
 		}
 	}
-	keepTwoIDs(msgs)
+	keepNeededIDs(msgs)
 	return msgs, nil
 }
 
-// keepTwoIDs takes the ids of a batch's messages away, but for the one by which findBatch looks for it and the last one. The
-// server stores all of a batch or nothing, so that these tell whether it is stored, and keeps every id in memory for
+// keepNeededIDs takes the ids of a batch's messages away, but for keys, the one by which findBatch looks for it and the last
+// one. The server stores all of a batch or nothing, so that these tell whether it is stored, and keeps every id in memory for
 // Options.Window.
-func keepTwoIDs(msgs []*nats.Msg) {
+func keepNeededIDs(msgs []*nats.Msg) {
 	at := searchIndex(msgs)
 	for i, m := range msgs[:max(0, len(msgs)-1)] {
-		if i != at {
+		if i != at && len(m.Header[headerKey]) == 0 {
 			delete(m.Header, jetstream.MsgIDHeader)
 		}
 	}

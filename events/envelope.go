@@ -83,7 +83,7 @@ func encodeShort(ev *fanfold.Event) []byte {
 	return append(b, "]}"...)
 }
 
-// appendGuardMembers appends the members that only checks, links and claims have.
+// appendGuardMembers appends the members that only checks, links, claims and sequences have.
 func appendGuardMembers(b []byte, ev *fanfold.Event) []byte {
 	switch ev.Kind {
 	case fanfold.KindCheck:
@@ -99,6 +99,9 @@ func appendGuardMembers(b []byte, ev *fanfold.Event) []byte {
 		b = jsondoc.AppendQuote(append(b, `,"path":`...), ev.Path)
 		b = jsondoc.AppendQuote(append(b, `,"value":`...), ev.Value)
 		b = strconv.AppendBool(append(b, `,"held":`...), ev.Held)
+	case fanfold.KindSequence:
+		b = append(b, `,"collection":"`+ev.Key.Collection+`","path":`...)
+		b = append(jsondoc.AppendQuote(b, ev.Path), `,"key":"`+ev.Value+`"`...)
 	}
 	return b
 }
@@ -218,6 +221,8 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 		}
 	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim, fanfold.KindGate:
 		return decodeGuard(t, ev)
+	case fanfold.KindSequence:
+		return decodeSequence(t, ev)
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:
 		return errUnknownOp(string(ev.Kind))
@@ -300,6 +305,17 @@ func decodeGuard(t *jsondoc.Tree, ev *fanfold.Event) error {
 	}
 	ev.Holders = []fanfold.Key{holder}
 	return nil
+}
+
+// decodeSequence reads the members of a sequence, whose body is read.
+func decodeSequence(t *jsondoc.Tree, ev *fanfold.Event) error {
+	ev.Key.Collection = t.Text(t.Member(jsondoc.Root, "collection"))
+	ev.Path, ev.Value = t.Text(t.Member(jsondoc.Root, "path")), t.Text(t.Member(jsondoc.Root, "key"))
+	if fanfold.CheckCollection(ev.Key.Collection) != nil || ev.Path == "" || ev.Value == "" {
+		return invalidPayload("is a sequence of no collection")
+	}
+	_, err := ev.Given()
+	return err
 }
 
 // decodeShort reads a link or a claim in the short form.

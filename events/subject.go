@@ -54,6 +54,8 @@ func (s subjects) forEvent(ev *fanfold.Event, short bool) string {
 	case fanfold.KindClaim:
 		sum := sha256.Sum256([]byte(ev.Path + "\x00" + ev.Value)) // either may be longer than a subject
 		return "fanfold." + s.db + ".claim." + ev.Key.Collection + "." + base64.RawURLEncoding.EncodeToString(sum[:])
+	case fanfold.KindSequence:
+		return "fanfold." + s.db + ".sequence." + ev.Key.Collection + "." + ev.Value
 	default:
 		return s.document(ev.Key)
 	}
@@ -133,6 +135,8 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindGate, key, nil
 	case ok && strings.HasPrefix(rest, "claim."):
 		return fanfold.KindClaim, key, nil
+	case ok && strings.HasPrefix(rest, "sequence."):
+		return fanfold.KindSequence, key, nil
 	case ok && strings.HasPrefix(rest, "import."):
 		key.ID, err = UnescapeToken(rest[len("import."):])
 		return fanfold.KindImport, key, err

@@ -117,6 +117,17 @@ CREATE TABLE claim (
   PRIMARY KEY (collection, path, value)
 ) STRICT, WITHOUT ROWID;
 
+-- The last number that documents of a collection got at a path.
+CREATE TABLE sequence (
+  collection TEXT    NOT NULL,
+  path       TEXT    NOT NULL,
+  key        TEXT    NOT NULL,  -- of the path and the value of per, which it does not tell
+  last       INTEGER NOT NULL,
+  seq        INTEGER NOT NULL,  -- of the last sequence event
+  per        TEXT,              -- the value; none where no document tells it
+  PRIMARY KEY (collection, path, key)
+) STRICT, WITHOUT ROWID;
+
 -- Values that stay on their holder: after the target's delete (onDelete: keep), or for good
 -- (frozen). Those of a removed rule stay until its path is released.
 CREATE TABLE kept (

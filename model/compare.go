@@ -25,6 +25,7 @@ type CollectionPair struct {
 	Unique     []UniquePair
 	Indexes    []IndexPair
 	Checks     []CheckPair
+	Sequences  []SequencePair
 
 	owners map[string]*Rule // of Next, by the paths that they own
 }
@@ -67,6 +68,7 @@ func pairCollections(prev, next *Collection) *CollectionPair {
 	p.Unique = pairUp[UniquePair](before.Unique, after.Unique, (*Unique).Name)
 	p.Indexes = pairUp[IndexPair](before.Indexes, after.Indexes, func(x *Index) string { return x.Name })
 	p.Checks = pairUp[CheckPair](before.Checks, after.Checks, func(c *Check) string { return c.Name })
+	p.Sequences = pairUp[SequencePair](before.Sequences, after.Sequences, func(s *Sequence) string { return s.Path.String() })
 	p.owners = make(map[string]*Rule, len(after.Rules))
 	for _, r := range after.Rules {
 		for _, path := range r.Paths() {

@@ -159,6 +159,12 @@ func (d *differ) collection(p *CollectionPair) {
 			d.addDeclaration(change, k.Prev != nil && (k.Next == nil || !k.Next.Same(k.Prev)), "collections", p.Name, "checks", cmp.Or(k.Next, k.Prev).Name)
 		}
 	}
+	for _, s := range p.Sequences {
+		if !s.Same() {
+			change := changeOf(s.Prev != nil, s.Next != nil)
+			d.addDeclaration(change, change == removed, "collections", p.Name, "sequences", cmp.Or(s.Next, s.Prev).Path.String())
+		}
+	}
 	before, after := p.both()
 	if !bytes.Equal(before.Schema, after.Schema) {
 		d.addDeclaration(changeOf(before.Schema != nil, after.Schema != nil), schemaLoses(before.Schema, after.Schema), "collections", p.Name, "schema")

@@ -7,12 +7,12 @@ import (
 )
 
 // Guards tells whether writes of the collection's documents need guards, because it has strict relations or unique
-// members. A delete needs them also where strict relations lead to the collection.
+// members. A delete needs them also where strict relations lead to the collection, and other writes where it has sequences.
 func (m *Model) Guards(collection string, delete bool) bool {
 	if c := m.byName[collection]; c != nil && (len(c.Unique) > 0 || slices.ContainsFunc(c.Relations, (*Relation).strict)) {
 		return true
 	}
-	return delete && m.StrictTo(collection)
+	return delete && m.StrictTo(collection) || !delete && m.byName[collection].Numbers()
 }
 
 // StrictTo tells whether strict relations lead to the collection.
@@ -20,10 +20,10 @@ func (m *Model) StrictTo(collection string) bool {
 	return slices.ContainsFunc(m.to[collection], (*Relation).strict)
 }
 
-// AddsGuards tells whether Next has strict relations, unique members or checks that Prev does not have.
+// AddsGuards tells whether Next has strict relations, unique members, checks or sequences that Prev does not have.
 func (c *Comparison) AddsGuards() bool {
 	strict, unique := c.NewGuards()
-	return len(strict)+len(unique)+len(c.NewChecks()) > 0
+	return len(strict)+len(unique)+len(c.NewChecks())+len(c.NewSequences()) > 0
 }
 
 // NewGuards returns what Next guards and Prev does not: the strict relations that Prev lacks, or by which it finds other

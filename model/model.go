@@ -19,6 +19,7 @@ type Collection struct {
 	Defaults  []*Default  // of new documents, in the order in which they are appended
 	Felt      bool        // a write of an equal document takes missing frozen values, or moves it in a list of the latest writes
 	Checks    []*Check    // conditions that writes must not make false, by name
+	Sequences []*Sequence // numbers that documents get when they are created, by path
 	Access    *Access     // who reads and writes the documents; nil for what holds without saying: see Model.AccessTo
 }
 
@@ -113,6 +114,7 @@ func (m *Model) Index() {
 		m.byName[c.Name] = c
 		slices.SortFunc(c.Relations, func(a, b *Relation) int { return strings.Compare(a.Name, b.Name) })
 		slices.SortFunc(c.Rules, func(a, b *Rule) int { return strings.Compare(a.Path.String(), b.Path.String()) })
+		slices.SortFunc(c.Sequences, func(a, b *Sequence) int { return strings.Compare(a.Path.String(), b.Path.String()) })
 		slices.SortFunc(c.Indexes, func(a, b *Index) int { return strings.Compare(a.Name, b.Name) })
 		slices.SortFunc(c.Checks, func(a, b *Check) int { return strings.Compare(a.Name, b.Name) })
 		for _, r := range c.Relations {

@@ -55,6 +55,7 @@ func (tx *Tx) takeBackAmended(h fanfold.Horizon) error {
 		"DELETE FROM past_link",
 		"DELETE FROM log_digest",
 		"DELETE FROM claim WHERE holder IS NULL",
+		"UPDATE sequence SET per = NULL", // until another document tells it
 		"DELETE FROM horizon_paged",
 		"INSERT INTO horizon_paged (relation, target, count) SELECT relation, target, count FROM paged ORDER BY relation, target",
 		"UPDATE once SET digest = ''",

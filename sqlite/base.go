@@ -41,10 +41,11 @@ var baseTables = []baseTable{
 	newBaseTable("import_progress", "id seq body", 1, ""),
 	newBaseTable("erasure", "seq of documents events time actor position", 1, ""),
 	newBaseTable("erased_document", "erasure collection id members position", 3, ""),
+	newBaseTable("sequence", "collection path key last seq per", 3, ""),
 }
 
 // tablesOfVersion are how many of baseTables the bases of a version have: versions add some at the end.
-var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19}
+var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19, 3: 20}
 
 // newBaseTable returns a table whose first columns are its primary key.
 func newBaseTable(name, columns string, key int, where string) baseTable {

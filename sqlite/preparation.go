@@ -14,7 +14,9 @@ type Coming struct{ tx *Tx }
 
 // Snapshot returns a snapshot of what the transaction has written to the file. It is valid within
 // the transaction.
-func (tx *Tx) Snapshot() *Snapshot { return &Snapshot{c: tx.c, Checkpoint: tx.checkpoint} }
+func (tx *Tx) Snapshot() *Snapshot {
+	return &Snapshot{sequenceReader: sequenceReader{tx.c}, c: tx.c, Checkpoint: tx.checkpoint}
+}
 
 // SetChange keeps the change that the coming model makes to a document, in place of one that
 // was kept before. It has no position yet.

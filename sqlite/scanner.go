@@ -31,7 +31,7 @@ func (s *Store) Scan() (*Scanner, error) {
 		if err != nil {
 			return err
 		}
-		sc = &Scanner{Snapshot: &Snapshot{c: c, Checkpoint: cp}, c: c}
+		sc = &Scanner{Snapshot: &Snapshot{sequenceReader: sequenceReader{c}, c: c, Checkpoint: cp}, c: c}
 		return nil
 	})
 	return sc, err

@@ -11,6 +11,8 @@ import (
 // Snapshot shows one consistent prefix of the log. It is valid only within the call that it was
 // given to, such as DB.Read.
 type Snapshot struct {
+	sequenceReader
+
 	c          *driver.Conn
 	store      *Store // that Swap leaves as it is meanwhile; nil for none
 	Checkpoint Checkpoint
@@ -43,7 +45,7 @@ const snapshotSQL = "SELECT " + checkpointColumns + ", (SELECT max(seq) FROM mod
 // that begin before it has ended, so neither BEGIN nor COMMIT is needed, which cost more than a lookup.
 func readSnapshot(c *driver.Conn, indexes *indexCache, fn func(s *Snapshot) error) error {
 	return c.Query(snapshotSQL, func(r driver.Row) error {
-		s := &Snapshot{c: c, rows: c.Rows, model: uint64(r.Int(8)), indexes: indexes}
+		s := &Snapshot{sequenceReader: sequenceReader{c}, c: c, rows: c.Rows, model: uint64(r.Int(8)), indexes: indexes}
 		if r[0] != nil {
 			s.Checkpoint = scanCheckpoint(r)
 		}

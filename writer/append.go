@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // append appends one event, with guards where the model asks for them, and returns its sequence. It returns a rehearsal
@@ -26,11 +27,11 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 		return 0, withoutOperation(err)
 	}
 	guarded := w.needGuards(writes)
-	if guarded && (in.DryRun || ev.IdempotencyKey.Hash != "" || ev.Kind == fanfold.KindDelete) {
+	if guarded && (in.DryRun || ev.Kind == fanfold.KindDelete) {
 		first, _, err := w.appendGuarded(ctx, "", writes, in)
 		return first, withoutOperation(err)
 	}
-	if err := w.checkFanout(ctx, writes, in); err != nil {
+	if err := w.checkFanout(ctx, w.withNumbers(writes), in); err != nil {
 		return 0, withoutOperation(err)
 	}
 	if guarded {
@@ -121,4 +122,15 @@ func (w *Writer) checkCollections(writes []fanfold.Write) error {
 		}
 	}
 	return nil
+}
+
+// withNumbers returns one write whose effects are estimated. Its document has numbers if it may get some.
+func (ck *checker) withNumbers(writes []fanfold.Write) []fanfold.Write {
+	ev := *writes[0].Event
+	m, _, _ := ck.models.Model()
+	if ev.Kind != fanfold.KindPut || !m.Collection(ev.Key.Collection).Numbers() {
+		return writes
+	}
+	ev.Body = numbering.Any(m.Collection(ev.Key.Collection), ev.Body)
+	return []fanfold.Write{{Event: &ev, Expect: writes[0].Expect}}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // Strict relations and unique members hold under any concurrency, on any node, because the log checks them. A guard is an
@@ -21,6 +22,7 @@ import (
 //   - A unique value is taken and given up by a claim event on a subject made of the value. It requires the last claim
 //     that was read there.
 //   - A write that may make a check false has a gate event for each document that the check concerns: see package gate.
+//   - Numbers are given by an event on a subject made of the counter: see package numbering.
 //
 // Guards stand before the documents' events, because the log refuses a condition on a subject to which the same batch
 // has already written.
@@ -44,7 +46,8 @@ func mayBreakChecks(w *Writer, m *model.Model, write fanfold.Write) bool {
 // guardsFor makes the guards of writes from what this node has folded. It returns the errors of guardSet.build. If writes and guards are
 // more than most, it returns an Unprocessable with the cause errTooManyMessages. recent has revisions of documents that this node may not
 // have folded yet; it may be nil. together says that the writes are a transaction; of others each is judged by what stands before it.
-func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int, together bool) (set *guardSet, err error) {
+// restore says that documents come with their numbers.
+func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int, together, restore bool) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
 		return nil, err
@@ -53,7 +56,8 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 	if err := w.ReadModel.Read(func(snap Snapshot) error {
 		m, _, _ := w.Models.Model()
 		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), parsing: w.Parsing, after: map[fanfold.Key]*guardedParts{}, index: map[fanfold.Key]int{},
-			claimOf: map[claimKey]*claim{}, together: together, recent: recent, applied: applied, revisions: map[fanfold.Key]fanfold.Revision{}}
+			claimOf: map[claimKey]*claim{}, together: together, recent: recent, applied: applied, revisions: map[fanfold.Key]fanfold.Revision{},
+			numbers: numbering.Giver{Counters: snap, Check: w.checkNumbered, Restore: restore}}
 		return set.build()
 	}); err != nil {
 		return nil, err
@@ -136,6 +140,7 @@ type guardSet struct {
 	applied   uint64                           // every event up to it is in the snapshot
 	revisions map[fanfold.Key]fanfold.Revision // that were looked up; 0 for none
 	refused   refusals
+	numbers   numbering.Giver
 	undo      []claimState // before the write that is being looked at
 	actor     string       // of that write, and so of its guards
 }
@@ -148,8 +153,13 @@ func (g *guardSet) build() error {
 	for i := range g.writes {
 		var err error
 		if before[i], err = g.pinRevision(i); err != nil {
-			return fanfold.AtOperation(err, i)
+			if err := g.refuse(i, err); err != nil {
+				return err
+			}
 		}
+	}
+	if len(g.refused.at) > 0 {
+		return &g.refused
 	}
 	for i, w := range g.writes {
 		if !isAboutDocument(w.Event) {
@@ -173,6 +183,7 @@ func (g *guardSet) build() error {
 	if len(g.refused.at) > 0 {
 		return &g.refused
 	}
+	g.guards = append(g.guards, g.numbers.Events()...)
 	return nil
 }
 
@@ -229,13 +240,19 @@ func (g *guardSet) pinRevision(i int) (before *guardedParts, err error) {
 	w.Expect = fanfold.Exactly(rev)
 	switch {
 	case ev.Kind == fanfold.KindPut:
-		g.after[ev.Key] = g.partsOf(ev.Key, ev.Body)
+		if w.Event, err = g.numbers.Put(g.model.Collection(ev.Key.Collection), ev, doc); err != nil {
+			return nil, err
+		}
+		g.after[ev.Key] = g.partsOf(ev.Key, w.Event.Body)
 	case ev.Kind == fanfold.KindDelete:
 		g.after[ev.Key] = nil
 	case doc == nil:
 		return nil, Missing(ev.Key)
 	default:
 		body, err := jsondoc.Patched(doc.Body, ev.Body, ev.Merges())
+		if err == nil {
+			err = numbering.Unchanged(g.model.Collection(ev.Key.Collection), doc.Body, body)
+		}
 		if err != nil {
 			return nil, err
 		}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/writer/internal/gate"
+	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // Bounds of a round of guarded writes.
 const (
 	roundSize = 300              // writes, without the guards that come with them
-	roundTime = 30 * time.Second // in which a round must be guarded and stored
+	roundTime = 20 * time.Second // in which a round must be guarded and stored: see idempotency.once
 )
 
 // guardRounds collects guarded writes of single documents into rounds. One round runs at a time and is stored as one
@@ -114,18 +115,18 @@ func (q *guardRounds) run(w *Writer) {
 	}
 }
 
-// next removes the writes of the next round from those that wait, in order of arrival, no two of one document. It returns
-// none where none waits, after which append must start run again.
+// next removes the writes of the next round from those that wait, in order of arrival, no two of one document or one
+// Idempotency-Key. It returns none where none waits, after which append must start run again.
 func (q *guardRounds) next() (members []*guardedWrite) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	keys := map[fanfold.Key]bool{}
+	keys, hashes := map[fanfold.Key]bool{}, map[string]bool{}
 	q.waiting = slices.DeleteFunc(q.waiting, func(g *guardedWrite) bool {
-		key := g.write.Event.Key
-		if keys[key] || len(members) == roundSize {
+		key, hash := g.write.Event.Key, g.write.Event.IdempotencyKey.Hash
+		if keys[key] || hashes[hash] || len(members) == roundSize {
 			return false
 		}
-		keys[key] = true
+		keys[key], hashes[hash] = true, hash != ""
 		members = append(members, g)
 		return true
 	})
@@ -144,6 +145,7 @@ type guardRound struct {
 	in        Intent
 	separable bool         // a write that is refused leaves the round, and the others go on
 	checked   bool         // each write was held to the fan-out limit by itself
+	restore   bool         // documents come with their numbers
 	most      int          // messages, with the guards; 0 for MaxOperations
 	recent    recentWrites // what the same client has stored before
 	after     uint64       // the last event of that; 0 for none
@@ -238,7 +240,7 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 		defer end()
 	}
 	most := cmp.Or(r.most, MaxOperations)
-	set, err := w.guardsFor(ctx, writes, r.recent, most, r.tx != "")
+	set, err := w.guardsFor(ctx, writes, r.recent, most, r.tx != "", r.restore)
 	if err == nil && checked {
 		err = r.addGates(ctx, set, most)
 	}
@@ -252,7 +254,7 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 			return false, nil, err
 		}
 	}
-	first, err := w.Log.AppendAll(ctx, r.tx, slices.Concat(set.guards, set.writes, set.gates))
+	first, err := w.Log.AppendAll(ctx, r.tx, numbering.TellRest(slices.Concat(set.guards, set.writes, set.gates)))
 	w.checks.Decided(set.gates, first+uint64(len(set.guards)+len(set.writes)), err)
 	switch {
 	case err == nil:
@@ -262,6 +264,8 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 		return true, nil, nil
 	case isBehindHorizon(err):
 		return false, nil, err
+	case r.holdsKeyOfAnother(err): // the round is divided
+		return false, fanfold.Wrap(errTooManyMessages, fanfold.CodeOf(err), "%s", fanfold.MessageOf(err)), nil
 	case set.outdatedBy(err, r.writes()):
 		return false, nil, again(err)
 	}
@@ -308,10 +312,7 @@ func (r *guardRound) afterRefusal(ctx context.Context, err error) error {
 	case stale != nil && uint64(stale.Current) > r.w.ReadModel.Applied(): // a write is made on a revision that is not folded here yet
 		return again(err)
 	case errors.Is(err, errTooManyMessages) && r.separable && len(r.members) > 1:
-		half := len(r.members) / 2
-		first := &guardRound{w: r.w, members: slices.Clone(r.members[:half]), in: r.in, separable: true, certain: r.certain}
-		r.members = r.members[half:]
-		first.store(ctx)
+		r.divide(ctx)
 	case stale == nil && r.after > r.w.ReadModel.Applied(): // the writes may refer to what was stored just before
 		if err := r.w.wait(ctx, r.after, r.w.opt.ImportWait); err != nil {
 			return behind(err)
@@ -325,4 +326,19 @@ func (r *guardRound) afterRefusal(ctx context.Context, err error) error {
 		r.refuse(err)
 	}
 	return nil
+}
+
+// divide stores the first half of the round by itself, and leaves the other.
+func (r *guardRound) divide(ctx context.Context) {
+	half := len(r.members) / 2
+	first := &guardRound{w: r.w, members: slices.Clone(r.members[:half]), in: r.in, separable: true, certain: r.certain}
+	r.members = r.members[half:]
+	first.store(ctx)
+}
+
+// holdsKeyOfAnother tells whether the log has an Idempotency-Key of one of several writes that separate requests made. The error does not
+// say which.
+func (r *guardRound) holdsKeyOfAnother(err error) bool {
+	code := fanfold.CodeOf(err)
+	return r.separable && len(r.members) > 1 && (code == fanfold.Duplicate || code == fanfold.KeyReused)
 }

@@ -124,6 +124,9 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 	if err := req.hold(seq); err != nil {
 		return ModelResult{}, err
 	}
+	if err := mayNumber(m, have.Fold); err != nil {
+		return ModelResult{}, err
+	}
 	preview, err := w.preview(ctx, m, req)
 	if err != nil {
 		return ModelResult{}, err
@@ -135,6 +138,14 @@ func (w *Writer) putModel(ctx context.Context, req ModelRequest) (ModelResult, e
 		return ModelResult{}, err
 	}
 	return w.decideModel(ctx, modelWrite{m, last, actorOf(req.By), req.AllowMisfits}, preview, req.Background)
+}
+
+// mayNumber returns a Conflict where a model has sequences and comes under a fold that does not know them.
+func mayNumber(m *model.Model, inForce int) error {
+	if !m.HasSequences() || max(m.Fold, inForce) >= model.SequenceFold {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Conflict, "the model has sequences, which come with fold %d; fold %d is in force, and nothing was changed: run fanfold upgrade first (docs/run/upgrade.md)", model.SequenceFold, inForce)
 }
 
 // checkAdmin returns nil where whoever has these rights may change the model now: to look at the documents may have taken hours
@@ -384,6 +395,9 @@ func (w *Writer) importModel(ctx context.Context, b *importBatch, opt ImportOpti
 	m, err := w.readModel(ctx, b.model, b.retired)
 	if err == nil && seq == 0 && !w.opt.KeepFold { // as for a model that is put
 		m.Fold, err = newestFold(ctx, w.Nodes, have.Fold)
+	}
+	if err == nil {
+		err = mayNumber(m, have.Fold)
 	}
 	if err != nil {
 		return 0, err

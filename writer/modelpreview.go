@@ -2,6 +2,7 @@ package writer
 
 import (
 	"context"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
@@ -69,10 +70,15 @@ func removes(gone []model.Difference) error {
 	return e
 }
 
-// inTheWay returns the Unprocessable of problems that stand in the way of a model, nil where there are none.
+// inTheWay returns the Unprocessable of problems that stand in the way of a model, nil where there are none. It is a Conflict where numbers
+// alone do, which a sequence could give again.
 func inTheWay(problems []fanfold.Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: problems}
+	code := fanfold.Unprocessable
+	if !slices.ContainsFunc(problems, func(p fanfold.Problem) bool { return !model.IsSequencePath(p.Path) }) {
+		code = fanfold.Conflict
+	}
+	return &fanfold.Error{Code: code, Message: "the model cannot be applied to the documents as they are; nothing was changed", Problems: problems}
 }

@@ -9,11 +9,13 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // checkPatch checks everything about a patch that does not depend on the document. Errors are Invalid for a malformed
 // patch, and Unprocessable for one that changes derived members.
 func (ck *checker) checkPatch(ev *fanfold.Event) error {
+	c, _ := ck.shape(ev.Key.Collection)
 	shape := ck.derivedShape(ev.Key.Collection)
 	if ev.Patch == fanfold.MergePatch {
 		t := jsondoc.MustParse(ev.Body)
@@ -23,7 +25,7 @@ func (ck *checker) checkPatch(ev *fanfold.Event) error {
 		if _, derived := shape.Strip(t); len(derived) > 0 {
 			return ck.ownedError(ev.Key.Collection, patchOwns, derived)
 		}
-		return nil
+		return numbering.CheckPatch(c, ev, nil)
 	}
 	ops, err := jsondoc.ParseRequest(ev.Body)
 	if err != nil {
@@ -44,7 +46,7 @@ func (ck *checker) checkPatch(ev *fanfold.Event) error {
 	if len(derived) > 0 {
 		return ck.ownedError(ev.Key.Collection, patchOwns, derived)
 	}
-	return nil
+	return numbering.CheckPatch(c, ev, ops)
 }
 
 // patchOwns begins the message about a patch that changes members which belong to the store.

@@ -15,6 +15,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer/internal/gate"
+	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // Appender stores events in the log.
@@ -62,8 +63,9 @@ type Snapshot interface {
 	Requests
 }
 
-// Requests reads what is known of requests whose events are folded.
+// Requests reads what is known of requests and counters whose events are folded.
 type Requests interface {
+	numbering.Counters
 	// IdempotencyKey returns the record of the request that was made under a key's hash, nil where none is known.
 	IdempotencyKey(hash string) (*fanfold.IdempotencyRecord, error)
 	// ImportProgress returns the body of an import's last event and its revision, 0 for none.

@@ -178,7 +178,7 @@ func (s *restoreSurvey) erased(stored *backup.Event) error {
 
 // guard notes which documents are awaited, because their links and claims came.
 func (s *restoreSurvey) guard(stored *backup.Event) error {
-	if !s.guards.Open() && !strings.Contains(stored.Subject, ".link.") && !strings.Contains(stored.Subject, ".claim.") {
+	if !s.guards.Open() && !strings.Contains(stored.Subject, ".link.") && !strings.Contains(stored.Subject, ".claim.") && !strings.Contains(stored.Subject, ".sequence.") {
 		return nil
 	}
 	ev, err := s.decoder.Decode(MessageOf(stored))

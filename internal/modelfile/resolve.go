@@ -31,6 +31,7 @@ func (p *parser) resolve() {
 		p.overlaps(c)
 		p.checkUnique(c)
 		checkDefaults(p, c)
+		sequenceParser{p}.checkSequences(c)
 		if p.isNew {
 			p.checkRelease(c)
 		}

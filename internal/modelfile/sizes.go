@@ -14,6 +14,7 @@ const (
 	maxElementRules = 32 // of a collection, which each go through up to a million elements of a document
 	maxUnique       = 200
 	maxIndexes      = 500
+	maxSequences    = 8 // of one collection
 	maxRelease      = 2000
 	maxFields       = 100 // of one rule
 	maxLevels       = 64  // of rules that each read a value of the one before: a document is computed once for each

@@ -29,12 +29,13 @@ func (b *batch) add(ev *fanfold.Event) (more bool) {
 }
 
 // End finds the places in the log where a batch can end, because everything that was stored at once is
-// complete. A transaction is not divided, nor a document's write from the links and claims that guard it. Whoever saw
+// complete. A transaction is not divided, nor a document's write from the links, claims and sequences that come with it. Whoever saw
 // a claim without its document would take the value for free.
 type End struct {
 	inTransaction bool
 	awaited       map[fanfold.Key]struct{} // documents whose guards came, and whose writes are to come
 	guarded       int                      // events since the first of those guards
+	numbered      int                      // events to come that were stored at once with a sequence
 }
 
 // maxGuardedRound is how many events with guards are stored at once at most, by an import. A document that has not come by then never will.
@@ -50,9 +51,13 @@ func (e *End) Add(ev *fanfold.Event) {
 		}
 	case fanfold.KindClaim:
 		e.await(ev.Key)
+	case fanfold.KindSequence:
+		given, _ := ev.Given() // which decoding has read
+		e.numbered = max(e.numbered, min(given.Rest, maxGuardedRound)+1)
 	case fanfold.KindPut, fanfold.KindPatch, fanfold.KindDelete:
 		delete(e.awaited, ev.Key)
 	}
+	e.numbered = max(e.numbered-1, 0)
 	if e.guarded++; len(e.awaited) == 0 || e.guarded > maxGuardedRound {
 		e.guarded = 0
 		clear(e.awaited)
@@ -68,10 +73,10 @@ func (e *End) await(key fanfold.Key) {
 }
 
 // Reached returns whether a batch can end after the events that were added.
-func (e *End) Reached() bool { return !e.inTransaction && len(e.awaited) == 0 }
+func (e *End) Reached() bool { return !e.inTransaction && !e.Open() }
 
 // Open returns whether the write of a guarded document is yet to come. A log that ended there would have documents awaited that never come.
-func (e *End) Open() bool { return len(e.awaited) > 0 }
+func (e *End) Open() bool { return len(e.awaited) > 0 || e.numbered > 0 }
 
 // Prefix returns how many of the events make the shortest batch, at least one. They are a batch themselves.
 func Prefix(events []*fanfold.Event) int {

@@ -251,6 +251,8 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 		return f.tx.SetImportProgress(ev.Key.ID, ev.Seq, ev.Body)
 	case fanfold.KindClaim:
 		return f.tx.Uniques.SetSequence(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
+	case fanfold.KindSequence:
+		return counters{&f.folding}.set(ev)
 	case fanfold.KindModel:
 		return f.model(ev)
 	case fanfold.KindPrepare:

@@ -146,3 +146,34 @@ func (f *Fold) noteUniqueCandidate(d documentChange, u *model.Unique, was, is st
 	}
 	return f.tx.Uniques.AddCandidate(d.key.Collection, u.Name(), is, d.number)
 }
+
+// counters are the last numbers of sequences.
+type counters struct{ *folding }
+
+// set takes over the last number of a counter from its event.
+func (f counters) set(ev *fanfold.Event) error {
+	given, err := ev.Given()
+	if err != nil {
+		return err
+	}
+	return f.tx.Sequences.Set(ev.Key.Collection, ev.Path, ev.Value, given.Last, ev.Seq)
+}
+
+// tell takes from a document that the event creates for which values of per its numbers are. The events of counters do not have the values:
+// they go with the documents.
+func (f counters) tell(c *Collection, t *jsondoc.Tree) error {
+	if !f.creates || f.amending != nil {
+		return nil
+	}
+	for _, s := range c.sequences {
+		if s.Per == "" {
+			continue
+		}
+		if per, ok := s.PerOf(t); ok {
+			if err := f.tx.Sequences.Tell(c.Name, s.Path.String(), s.Key(per), per); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}

@@ -51,6 +51,7 @@ type Collection struct {
 	Shape           *model.Shape // derived members only
 	Relations       []*model.Relation
 	unique          []*model.Unique
+	sequences       []*model.Sequence
 	Indexes         []*model.Index
 	Rules           []*Rule           // that this collection's documents carry
 	Readers         []*Rule           // copies of other documents that read this collection's
@@ -161,7 +162,7 @@ func compilePlan(m *model.Model, seq uint64, reserved model.Reserved, retired mo
 	}
 	p := &Plan{Seq: seq, Version: m.Fold, Model: m, Reserved: reserved, Retired: retired, collections: map[string]*Collection{}}
 	for _, c := range m.Collections {
-		p.collections[c.Name] = &Collection{Name: c.Name, Shape: model.NewShape(c, nil), Relations: c.Relations, unique: c.Unique, Indexes: c.Indexes}
+		p.collections[c.Name] = &Collection{Name: c.Name, Shape: model.NewShape(c, nil), Relations: c.Relations, unique: c.Unique, sequences: c.Sequences, Indexes: c.Indexes}
 	}
 	for _, r := range m.Rules {
 		if r.Kind == model.Copy && copyOnly[r.Name()] {

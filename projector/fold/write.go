@@ -50,7 +50,7 @@ func (f *Fold) write(ev *fanfold.Event) error {
 	if err := f.embed(c, row, old); err != nil {
 		return err
 	}
-	if err := f.store(row, old, op); err != nil {
+	if err := errors.Join(f.store(row, old, op), counters{&f.folding}.tell(c, t)); err != nil {
 		return err
 	}
 	f.indexer.note(c, row, old)

@@ -295,6 +295,12 @@ func (v *previewer) checkGuards(c *checker) error {
 			return err
 		}
 	}
+	for name, all := range v.change.Models.NewSequences() {
+		problems, err := c.standingNumbers(name, all)
+		if v.out.Problems = append(v.out.Problems, problems...); err != nil {
+			return err
+		}
+	}
 	broken, err := v.change.BrokenGuards(c.dangling, func(collection, unique string, limit int, fn func(value string, first, last int64) error) error {
 		return c.sc.Shared(uniqueIndex(collection, unique), limit, fn)
 	}, c.sc.KeyOf)

@@ -21,7 +21,7 @@ type verification struct{ Verified }
 // maxListed is how many wrong values a verification lists; the rest is counted.
 const maxListed = 1000
 
-// Verify recomputes every derived value, the link index, the claims, the indexes and the numbers of documents, on one snapshot. It
+// Verify recomputes every derived value, the link index, the claims, the indexes and how many documents there are, and looks at the numbers of sequences, on one snapshot. It
 // lists what differs from what the documents as written give, documents in order of creation. It tells progress, which may be nil, how far it is, and blocks
 // for as long as that takes; reads and folding go on. The error is the read model's, or ctx's.
 func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress) (found *Verified, err error) {
@@ -55,7 +55,7 @@ func Verify(ctx context.Context, store *sqlite.Store, progress fanfold.Progress)
 	if err := sc.CompareLinks(func(d sqlite.LinkDifference) error { return out.addLink(sc, d) }); err != nil {
 		return nil, err
 	}
-	if err := c.listBrokenGuards(out); err != nil {
+	if err := errors.Join(c.listBrokenGuards(out), c.listNumbers(out)); err != nil {
 		return nil, err
 	}
 	indexes, err := out.verifyIndexes(sc, pl.Model)

@@ -18,6 +18,7 @@ var mayImport = map[string][]string{
 	"internal/decimal":            {},
 	"internal/elements":           {"internal/decimal", "internal/expr", "internal/jsondoc", "model"},
 	"internal/skeleton":           {"", "internal/jsondoc", "model"},
+	"internal/sequence":           {"internal/decimal", "internal/jsondoc"},
 	"internal/regex":              {},
 	"internal/schema":             {"", "internal/decimal", "internal/jsondoc", "internal/regex"},
 	"internal/expr":               {"internal/decimal", "internal/jsondoc", "internal/regex", "internal/sortkey"},
@@ -30,7 +31,7 @@ var mayImport = map[string][]string{
 	"internal/sending":            {},
 	"internal/tracing":            {},
 	"internal/smallfile":          {""},
-	"internal/modelfile":          {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/schema", "internal/yamltext", "model"},
+	"internal/modelfile":          {"", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/schema", "internal/sequence", "internal/yamltext", "model"},
 	"internal/yamltext":           {"", "internal/jsondoc"},
 	"migrations":                  {},
 	"backup":                      {""},
@@ -49,9 +50,10 @@ var mayImport = map[string][]string{
 	"changefeed":                  {"", "access", "internal/expr", "internal/jsondoc", "internal/sending"},
 	"changefeed/group":            {"", "access", "backup", "changefeed", "model"},
 	"membership":                  {"", "internal/wire"},
-	"writer":                      {"", "access", "internal/decimal", "internal/jsondoc", "internal/modelfile", "internal/schema", "model", "writer/internal/gate"},
+	"writer":                      {"", "access", "internal/decimal", "internal/jsondoc", "internal/modelfile", "internal/schema", "model", "writer/internal/gate", "writer/numbering"},
 	"writer/internal/gate":        {"", "internal/check", "model"},
 	"bulk":                        {"", "model", "query", "writer"},
+	"writer/numbering":            {"", "internal/decimal", "internal/jsondoc", "internal/sequence", "model"},
 	"client":                      {"", "internal/wire"},
 	"console":                     {""},
 	"api":                         {"", "access", "access/keys", "api/internal/described", "api/internal/view", "bulk", "changefeed", "changefeed/group", "internal/admission", "internal/exportfile", "internal/jsondoc", "internal/modelfile", "internal/params", "internal/tracing", "internal/wire", "membership", "model", "query", "writer"},
@@ -87,7 +89,7 @@ var mayImport = map[string][]string{
 	"internal/params":             {""},
 	"internal/sortkey":            {"internal/decimal", "internal/jsondoc"},
 	"internal/wire":               {""},
-	"model":                       {"", "internal/decimal", "internal/jsondoc", "internal/sortkey"},
+	"model":                       {"", "internal/decimal", "internal/jsondoc", "internal/sequence", "internal/sortkey"},
 }
 
 // mustNotImport are packages from elsewhere that a package of ours must not know.

@@ -1,0 +1,18 @@
+package fanfold
+
+import "encoding/json"
+
+// GivenNumbers is what the Body of a sequence event says.
+type GivenNumbers struct {
+	Last uint64 `json:"last"` // the last number given
+	// Rest is how many events follow that were stored at once with this one. Some of them write the documents that have the numbers.
+	Rest int `json:"rest"`
+}
+
+// Given returns what a sequence event says. The error is Invalid.
+func (ev *Event) Given() (g GivenNumbers, err error) {
+	if err := json.Unmarshal(ev.Body, &g); err != nil || g.Rest < 0 {
+		return g, Errorf(Invalid, "the event's payload is a sequence without numbers")
+	}
+	return g, nil
+}
