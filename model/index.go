@@ -36,6 +36,8 @@ type Component struct {
 	Evaluate func(doc *jsondoc.Tree) (text []byte, ok bool)
 	// Try does what Evaluate does. The error says why CEL cannot give a value; it is nil where a member is missing.
 	Try func(doc *jsondoc.Tree) (text []byte, err error)
+	// Timed does what Try does for an expression that also reads the document's times, which is no index's; nil for others.
+	Timed func(f IndexFacts) (text []byte, err error)
 }
 
 // Term returns the component without its direction, as a model declares it.
@@ -282,7 +284,7 @@ func (c *Component) appendValue(key []byte, f IndexFacts) []byte {
 		doc := f.docOf(c)
 		return c.appendNode(key, doc, c.Path.Lookup(doc, jsondoc.Root))
 	}
-	text, err := c.Try(f.docOf(c))
+	text, err := c.try(f)
 	if err != nil && f.Failed != nil {
 		f.Failed(c, err)
 	}
@@ -290,6 +292,14 @@ func (c *Component) appendValue(key []byte, f IndexFacts) []byte {
 		return c.appendNode(key, f.Doc, jsondoc.None)
 	}
 	return c.appendNode(key, jsondoc.MustParse(text), jsondoc.Root)
+}
+
+// try returns the value of an expression.
+func (c *Component) try(f IndexFacts) (text []byte, err error) {
+	if c.Timed != nil {
+		return c.Timed(f)
+	}
+	return c.Try(f.docOf(c))
 }
 
 // appendTime appends the key of a time.

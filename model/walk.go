@@ -76,9 +76,10 @@ func (x *Index) GroupKeys(f IndexFacts, most int) (keys [][]byte, ok bool) {
 }
 
 // Find calls fn with the values of a path or an expression in a document, until fn returns false.
-func (c *Component) Find(doc *jsondoc.Tree, fn func(t *jsondoc.Tree, n jsondoc.Node) bool) {
+func (c *Component) Find(f IndexFacts, fn func(t *jsondoc.Tree, n jsondoc.Node) bool) {
+	doc := f.Doc
 	if c.Expression != "" {
-		if text, ok := c.Evaluate(doc); ok {
+		if text, err := c.try(f); text != nil && err == nil {
 			fn(jsondoc.MustParse(text), jsondoc.Root)
 		}
 		return

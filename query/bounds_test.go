@@ -50,7 +50,7 @@ func TestBadRequests(t *testing.T) {
 		"filter: line 2, column 6: params.x": {Filter: "true &&\n1 == params.x"},
 		"sort[1]: column 6: ":                {Sort: []string{"a", " -foo(doc.a)"}},
 		"sort: column 8: ":                   {Sort: []string{"ü", "-foo(doc.a)"}, Before: func(string, int) string { return "ü, " }},
-		"group[2]: column 1: ":               {Grouped: true, Group: []string{"a", "b", "meta.createdAt == doc.b"}},
+		"group[2]: column 4: ":               {Grouped: true, Group: []string{"a", "b", "foo(doc.b)"}},
 		"compute[1]: column 20: ":            {Grouped: true, Compute: []string{"count", "sum(doc.a + doc.b.c(1))"}},
 		"compute: column 26: ":               {Grouped: true, Compute: []string{"count", "sum(doc.a + doc.b.c(1))"}, Before: func(string, int) string { return "count," }},
 		"compute: \"count\" is there":        {Grouped: true, Compute: []string{"count", "count"}},

@@ -96,17 +96,23 @@ func (q *Query) component(text string) (model.Component, error) {
 		return c, err
 	}
 	term, err := expr.CompileTerm(c.Expression)
-	measure := func(doc *jsondoc.Tree) ([]byte, error) {
-		text, cost, err := term.Measure(doc)
+	if err != nil {
+		return c, err
+	}
+	measure := func(f model.IndexFacts) ([]byte, error) {
+		text, cost, err := term.Measure(expr.Facts{Doc: f.Doc, Created: f.Created, Updated: f.Updated})
 		q.spent += cost
 		return text, err
 	}
-	c.Try = measure
+	if c.Timed != nil {
+		c.Timed = measure
+	}
+	c.Try = func(doc *jsondoc.Tree) ([]byte, error) { return measure(model.IndexFacts{Doc: doc}) }
 	c.Evaluate = func(doc *jsondoc.Tree) ([]byte, bool) {
-		text, err := measure(doc)
+		text, err := c.Try(doc)
 		return text, err == nil
 	}
-	return c, err
+	return c, nil
 }
 
 // misplaced returns the Invalid of an entry of a parameter that is wrong. prefix is what stands in the entry before the text that err is of.

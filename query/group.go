@@ -203,7 +203,7 @@ func (g *groups) readTerms(x *group) error {
 		if _, exact := valueOf(part); exact {
 			continue
 		}
-		g.by.Components[i].Find(facts.Doc, func(t *jsondoc.Tree, n jsondoc.Node) bool {
+		g.by.Components[i].Find(model.IndexFacts{Doc: facts.Doc, Created: facts.Created, Updated: facts.Updated}, func(t *jsondoc.Tree, n jsondoc.Node) bool {
 			if !bytes.Equal(sortkey.Append(nil, t, n), part) {
 				return true
 			}

@@ -107,6 +107,9 @@ var terms = map[string]term{
 }
 
 // indexTerms are those that indexes have besides.
+// bySecond is a term that no index has.
+const bySecond = "meta.updatedAt.getSeconds()"
+
 var indexTerms = []string{"_meta.createdAt", "_meta.updatedAt", "tags[]", "lines[].k", "lines[].q", "id"}
 
 // indexes draws the indexes of a model, as YAML in one line.
@@ -223,7 +226,7 @@ func constantsFor(of term) []string {
 // sorts draws a sort.
 func sorts(t *rapid.T) (out []string) {
 	for range rapid.IntRange(0, 3).Draw(t, "sorts") {
-		name := rapid.SampledFrom(append(slices.Sorted(maps.Keys(terms)), "_meta.createdAt", "_meta.updatedAt")).Draw(t, "sort")
+		name := rapid.SampledFrom(append(slices.Sorted(maps.Keys(terms)), "_meta.createdAt", "_meta.updatedAt", bySecond)).Draw(t, "sort")
 		if rapid.Bool().Draw(t, "descending") {
 			name = "-" + name
 		}
@@ -235,6 +238,8 @@ func sorts(t *rapid.T) (out []string) {
 // termValue returns the value of a term of a sort or a group.
 func termValue(d *thing, name string) value {
 	switch name {
+	case bySecond:
+		return parse(fmt.Sprint(d.updated.UTC().Second()))
 	case "_meta.createdAt":
 		return parse(fmt.Sprint(d.created.UnixNano()))
 	case "_meta.updatedAt":

@@ -26,7 +26,7 @@ type groupOf struct {
 }
 
 // groupTerms are what documents are grouped by besides terms.
-var groupTerms = []string{"tags[]", "lines[].k", "lines[].q", "_meta.createdAt"}
+var groupTerms = []string{"tags[]", "lines[].k", "lines[].q", "_meta.createdAt", bySecond}
 
 // termValues returns the values of a term of a group in each element of its array, or its one value.
 func termValues(d *thing, names []string) (tuples [][]value) {

@@ -150,7 +150,7 @@ func (r *run) proposal(array int) *proposal {
 // add adds components to the list that are not in it.
 func (p *proposal) add(components ...model.Component) {
 	for _, c := range components {
-		if !slices.ContainsFunc(p.list, func(o model.Component) bool { return o.Term() == c.Term() }) {
+		if c.Timed == nil && !slices.ContainsFunc(p.list, func(o model.Component) bool { return o.Term() == c.Term() }) {
 			p.list = append(p.list, c)
 		}
 	}

@@ -102,7 +102,7 @@ func (r *run) judge(c *boundConjunct) Verdict {
 		return r.evaluate(c.program)
 	}
 	if c.term != nil {
-		text, cost, err := c.term.Measure(r.facts.Doc)
+		text, cost, err := c.term.Measure(r.facts)
 		r.cost += cost
 		if r.hasTerm = err == nil; r.hasTerm {
 			r.termTree.Reset(text)

@@ -12,15 +12,16 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Term is an expression over doc by whose value documents are sorted, grouped or indexed. It may be used from many goroutines.
+// Term is an expression over doc, or over the times of the document, by whose value documents are sorted, grouped or indexed. It may be used from many goroutines.
 type Term struct {
 	program  *Program
 	text     string
 	path     string
+	timed    bool
 	asUnique bool
 }
 
-// CompileTerm returns the term of an expression over doc, or of meta.createdAt or meta.updatedAt. Numbers compare by their exact values,
+// CompileTerm returns the term of an expression over doc, meta.createdAt and meta.updatedAt. Numbers compare by their exact values,
 // as in a condition. The error says what is wrong and where, or which bound is passed. Terms that were compiled lately are kept.
 func CompileTerm(source string) (*Term, error) {
 	if t := terms.get(source); t != nil {
@@ -40,13 +41,11 @@ func compileTerm(source string) (*Term, error) {
 	}
 	root := q.ast.Expr()
 	free := q.freeNames(root)
-	switch meta := free[metaCreated] || free[metaUpdated]; {
-	case meta && root.Kind() != ast.IdentKind:
-		return nil, atLocation(common.NewLocation(1, 0), "meta.createdAt and meta.updatedAt stand alone, and not in an expression")
-	case !meta && !free["doc"] && !free[".doc"]:
+	timed := free[metaCreated] || free[metaUpdated]
+	if !timed && !free["doc"] && !free[".doc"] {
 		return nil, atLocation(common.NewLocation(1, 0), "the expression does not read doc")
 	}
-	t := &Term{text: q.text(root)}
+	t := &Term{text: q.text(root), timed: timed}
 	if t.text != source { // what is written alike costs alike
 		if q, err = parseQuery(termEnvironment, t.text); err != nil {
 			return nil, err
@@ -57,7 +56,7 @@ func compileTerm(source string) (*Term, error) {
 			t.path, _ = o.name("")
 		}
 	}
-	t.asUnique = len(q.literals) == 0 && q.givesAsUnique(q.ast.Expr())
+	t.asUnique = !timed && len(q.literals) == 0 && q.givesAsUnique(q.ast.Expr())
 	t.program, err = q.plan(q.ast.Expr())
 	return t, err
 }
@@ -102,16 +101,20 @@ func (t *Term) Path() string { return t.path }
 // Value returns the JSON text of the term's value over doc. The error is ErrNoValue where a member or an index is missing, and for a time
 // of the document. Otherwise it says why there is no value: that it costs too much, for one.
 func (t *Term) Value(doc *jsondoc.Tree) (text []byte, err error) {
-	text, _, err = t.Measure(doc)
+	if t.timed {
+		return nil, ErrNoValue
+	}
+	text, _, err = t.Measure(Facts{Doc: doc})
 	return text, err
 }
 
-// Measure does what Value does, and returns what it cost.
-func (t *Term) Measure(doc *jsondoc.Tree) (text []byte, cost int, err error) {
-	if strings.HasPrefix(t.text, "meta.") {
-		return nil, 0, ErrNoValue
-	}
-	e := newEvaluation(doc)
+// Timed reports whether the term reads a time of the document. No index has such a term but for a time alone.
+func (t *Term) Timed() bool { return t.timed }
+
+// Measure does what Value does, also for a term that is Timed, and returns what it cost.
+func (t *Term) Measure(f Facts) (text []byte, cost int, err error) {
+	e := newEvaluation(f.Doc)
+	e.facts = &f
 	e.left, e.limit = queryCost, queryCost
 	defer func() { cost = queryCost - e.left }()
 	defer recoverCost(&err)

@@ -101,6 +101,9 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 		return c, false
 	}
 	c, err := parseComponent(s, p.isNew)
+	if err == nil && c.Timed != nil {
+		err = fanfold.Errorf(fanfold.Invalid, "an index has meta.createdAt and meta.updatedAt as _meta.createdAt and _meta.updatedAt alone: derive a value of them, and index that")
+	}
 	if err == nil && c.Expression != "" {
 		err = p.checkExpression(c.Expression, false) // with the bounds of all of them
 	}
@@ -111,7 +114,7 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 }
 
 // ParseComponent reads what documents are ordered or grouped by: a path, _meta.createdAt, _meta.updatedAt, or an expression over
-// doc, with "-" before it where it descends. The error is Invalid. For an expression it wraps an expr.LocatedError, whose place is one in text.
+// doc, meta.createdAt and meta.updatedAt, with "-" before it where it descends. The error is Invalid. For an expression it wraps an expr.LocatedError, whose place is one in text.
 func ParseComponent(text string) (model.Component, error) { return parseComponent(text, true) }
 
 // parseComponent reads a component as ParseComponent does. One that is not new may have quotes in its path.
@@ -130,7 +133,7 @@ func parseComponent(text string, isNew bool) (model.Component, error) {
 	case onlyMembers.MatchString(term):
 		name := strings.TrimPrefix(term, "doc.")
 		return c, fanfold.Errorf(fanfold.Invalid, "%q could be a path or an expression: write %q for that member, or %q for one inside a member doc", term, name, "(doc."+term+")")
-	case namesDoc.MatchString(term):
+	case namesDoc.MatchString(term), namesMeta.MatchString(term) && !onlyMeta.MatchString(term):
 		before, _, _ := strings.Cut(text, term)
 		return c, setExpression(&c, term, before)
 	case strings.ContainsAny(term, "()"):
@@ -177,8 +180,17 @@ func setExpression(c *model.Component, source, prefix string) error {
 	if err != nil {
 		return fanfold.Wrap(err, fanfold.Invalid, "%s", err.Error())
 	}
-	if path := term.Path(); path != "" {
+	switch path := term.Path(); {
+	case strings.HasPrefix(path, "_meta."):
+		c.Time = strings.TrimPrefix(path, "_meta.")
+		return nil
+	case path != "":
 		return setPath(c, path)
+	case term.Timed():
+		c.Timed = func(f model.IndexFacts) ([]byte, error) {
+			text, _, err := term.Measure(expr.Facts{Doc: f.Doc, Created: f.Created, Updated: f.Updated})
+			return text, err
+		}
 	}
 	c.Expression = term.String()
 	c.Reads, _ = expr.MembersRead(c.Expression) // it was compiled

@@ -20,6 +20,8 @@ const (
 // A string of unique is an expression where it looks at doc, and a path otherwise.
 var (
 	namesDoc    = regexp.MustCompile(`(^|[^A-Za-z0-9_.])doc[.\[]`)
+	namesMeta   = regexp.MustCompile(`(^|[^A-Za-z0-9_.])meta\.(created|updated)At\b`)
+	onlyMeta    = regexp.MustCompile(`^meta\.[A-Za-z]+$`)                // a path
 	onlyMembers = regexp.MustCompile(`^doc(\.[A-Za-z_][A-Za-z0-9_]*)+$`) // could be either
 )
 
