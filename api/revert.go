@@ -16,7 +16,7 @@ import (
 // revert answers POST of a document's _revert: it writes the document as it was written at a position or a time. It writes nothing
 // where the document is so already.
 func (d *documents) revert(c echo.Context) error {
-	op, err := d.addressed(c, writer.Put, "")
+	op, err := d.addressed(c, writer.Put)
 	if err != nil {
 		return err
 	}

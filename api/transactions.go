@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/condition"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
@@ -47,12 +49,23 @@ func (d *documents) transact(c echo.Context) error {
 	}
 	result, err := d.writer.Transact(c.Request().Context(), ops, w.request)
 	switch {
+	case fanfold.CodeOf(err) == fanfold.ConditionFailed:
+		return d.stale(c, keyAtFault(ops, err), err)
 	case err != nil:
 		return err
 	case result.DryRun != nil:
 		return d.answerDryRun(c, result.DryRun)
 	}
 	return d.finishTransaction(c, w, ops, result.First)
+}
+
+// keyAtFault returns the document of the operation that an error names; the zero value where it names none.
+func keyAtFault(ops []*writer.Operation, err error) (key fanfold.Key) {
+	var e *fanfold.Error
+	if errors.As(err, &e) && e.Operation != nil && *e.Operation < len(ops) {
+		key = ops[*e.Operation].Key
+	}
+	return key
 }
 
 // operations reads and prepares the operations in a transaction's body, which a principal asks for. Errors are Forbidden, Invalid,
@@ -71,8 +84,9 @@ func (d *documents) operations(ctx context.Context, body []byte, strict bool, by
 	}
 	ops := make([]*writer.Operation, 0, count)
 	seen, made := make(map[fanfold.Key]int, count), namedOperations{}
+	conditions := &condition.Set{}
 	for _, text := range list {
-		op, err := d.operation(ctx, text, strict, made, by)
+		op, err := d.operation(ctx, text, strict, made, conditions, by)
 		if err == nil {
 			if at, twice := seen[op.Key]; twice {
 				err = fanfold.Errorf(fanfold.Unprocessable, "document %s is in operation %d already; a transaction has each document once", op.Key, at)
@@ -90,13 +104,13 @@ func (d *documents) operations(ctx context.Context, body []byte, strict bool, by
 // operationMembers lists the members that an operation of each kind may have besides op, collection and id. The member
 // with its content comes first.
 var operationMembers = map[writer.OperationKind][]string{
-	writer.Put: {"body", "ifMatch", "ifNoneMatch", "refresh", memberRefs}, writer.Create: {"body", memberAs, memberRefs},
-	writer.Patch:  {"patch", "ifMatch", "refresh", memberRefs},
-	writer.Delete: {"ifMatch"}, writer.Check: {"ifMatch", "ifNoneMatch"}}
+	writer.Put: {"body", "ifMatch", "ifNoneMatch", paramIf, paramParams, "refresh", memberRefs}, writer.Create: {"body", memberAs, memberRefs},
+	writer.Patch:  {"patch", "ifMatch", paramIf, paramParams, "refresh", memberRefs},
+	writer.Delete: {"ifMatch", paramIf, paramParams}, writer.Check: {"ifMatch", "ifNoneMatch", paramIf, paramParams}}
 
 // operation reads and prepares one operation. made holds the operations that have names so far, and gets this
-// one. by are the rights of who asks for it. Errors are Forbidden, Invalid, Unprocessable, TooLarge and UnknownCollection.
-func (d *documents) operation(ctx context.Context, text []byte, strict bool, made namedOperations, by *access.Rights) (*writer.Operation, error) {
+// one. conditions has the transaction's, by are the rights of who asks for it. Errors are Forbidden, Invalid, Unprocessable, TooLarge and UnknownCollection.
+func (d *documents) operation(ctx context.Context, text []byte, strict bool, made namedOperations, conditions *condition.Set, by *access.Rights) (*writer.Operation, error) {
 	t, err := jsondoc.Outline(text, maxMembers)
 	if err != nil { // it is JSON
 		return nil, fanfold.Errorf(fanfold.Invalid, "it has more than %d members, which no operation has", maxMembers)
@@ -123,6 +137,9 @@ func (d *documents) operation(ctx context.Context, text []byte, strict bool, mad
 			return nil, err
 		}
 	}
+	if op.If, err = readOperationIf(conditions, t); err != nil {
+		return nil, err
+	}
 	if err := checkMembers(op, t); err != nil {
 		return nil, err
 	}
@@ -136,6 +153,22 @@ func (d *documents) operation(ctx context.Context, text []byte, strict bool, mad
 		made[names.as] = op
 	}
 	return op, err
+}
+
+// readOperationIf reads the condition over a document's content that an operation has, nil for none. The error is Invalid.
+func readOperationIf(conditions *condition.Set, t *jsondoc.Tree) (*condition.Condition, error) {
+	given, n := t.Member(jsondoc.Root, paramParams), t.Member(jsondoc.Root, paramIf)
+	switch {
+	case n == jsondoc.None && given == jsondoc.None:
+		return nil, nil
+	case n == jsondoc.None:
+		return nil, fanfold.Errorf(fanfold.Invalid, "params goes with if")
+	case t.Kind(n) != jsondoc.String:
+		return nil, fanfold.Errorf(fanfold.Invalid, "if is a text: a condition, such as doc.stock > 0")
+	case given == jsondoc.None:
+		return conditions.Parse(t.Text(n), nil)
+	}
+	return conditions.Parse(t.Text(n), t.Raw(given))
 }
 
 // judgeOperation returns a Forbidden if a principal may not make an operation; it looks at nothing else of the operation then. One
@@ -179,6 +212,7 @@ func readMember(op *writer.Operation, known []string, names *operationNames, t *
 		op.Key.ID = t.Text(m)
 		return fanfold.CheckID(op.Key.ID)
 	case "ifMatch": // names a revision of the store, see readIfMatch
+	case paramIf, paramParams: // see readOperationIf
 	case "ifNoneMatch":
 		if op.Absent = t.Text(m) == "*"; !op.Absent {
 			return fanfold.Errorf(fanfold.Invalid, `ifNoneMatch takes "*": the document must not be there`)
@@ -232,6 +266,9 @@ func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 	if op.Absent && (op.Exists || op.Revisions != nil) {
 		return fanfold.Errorf(fanfold.Invalid, "ifMatch and ifNoneMatch exclude each other")
 	}
+	if op.Absent && op.If != nil {
+		return fanfold.Errorf(fanfold.Invalid, "if does not go with ifNoneMatch: it is a condition on a document that is there")
+	}
 	if t.Member(jsondoc.Root, "collection") == jsondoc.None {
 		return fanfold.Errorf(fanfold.Invalid, `member "collection" is missing`)
 	}
@@ -251,7 +288,7 @@ func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 		}
 	case writer.Check:
 		if !op.Any() {
-			return fanfold.Errorf(fanfold.Invalid, `a check needs ifMatch (a tag, or "*") or ifNoneMatch ("*")`)
+			return fanfold.Errorf(fanfold.Invalid, `a check needs ifMatch (a tag, or "*"), ifNoneMatch ("*") or if (a condition)`)
 		}
 	}
 	return nil

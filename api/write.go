@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/condition"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
@@ -93,7 +94,7 @@ func (d *documents) create(c echo.Context) error {
 
 // put answers PUT of a document: it is created or replaced, under the request's conditions.
 func (d *documents) put(c echo.Context) error {
-	op, err := d.addressed(c, writer.Put, "refresh")
+	op, err := d.addressed(c, writer.Put, "refresh", paramIf, paramParams)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (d *documents) put(c echo.Context) error {
 // patch answers PATCH of a document: the patch is applied to the referenced view, checked, and stored as it is, on the
 // revision with which it was checked.
 func (d *documents) patch(c echo.Context) error {
-	op, err := d.addressed(c, writer.Patch, "refresh")
+	op, err := d.addressed(c, writer.Patch, "refresh", paramIf, paramParams)
 	if err != nil {
 		return err
 	}
@@ -124,7 +125,7 @@ func (d *documents) patch(c echo.Context) error {
 
 // delete answers DELETE of a document.
 func (d *documents) delete(c echo.Context) error {
-	op, err := d.addressed(c, writer.Delete, "steps")
+	op, err := d.addressed(c, writer.Delete, "steps", paramIf, paramParams)
 	if err != nil {
 		return err
 	}
@@ -162,18 +163,14 @@ func (d *documents) writeOne(c echo.Context, op *writer.Operation, body []byte) 
 	return d.finish(c, w, result.First)
 }
 
-// addressed reads the path, the parameters and the conditions of a write to one document. parameter is the one that only
-// this kind of write takes, "" for none. Errors are Invalid and NotFound.
-func (d *documents) addressed(c echo.Context, kind writer.OperationKind, parameter string) (op *writer.Operation, err error) {
+// addressed reads the path, the parameters and the conditions of a write to one document. named are the parameters that only
+// this kind of write takes. Errors are Invalid and NotFound.
+func (d *documents) addressed(c echo.Context, kind writer.OperationKind, named ...string) (op *writer.Operation, err error) {
 	op = &writer.Operation{Kind: kind}
 	if op.Key, err = keyOf(c); err != nil {
 		return nil, err
 	}
-	known := writeParameters
-	if parameter != "" {
-		known = append([]string{parameter}, writeParameters...)
-	}
-	if err := parameters(c, known...); err != nil {
+	if err := parameters(c, append(named, writeParameters...)...); err != nil {
 		return nil, err
 	}
 	if op.Conditions, err = d.positions.parseConditions(c.Request()); err != nil {
@@ -182,17 +179,48 @@ func (d *documents) addressed(c echo.Context, kind writer.OperationKind, paramet
 	if (op.Absent || op.Not != nil) && kind != writer.Put {
 		return nil, fanfold.Errorf(fanfold.Invalid, "If-None-Match does not go with %s", c.Request().Method)
 	}
+	if err := readIf(c, op); err != nil {
+		return nil, err
+	}
 	if v := c.QueryParam("refresh"); v != "" { // refresh=field[,field]
 		op.Refresh = strings.Split(v, ",")
 	}
 	return op, nil
 }
 
-// stale returns a Stale for a condition that does not hold, and sets the headers with the current ETag. It returns other
-// errors as they are.
+// The parameters of a condition over a document's content, and the members of an operation that say the same.
+const (
+	paramIf     = "if"
+	paramParams = "params"
+)
+
+// readIf reads the condition over a document's content that a request has. The error is Invalid.
+func readIf(c echo.Context, op *writer.Operation) (err error) {
+	if c.Request().URL.RawQuery == "" {
+		return nil
+	}
+	values := c.QueryParams()
+	switch {
+	case !values.Has(paramIf) && !values.Has(paramParams):
+		return nil
+	case !values.Has(paramIf):
+		return fanfold.Errorf(fanfold.Invalid, "params goes with if")
+	case op.Absent || op.Not != nil:
+		return fanfold.Errorf(fanfold.Invalid, "if does not go with If-None-Match: it is a condition on a document that is there")
+	}
+	var given []byte
+	if values.Has(paramParams) {
+		given = []byte(values.Get(paramParams))
+	}
+	op.If, err = new(condition.Set).Parse(values.Get(paramIf), given)
+	return err
+}
+
+// stale returns a Stale for a condition that does not hold, and sets the headers with the current ETag, as it does for a ConditionFailed. It
+// returns other errors as they are.
 func (d *documents) stale(c echo.Context, key fanfold.Key, err error) error {
 	var e *fanfold.Error
-	if !errors.As(err, &e) || e.Code != fanfold.Stale && e.Code != fanfold.Exists {
+	if !errors.As(err, &e) || e.Code != fanfold.Stale && e.Code != fanfold.Exists && e.Code != fanfold.ConditionFailed {
 		return err
 	}
 	if e.Current > 0 { // so that the tag below is not older than the revision in the error
@@ -203,6 +231,9 @@ func (d *documents) stale(c echo.Context, key fanfold.Key, err error) error {
 		h[keyETag] = []string{d.positions.etag(doc).String()}
 		h.Set(headerRevision, strconv.FormatUint(uint64(doc.Revision), 10))
 		h.Set(headerPosition, d.positions.mark(at).String())
+	}
+	if e.Code == fanfold.ConditionFailed {
+		return err
 	}
 	return &fanfold.Error{Code: fanfold.Stale, Message: e.Message, Current: e.Current, About: e.About, Discreet: e.Discreet, Err: e.Err}
 }

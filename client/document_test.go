@@ -145,6 +145,14 @@ func TestConditions(t *testing.T) {
 	if _, err = books.JSONPatch(t.Context(), "b", client.JSONPatch{{Op: "increment", Path: "/pages", Value: 3, Max: 4}}); !errors.Is(err, client.ConditionFailed) {
 		t.Errorf("an increment past its most: %v", err)
 	}
+	var refused *client.Error
+	if _, err = books.Patch(t.Context(), "b", map[string]int{"pages": 9}, client.If("doc.pages > params.n", map[string]int{"n": 4})); !errors.Is(err, client.ConditionFailed) || !errors.As(err, &refused) || refused.ETag == "" {
+		t.Errorf("a condition that does not hold: %v", err)
+	}
+	must(books.Patch(t.Context(), "b", map[string]int{"pages": 4}, client.If("doc.pages == params.n", map[string]int{"n": 3})))(t)
+	if _, err = books.Patch(t.Context(), "b", map[string]int{"pages": 4}, client.If("true", func() {})); !errors.Is(err, client.Invalid) {
+		t.Errorf("parameters that are no JSON: %v", err)
+	}
 	must(books.JSONPatch(t.Context(), "b", client.JSONPatch{{Op: "remove", Path: "/pages"}}))(t)
 	if w := must(books.Put(t.Context(), "b", book{}, client.DryRun()))(t); len(w.Body) == 0 || w.Revision != 0 {
 		t.Errorf("a dry run says %+v", w)
@@ -162,6 +170,10 @@ func TestTransactions(t *testing.T) {
 		client.Create("books", "", json.RawMessage(`{"title":"\u003c1>","authors":[{"id":"a"}]}`)),
 		client.Check("authors", "b").IfAbsent(),
 	}))(t)
+	must(c.Transact(ctx, []client.Operation{client.Check("authors", "a").If("doc.name == params.n", map[string]string{"n": "Ann"})}))(t)
+	if _, err := c.Transact(ctx, []client.Operation{client.Check("authors", "a").If(`doc.name == "Bob"`, nil)}); !errors.Is(err, client.ConditionFailed) {
+		t.Errorf("a condition of a check that does not hold: %v", err)
+	}
 	if result.Tx == "" || len(result.Operations) != 3 || result.Operations[1].ID == "" || result.Operations[0].Status != 201 || !result.Folded || result.Derived == 0 {
 		t.Errorf("the transaction says %+v", result)
 	}

@@ -12,6 +12,8 @@ type Operation struct {
 	op, collection, id   string
 	body                 any
 	ifMatch, ifNoneMatch string
+	condition            string
+	params               any
 	refresh              []string
 	as, idOf             string
 	refs                 map[string]string
@@ -59,6 +61,12 @@ func (o Operation) IfExists() Operation { return o.IfMatch("*") }
 // IfAbsent returns the operation, a put or a check, with the condition that the document is not there.
 func (o Operation) IfAbsent() Operation {
 	o.ifNoneMatch = "*"
+	return o
+}
+
+// If returns the operation with a condition that must be true of the document as it was written: see the option If.
+func (o Operation) If(condition string, params any) Operation {
+	o.condition, o.params = condition, params
 	return o
 }
 
@@ -120,7 +128,8 @@ func (o Operation) append(b []byte) ([]byte, error) {
 		has   bool
 	}{
 		{"op", o.op, true}, {"collection", o.collection, true}, {"id", o.id, o.id != "" && o.idOf == ""}, {"id", map[string]string{"ref": o.idOf}, o.idOf != ""}, {content, o.body, o.op != "delete" && o.op != "check"},
-		{"ifMatch", o.ifMatch, o.ifMatch != ""}, {"ifNoneMatch", o.ifNoneMatch, o.ifNoneMatch != ""}, {"refresh", o.refresh, len(o.refresh) > 0},
+		{"ifMatch", o.ifMatch, o.ifMatch != ""}, {"ifNoneMatch", o.ifNoneMatch, o.ifNoneMatch != ""},
+		{"if", o.condition, o.condition != ""}, {"params", o.params, o.params != nil}, {"refresh", o.refresh, len(o.refresh) > 0},
 		{"as", o.as, o.as != ""}, {"refs", o.refs, len(o.refs) > 0},
 	} {
 		if m.has {

@@ -62,6 +62,20 @@ func MustExist() WriteOption { return IfMatch("*") }
 // CreateOnly makes Put write only where the document is not there. The error is Stale otherwise.
 func CreateOnly() WriteOption { return func(r *request) { r.header.Set("If-None-Match", "*") } }
 
+// If writes only if a condition is true of the document as it was written, such as doc.stock >= params.n. It is CEL, as a filter is. params
+// has the values of params, as a map or struct; nil for none. The error is ConditionFailed otherwise, also where there is no document.
+func If(condition string, params any) WriteOption {
+	return func(r *request) {
+		r.query.Set("if", condition)
+		if params == nil {
+			return
+		}
+		text, err := encode(params)
+		r.query.Set("params", string(text))
+		r.err = err
+	}
+}
+
 // IdempotencyKey is the key under which the write happens once, for whoever sends it: 1 to 255 printable ASCII characters.
 // It is for a write that may be done again by another process, such as the handler of a message. The same key with
 // another request is the error KeyReused.
@@ -230,6 +244,9 @@ func (c *Client) writeRequest(method, path string, body writeBody, opts []WriteO
 	}
 	for _, opt := range opts {
 		opt(r)
+	}
+	if r.err != nil {
+		return nil, r.err
 	}
 	switch {
 	case r.query.Get("dryRun") == "true":

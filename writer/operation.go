@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/condition"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -28,6 +29,8 @@ type Conditions struct {
 	Exists    bool               // the document exists
 	Absent    bool               // the document does not exist
 	Not       []fanfold.Revision // the document is at none of these; not of an operation of a transaction
+	// If must be true of the document, which exists; nil for none. It does not go with Absent and Not.
+	If *condition.Condition
 }
 
 // NoRevision is a revision that no document and no model ever has. It stands for an entity tag that this store did not make.
@@ -43,11 +46,22 @@ func (c Conditions) stale(key fanfold.Key, rev fanfold.Revision) error {
 }
 
 // Any tells whether at least one condition is set.
-func (c Conditions) Any() bool { return len(c.Revisions) > 0 || c.Exists || c.Absent || len(c.Not) > 0 }
+func (c Conditions) Any() bool {
+	return len(c.Revisions) > 0 || c.Exists || c.Absent || len(c.Not) > 0 || c.If != nil
+}
 
 // meets tells whether rev is one of the revisions asked for. It is where none are.
 func (c Conditions) meets(rev fanfold.Revision) bool {
 	return len(c.Revisions) == 0 || slices.Contains(c.Revisions, rev)
+}
+
+// checkContent returns nil where the condition over a document's content is true of it, or there is none. Errors are the condition's.
+func (c Conditions) checkContent(doc *fanfold.Document, parsing func(body []byte) (done func())) error {
+	if c.If == nil {
+		return nil
+	}
+	defer parsing(doc.Body)()
+	return c.If.Holds(doc)
 }
 
 // Operation holds one write or check of a document as it was asked for. Writer.Prepare must be called with it before it
@@ -87,7 +101,7 @@ func (op *Operation) fate() fate {
 		return replaces
 	case op.Absent:
 		return creates
-	case len(op.Revisions) > 0 || op.Exists:
+	case len(op.Revisions) > 0 || op.Exists || op.If != nil:
 		return replaces
 	}
 	return either
@@ -137,6 +151,11 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	}
 	if err := ck.checkRefresh(op); err != nil {
 		return err
+	}
+	if op.If != nil {
+		if err := op.If.CheckPaths(ck.derivedShape(op.Key.Collection)); err != nil {
+			return err
+		}
 	}
 	if int64(len(op.Content)) > ck.maxBody {
 		return fanfold.Errorf(fanfold.TooLarge, "it has %d bytes; at most %d are taken", len(op.Content), ck.maxBody)

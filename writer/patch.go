@@ -95,7 +95,7 @@ func (w *Writer) tryPatch(ctx context.Context, op *Operation, doc *fanfold.Docum
 	}
 	patched, stored, err := jsondoc.PatchedWithin(ctx, doc.Body, op.Content, ev.Merges(), jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
 	if err != nil {
-		return nil, patchError(ctx, err)
+		return nil, patchError(ctx, err, doc.Revision)
 	}
 	if int64(len(patched)) > w.opt.MaxBody {
 		return nil, fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), w.opt.MaxBody)
@@ -108,8 +108,8 @@ func (w *Writer) tryPatch(ctx context.Context, op *Operation, doc *fanfold.Docum
 	return patched, ended(ctx)
 }
 
-// patchError returns why a patch cannot be applied.
-func patchError(ctx context.Context, err error) error {
+// patchError returns why a patch cannot be applied to a document at a revision.
+func patchError(ctx context.Context, err error, rev fanfold.Revision) error {
 	var pe *jsondoc.PatchError
 	switch {
 	case !errors.As(err, &pe):
@@ -119,7 +119,7 @@ func patchError(ctx context.Context, err error) error {
 	case pe.Costly, pe.Unfit:
 		return fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %v", err)
 	case pe.Passed:
-		return fanfold.Errorf(fanfold.ConditionFailed, "nothing was written: %v", err)
+		return &fanfold.Error{Code: fanfold.ConditionFailed, Current: rev, Message: fmt.Sprintf("nothing was written: %v", err)}
 	}
 	return fanfold.Errorf(fanfold.Conflict, "the patch does not fit the document as it is: %v", err)
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/condition"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -170,17 +171,19 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 }
 
 // current returns the document that a write is to replace, once this node shows it. The leader is asked only where the
-// read model, which may lag, does not meet the conditions. Errors are Stale, also where the document changes meanwhile, NotFound
+// read model, which may lag, does not meet the conditions. Errors are ConditionFailed, Stale, also where the document changes meanwhile, NotFound
 // and Unavailable.
 func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) (*fanfold.Document, error) {
 	doc, _, err := w.ReadModel.Get(key, fanfold.Referenced)
-	if err != nil || doc != nil && cond.meets(doc.Revision) {
+	if err != nil || doc != nil && cond.meets(doc.Revision) && cond.checkContent(doc, w.Parsing) == nil {
 		return doc, err
 	}
 	rev, deleted, err := w.last(ctx, key)
 	switch {
 	case err != nil:
 		return nil, err
+	case (rev == 0 || deleted) && cond.If != nil:
+		return nil, condition.Missing(key)
 	case (rev == 0 || deleted) && cond.Any():
 		return nil, fanfold.Errorf(fanfold.Stale, "there is no document %s", key)
 	case rev == 0 || deleted:
@@ -194,6 +197,9 @@ func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) 
 	doc, _, err = w.ReadModel.Get(key, fanfold.Referenced)
 	if err == nil && revisionOf(doc) != rev {
 		err = &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
+	}
+	if err == nil {
+		err = cond.checkContent(doc, w.Parsing)
 	}
 	return doc, err
 }

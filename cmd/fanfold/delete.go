@@ -32,7 +32,7 @@ exit code is 1. The same command goes on from there.`,
 	cmd.Flags().BoolVar(&steps, "steps", false, "in as many transactions as it takes, of 1,000 documents at most")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	conditions.add(cmd)
-	for _, name := range []string{"if-match", "dry-run", "examples", "allow-fanout"} {
+	for _, name := range []string{"if-match", "if", "dry-run", "examples", "allow-fanout"} {
 		cmd.MarkFlagsMutuallyExclusive("steps", name)
 	}
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

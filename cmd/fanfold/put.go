@@ -17,6 +17,7 @@ import (
 // writeFlags has the flags of commands that write a document.
 type writeFlags struct {
 	ifMatch             string
+	condition, params   string
 	ifAbsent, strict    bool // of put alone
 	dryRun, allowFanout bool
 	examples            int
@@ -26,6 +27,8 @@ type writeFlags struct {
 func (w *writeFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&w.ifMatch, "if-match", "", `only where the document has this revision or ETag, or, with "*", is there`)
+	f.StringVar(&w.condition, "if", "", "only where this expression is true of the document as it was written, such as 'doc.stock > 0'")
+	f.StringVar(&w.params, "params", "", "with --if: the values of params in it, as a JSON object")
 	f.BoolVar(&w.dryRun, "dry-run", false, "write nothing, and print what would be stored and how much it would change")
 	f.IntVar(&w.examples, "examples", 0, "with --dry-run: print so many of the changes of other documents, at most 20")
 	f.BoolVar(&w.allowFanout, "allow-fanout", false, "also where it changes more documents than the model's fanout.limit")
@@ -39,6 +42,13 @@ func (w *writeFlags) options() (opts []client.WriteOption) {
 		opts = append(opts, client.IfMatch(tag))
 	default: // a shell has taken the quotes
 		opts = append(opts, client.IfMatch(`"`+tag+`"`))
+	}
+	if w.condition != "" {
+		var params any
+		if w.params != "" {
+			params = json.RawMessage(w.params)
+		}
+		opts = append(opts, client.If(w.condition, params))
 	}
 	for _, o := range []struct {
 		given  bool
@@ -73,7 +83,8 @@ where there is none. It prints the document's new revision and the position from
 show it.`,
 		Example: `  fanfold put books b1 book.json
   echo '{"name":"Azure Cosmos DB 101"}' | fanfold put books b1 --if-absent
-  fanfold put books b1 book.json --if-match 12`,
+  fanfold put books b1 book.json --if-match 12
+  fanfold put books b1 book.json --if 'doc.pages < params.n' --params '{"n":400}'`,
 		Args: cobra.RangeArgs(2, 3),
 	}
 	server := serverFlag(cmd)
@@ -81,6 +92,7 @@ show it.`,
 	cmd.Flags().BoolVar(&flags.strict, "strict", false, "refuse members that the store derives or adds, instead of dropping them")
 	cmd.Flags().BoolVar(&flags.ifAbsent, "if-absent", false, "only where the document is not there")
 	cmd.MarkFlagsMutuallyExclusive("if-match", "if-absent")
+	cmd.MarkFlagsMutuallyExclusive("if", "if-absent")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return server.write(cmd, args, flags, asJSON, func(docs *client.Documents[json.RawMessage], body []byte, opts []client.WriteOption) (*client.Written, error) {
@@ -199,17 +211,24 @@ func readBody(cmd *cobra.Command, args []string) ([]byte, error) {
 // readJSONPatch returns the operations of a JSON Patch, whose values stay as they are written. The error is Invalid.
 func readJSONPatch(text []byte) (patch client.JSONPatch, err error) {
 	var operations []struct {
-		Op, Path, From string
-		Value          json.RawMessage
+		Op, Path, From  string
+		Value, Min, Max json.RawMessage
 	}
 	if err := json.Unmarshal(text, &operations); err != nil {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "the patch is no list of operations: %v", err)
 	}
 	for i, o := range operations {
-		if o.Value == nil && (o.Op == "add" || o.Op == "replace" || o.Op == "test") {
+		if o.Value == nil && (o.Op == "add" || o.Op == "replace" || o.Op == "test" || o.Op == "increment") {
 			return nil, fanfold.Errorf(fanfold.Invalid, "operation %d of the patch, %s %s, has no value", i, o.Op, o.Path)
 		}
-		patch = append(patch, client.PatchOperation{Op: o.Op, Path: o.Path, From: o.From, Value: o.Value})
+		operation := client.PatchOperation{Op: o.Op, Path: o.Path, From: o.From, Value: o.Value}
+		if o.Min != nil {
+			operation.Min = o.Min
+		}
+		if o.Max != nil {
+			operation.Max = o.Max
+		}
+		patch = append(patch, operation)
 	}
 	return patch, nil
 }

@@ -30,6 +30,10 @@ func TestPutAndPatch(t *testing.T) {
 	at(`{"big":12345678901234567890}`, "patch", "books", "b1").want(t, exitDone, "wrote books/b1: revision 5")
 	at(` [{"op":"replace","path":"/n","value":1.50},{"op":"add","path":"/t","value":null}]`, "patch", "books", "b1", "--if-match", "5").want(t, exitDone, "revision 6")
 	s.WantDoc("books", "b1", `{"id":"b1","n":1.50,"big":12345678901234567890,"t":null}`)
+	at(`[{"op":"increment","path":"/n","value":1,"max":2}]`, "patch", "books", "b1").want(t, exitFailed, "412")
+	at(`{"n":3}`, "patch", "books", "b1", "--if", "doc.n > params.n", "--params", `{"n":2}`).want(t, exitFailed, "412", "the condition if is false")
+	at(`{"n":3}`, "put", "books", "b1", "--if", "doc.n > 2", "--if-absent").want(t, exitUsage, "if-absent")
+	at("", "delete", "books", "b1", "--if", "doc.n > 2").want(t, exitFailed, "412")
 	var result struct {
 		ID              string
 		Created, Folded bool
@@ -44,6 +48,7 @@ func TestPutAndPatch(t *testing.T) {
 	at("", "delete", "books", "b2", "--if-match", "6").want(t, exitFailed, "412")
 	at("", "delete", "books", "b2", "--dry-run").want(t, exitDone, `"derived"`)
 	at("", "delete", "books", "b2", "--if-match", "7").want(t, exitDone, "deleted books/b2 at 8-0-")
+	at(`{"n":1.75}`, "patch", "books", "b1", "--if", "doc.n < 2").want(t, exitDone, "wrote books/b1: revision 9")
 	at(`{"books":7}`, "put", "authors", "a2").want(t, exitDone, "created authors/a2", "not stored: /books")
 }
 

@@ -2,9 +2,11 @@ package expr
 
 import (
 	"slices"
+	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
+	"cel.dev/cel-go/common/types"
 )
 
 // MembersRead returns the top-level members of doc that the expression can look at; nil means any of them. The
@@ -108,4 +110,100 @@ func Selects(source string) bool {
 	}
 	_, _, ok := pathOf(parsed.NativeRep().Expr())
 	return ok
+}
+
+// AnyElement stands for an element of an array in a path of DocPaths.
+const AnyElement = "0"
+
+// DocPaths returns the places of doc at which the condition looks, as far as their names are in its text.
+func (c *Condition) DocPaths() [][]string {
+	p := docPaths{}
+	p.visit(c.q.ast.Expr(), nil)
+	return p.all
+}
+
+// docPaths collects the paths that an expression selects from doc.
+type docPaths struct{ all [][]string }
+
+// variable is a variable of a comprehension, with the path of what it stands for where that is in doc.
+type variable struct {
+	name  string
+	path  []string
+	known bool
+}
+
+// visit collects the paths in e; the last of the variables with a name is the one that holds.
+func (p *docPaths) visit(e ast.Expr, variables []variable) {
+	if path, ok := placeOf(e, variables); ok {
+		p.all = append(p.all, path)
+	}
+	if e.Kind() != ast.ComprehensionKind {
+		for _, part := range partsOf(e) {
+			p.visit(part, variables)
+		}
+		return
+	}
+	c := e.AsComprehension()
+	p.visit(c.IterRange(), variables)
+	p.visit(c.AccuInit(), variables)
+	element := variable{name: c.IterVar()}
+	if element.path, element.known = placeOf(c.IterRange(), variables); element.known {
+		element.path = append(slices.Clip(element.path), AnyElement)
+	}
+	inner := append(slices.Clone(variables), element, variable{name: c.AccuVar()})
+	for _, part := range []ast.Expr{c.LoopCondition(), c.LoopStep(), c.Result()} {
+		p.visit(part, inner)
+	}
+}
+
+// placeOf returns the path of an expression that is a part of doc.
+func placeOf(e ast.Expr, variables []variable) (path []string, ok bool) {
+	switch e.Kind() {
+	case ast.IdentKind:
+		name := strings.TrimPrefix(e.AsIdent(), ".")
+		for _, v := range slices.Backward(variables) {
+			if v.name == name {
+				return v.path, v.known
+			}
+		}
+		return nil, name == "doc"
+	case ast.SelectKind:
+		path, ok = placeOf(e.AsSelect().Operand(), variables)
+		return append(slices.Clip(path), e.AsSelect().FieldName()), ok
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() != operators.Index {
+			return nil, false
+		}
+		token := AnyElement
+		if c.Args()[1].Kind() == ast.LiteralKind {
+			if name, isText := c.Args()[1].AsLiteral().(types.String); isText {
+				token = string(name)
+			}
+		}
+		path, ok = placeOf(c.Args()[0], variables)
+		return append(slices.Clip(path), token), ok
+	case ast.ComprehensionKind:
+		if c := e.AsComprehension(); keepsElements(c) {
+			return placeOf(c.IterRange(), variables)
+		}
+	}
+	return nil, false
+}
+
+// keepsElements tells whether a comprehension is a filter: its result has elements of its range as they are.
+func keepsElements(c ast.ComprehensionExpr) bool {
+	if c.LoopStep().Kind() != ast.CallKind || c.LoopStep().AsCall().FunctionName() != operators.Conditional {
+		return false
+	}
+	then := c.LoopStep().AsCall().Args()[1]
+	if then.Kind() != ast.CallKind || then.AsCall().FunctionName() != operators.Add || len(then.AsCall().Args()) != 2 {
+		return false
+	}
+	list := then.AsCall().Args()[1]
+	if list.Kind() != ast.ListKind || len(list.AsList().Elements()) != 1 {
+		return false
+	}
+	element := list.AsList().Elements()[0]
+	return element.Kind() == ast.IdentKind && element.AsIdent() == c.IterVar()
 }

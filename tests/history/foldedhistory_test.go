@@ -80,6 +80,7 @@ func (f *folded) operation(t *rapid.T) operation {
 		return op
 	}
 	op := f.history.operation(t)
+	op.below = ""    // the writer judges it
 	switch op.kind { // a preparation is the node's and the writer's
 	case "prepare":
 		op.kind = "model"

@@ -295,6 +295,7 @@ type operation struct {
 	members []string    // of erase: those that go; none for the whole document
 	share   int         // of compact: where the horizon is among the events that are kept, in percent
 	parts   []operation // of a transaction: put, delete and merge-patch
+	below   string      // a number that the document's n has to be less than, by a condition; "" for none
 	half    bool        // the principal who writes half of the collections asks for it
 }
 
@@ -359,16 +360,62 @@ func (h *history) operation(t *rapid.T) operation {
 	default:
 		op.kind = "restart"
 	}
+	if slices.Contains([]string{"put", "merge-patch", "json-patch", "increment", "delete"}, op.kind) && chance(t, 20) {
+		op.below = draw(t, "-1", "2", "1e3", "1e3")
+	}
 	op.half = n < 84 && h.half != "" && chance(t, 50)
 	return op
 }
 
-// query asks for the refresh.
+// query asks for the refresh, and has the condition.
 func (op operation) query() string {
-	if len(op.refresh) == 0 {
+	values := url.Values{}
+	if len(op.refresh) > 0 {
+		values.Set("refresh", strings.Join(op.refresh, ","))
+	}
+	if op.below != "" {
+		values.Set("if", "doc.n < params.most")
+		values.Set("params", `{"most":`+op.below+"}")
+	}
+	if len(values) == 0 {
 		return ""
 	}
-	return "?refresh=" + url.QueryEscape(strings.Join(op.refresh, ","))
+	return "?" + values.Encode()
+}
+
+// holds tells whether the operation's condition is true of a document that is there: whether n is a number, and less.
+func (o *oracle) holds(op operation) bool {
+	d := o.docs[op.key]
+	if d == nil || d.body.Get("n") == nil || d.body.Get("n").Kind != '0' {
+		return false
+	}
+	n, ok := new(big.Rat).SetString(d.body.Get("n").Text)
+	most, _ := new(big.Rat).SetString(op.below)
+	return ok && n.Cmp(most) < 0
+}
+
+// refusesCondition sends an operation whose condition does not hold, and wants it to change nothing; else it is false.
+func (h *history) refusesCondition(op operation) bool {
+	h.t.Helper()
+	if op.below == "" || h.o.holds(op) {
+		return false
+	}
+	want, method, contentType := http.StatusPreconditionFailed, http.MethodPatch, "application/"+op.kind+"+json"
+	switch op.kind {
+	case "put":
+		method, contentType = http.MethodPut, "application/json"
+		if h.o.tooLongBefore(op.key, op.body) {
+			want = http.StatusUnprocessableEntity
+		}
+	case "delete":
+		method = http.MethodDelete
+	case "increment":
+		op.body, contentType = `[{"op":"increment","path":"/n","value":`+op.body+`}]`, "application/json-patch+json"
+	}
+	before := h.lastSeq()
+	h.write(want, method, harness.Path(op.key.collection, op.key.id)+op.query(), op.body, "Content-Type", contentType)
+	h.wantFencesFrom(before + 1)
+	return true
 }
 
 // refresh is mostly nothing, else some of the frozen fields of the document's collection.
@@ -442,6 +489,9 @@ func (h *history) run(op operation) {
 		h.sender = h.s.With(h.half)
 		defer func() { h.sender = nil }()
 	}
+	if h.refusesCondition(op) {
+		return
+	}
 	switch op.kind {
 	case "put":
 		h.put(op)
@@ -455,7 +505,7 @@ func (h *history) run(op operation) {
 	case "increment":
 		h.increment(op)
 	case "delete":
-		h.delete(op.key)
+		h.delete(op)
 	case "transaction":
 		h.transaction(op.parts)
 	case "model":
@@ -606,8 +656,9 @@ func (h *history) put(op operation) {
 	h.refreshed = nil
 }
 
-func (h *history) delete(key okey) {
-	path := harness.Path(key.collection, key.id)
+func (h *history) delete(op operation) {
+	key := op.key
+	path := harness.Path(key.collection, key.id) + op.query()
 	if h.o.docs[key] == nil {
 		h.s.Want(http.StatusNotFound, http.MethodDelete, path, "")
 		return

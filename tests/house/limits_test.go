@@ -87,6 +87,7 @@ var limitTests = map[string]string{
 	"model":                                                "TestHostileModels",
 	"YAML":                                                 "TestHostileModels",
 	"collections, rules; relations; unique; released paths; fields of a rule": "TestModelSizes",
+	"`if` of a write; of a transaction; work of them":                         "TestIf TestIfInTransactions TestConditionsCost",
 	"defaults of a collection; bytes of their values":                         "TestDefaults",
 	"unique together; entry":                                                  "TestModelSizes",
 	"rules over elements of arrays, of a collection":                          "TestModelSizes",

@@ -62,7 +62,7 @@ var ofDocuments = []Operation{
 		},
 		Problems: "Forbidden"},
 	{Route: "PUT /v1/{collection}/{id}", ID: "putDocument", Summary: "Create or replace a document",
-		Takes: "collection id If-Match If-None-Match-write Prefer Fanfold-Timeout Idempotency-Key refresh dry examples allowFanout",
+		Takes: "collection id If-Match If-None-Match-write Prefer Fanfold-Timeout Idempotency-Key if params-if refresh dry examples allowFanout",
 		Body:  &Body{Text: "The document; its id, where it has one, is the path's.", Content: is("DocumentIn")},
 		Answers: []Answer{
 			{"200", "Replaced; with return=representation, or what a dry run tells.", "ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", is("Document|Fanout")},
@@ -72,7 +72,7 @@ var ofDocuments = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow Taken Stale TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
 	{Route: "PATCH /v1/{collection}/{id}", ID: "patchDocument", Summary: "Change a document, as written",
-		Takes: "collection id If-Match Prefer Fanfold-Timeout Idempotency-Key refresh dry examples allowFanout",
+		Takes: "collection id If-Match Prefer Fanfold-Timeout Idempotency-Key if params-if refresh dry examples allowFanout",
 		Body:  &Body{Text: "The patch. It cannot touch derived members.", Content: Content{"application/merge-patch+json": "MergePatch", "application/json-patch+json": "JSONPatch"}},
 		Answers: []Answer{
 			{"200", "Changed; with return=representation, or what a dry run tells.", "Accept-Patch ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes", is("Document|Fanout")},
@@ -82,7 +82,7 @@ var ofDocuments = []Operation{
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow Taken Stale TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
 	{Route: "DELETE /v1/{collection}/{id}", ID: "deleteDocument", Summary: "Delete a document",
 		Text:  "What the onDelete policies of the relations that lead to the document say of its holders is done in the same transaction: unlink takes the ids away (or the array elements that hold them), cascade deletes the holders too, over any number of hops, restrict refuses the delete. So does an unlink after which a document that fits its schema would not fit it.",
-		Takes: "collection id If-Match Prefer Fanfold-Timeout Idempotency-Key steps dry examples allowFanout",
+		Takes: "collection id If-Match Prefer Fanfold-Timeout Idempotency-Key if params-if steps dry examples allowFanout",
 		Answers: []Answer{
 			{"200", "steps=true: a step is done, or what a dry run tells.", "Fanfold-Position Fanfold-Derived-Changes", is("DeleteStep|Fanout")},
 			{"202", "In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async.", "Fanfold-Revision Fanfold-Position Preference-Applied", is("Accepted")},
