@@ -21,10 +21,13 @@ type Lineage struct {
 type DerivedValue struct {
 	Path      string        `json:"path,omitempty" doc:"A JSON pointer. Absent where the document has no place for the value."`
 	Rule      string        `json:"rule"`
-	Kind      string        `json:"kind" enum:"copy|count|sum|min|max|avg|ids|recent|value" doc:"What the rule does, in the words of a model. value: an expression over the document itself."`
+	Kind      string        `json:"kind" enum:"copy|count|sum|min|max|avg|ids|recent|value" doc:"What the rule does, in the words of a model. value: an expression over the document itself, or over an element of it."`
+	Element   string        `json:"element,omitempty" doc:"Of a value beside each element of an array: a JSON pointer of the element."`
+	Index     *int          `json:"index,omitempty" minimum:"0" doc:"Its place in the array, from 0 on."`
+	Elements  *int64        `json:"elements,omitempty" minimum:"0" doc:"Of a total over an array of the document: how many elements take part. Absent where that takes too long to count."`
 	State     string        `json:"state,omitempty" enum:"frozen|kept|no value" doc:"A copy that does not follow its target: frozen, or kept after its target's delete; or a value that is not there."`
 	Reason    string        `json:"reason,omitempty" doc:"Why there is no value or, of a list, none of one of the documents."`
-	Sources   []ValueSource `json:"sources" doc:"The first 100 documents that it is made of: a copy's targets, this document for value alone, else the documents that refer to this one. One that is gone has no rev."`
+	Sources   []ValueSource `json:"sources" doc:"The first 100 documents that it is made of: a copy's targets, this document for what is made of itself, else the documents that refer to this one. One that is gone has no rev."`
 	Documents int64         `json:"documents" doc:"How many there are."`
 	Hidden    bool          `json:"hidden,omitempty" doc:"True where the sources, their number and the reason are left out, because you may not read their collection."`
 	Event     *Origin       `json:"event,omitempty" doc:"The change of this document that gave it the value, and the document whose write caused it. Absent where it is further back than 1000 changes. It has a reason alone where the change is no longer kept."`

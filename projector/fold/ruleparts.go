@@ -113,6 +113,12 @@ func (r *Rule) Explain(part string, t *jsondoc.Tree) string {
 	return fmt.Sprintf("member %s is neither a number nor a text", path)
 }
 
+// CountElements returns how many elements of a document take part in a total over its array, given its embedded view.
+func (r *Rule) CountElements(t *jsondoc.Tree) int64 {
+	total, _, _ := r.over.Total(t)
+	return total.Count
+}
+
 // ExplainAt does what Explain does for a value beside an element of the view.
 func (r *Rule) ExplainAt(t *jsondoc.Tree, element jsondoc.Node) string {
 	return r.over.WhyNot(partValue, t, element)

@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -163,6 +164,7 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 		}
 	case model.Computed:
 		v.Documents, v.Sources = 1, l.itself()
+		l.elements(r, &v)
 	default:
 		var docs []*fanfold.Document
 		docs, v.Documents, err = l.holders(r)
@@ -174,6 +176,24 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 	l.out.Derived = append(l.out.Derived, v)
 	l.values = append(l.values, l.t.Raw(n))
 	return nil
+}
+
+// elements notes which element of the document a value stands beside, or how many a total is made of.
+func (l *lineage) elements(r *fold.Rule, v *DerivedValue) {
+	switch {
+	case r.Total != "" && !l.late():
+		n := r.CountElements(l.t)
+		v.Elements = &n
+	case r.Each() && v.Path != "":
+		v.Element = v.Path
+		for range len(r.Path) - r.Base {
+			v.Element = v.Element[:strings.LastIndexByte(v.Element, '/')]
+		}
+		index, err := strconv.Atoi(v.Element[strings.LastIndexByte(v.Element, '/')+1:])
+		if err == nil {
+			v.Index = &index
+		}
+	}
 }
 
 // copySources notes the targets of a copy, and whether its value is frozen, or kept after a target's delete.

@@ -92,6 +92,7 @@ func (l *lineage) explainMissing(a missingValue) (v DerivedValue, err error) {
 		v.Reason, err = l.whyNoCopy(a.rule, &v)
 	case a.rule.Kind == model.Computed:
 		v.Documents, v.Sources = 1, l.itself()
+		l.elements(a.rule, &v)
 		switch v.Reason = notExplained; {
 		case l.late():
 		case a.rule.Each():

@@ -58,6 +58,9 @@ func (f *folded) runAll(length int) {
 	f.run(rapid.Custom(func(t *rapid.T) operation {
 		return operation{kind: "model", model: f.nextModel(t)}
 	}).Draw(f.t, "0"))
+	if f.mayUpgrade() && chance(f.t, 40) {
+		f.run(operation{kind: "upgrade"})
+	}
 	for i := range length {
 		f.run(rapid.Custom(f.operation).Draw(f.t, fmt.Sprint(i+1)))
 		f.check()

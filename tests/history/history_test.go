@@ -254,6 +254,9 @@ func (h *history) runAll(least int) {
 	h.run(rapid.Custom(func(t *rapid.T) operation {
 		return operation{kind: "model", model: h.nextModel(t)}
 	}).Draw(h.t, "0"))
+	if h.mayUpgrade() && chance(h.t, 40) {
+		h.run(operation{kind: "upgrade"})
+	}
 	length := rapid.Custom(func(t *rapid.T) int { return least + upTo(t, 16) }).Draw(h.t, "length")
 	for i := range length {
 		h.run(rapid.Custom(h.operation).Draw(h.t, strconv.Itoa(i+1)))
@@ -431,7 +434,7 @@ func (h *history) refresh(t *rapid.T, key okey) (paths []string) {
 // nextModel is a new model; some release what earlier rules reserved. TestReleaseAtOnce is about
 // those that release what they remove.
 func (h *history) nextModel(t *rapid.T) *omodel {
-	m := randomModel(t, h.o.model)
+	m := randomModel(t, h.o.model, h.o.newest)
 	if chance(t, 40) {
 		m.bringBack(t, h.o)
 	}

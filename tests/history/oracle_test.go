@@ -41,6 +41,7 @@ type orule struct {
 }
 
 type omodel struct {
+	arrays   bool // rules may go through elements of arrays: the version of the fold that brought them is in force
 	rels     []*orel
 	rules    []*orule
 	indexes  []*oindex
@@ -96,6 +97,10 @@ func (e oexpr) String() string {
 		return "doc." + e.names[0] + "." + e.names[1]
 	case "price":
 		return "doc." + e.names[0] + " * 3 + 0.10"
+	case "element":
+		return "element." + e.names[1]
+	case "element price":
+		return "element." + e.names[1] + " * 3 + 0.10"
 	case "pair":
 		return "[doc." + e.names[0] + ", doc." + e.names[1] + "]"
 	}
@@ -104,8 +109,11 @@ func (e oexpr) String() string {
 
 // reads are the top-level members the expression looks at.
 func (e oexpr) reads() []string {
-	if e.kind == "nested" {
+	switch e.kind {
+	case "nested":
 		return e.names[:1]
+	case "element", "element price":
+		return []string{e.names[0] + e.names[1]}
 	}
 	return e.names
 }
@@ -327,6 +335,10 @@ func (o *oracle) derive(root *jsonvalue.Value, d *odoc, r *orule, path []string,
 				anchor.Place(path[base:], v)
 			}
 		}
+		return
+	}
+	if r.ofElements() {
+		o.deriveOfElements(root, d, r, path)
 		return
 	}
 	if r.kind == "value" { // of the document itself

@@ -56,7 +56,7 @@ func (o *oracle) fit(d *odoc, depth int) fit {
 
 // afterCounts is 0 for counts over what is written alone, which there is always room for.
 func (o *oracle) afterCounts(r *orule) int {
-	if r.kind == "count" && o.model.depth(r) == 0 {
+	if r.kind == "count" && r.rel != nil && o.model.depth(r) == 0 {
 		return 0
 	}
 	return 1
@@ -64,6 +64,17 @@ func (o *oracle) afterCounts(r *orule) int {
 
 // placeWithin places one rule's values, and counts those that it takes back.
 func (o *oracle) placeWithin(out *fit, d *odoc, r *orule) {
+	if r.kind == "each" {
+		base := elements(r.path)
+		for i := range out.view.All(base) {
+			if v := o.beside(r, d, i); v != nil {
+				trial := out.view.Clone()
+				trial.All(base)[i].Place(steps(r.path)[len(base):], v)
+				o.accept(out, r, trial)
+			}
+		}
+		return
+	}
 	if r.kind != "copy" { // one value, which may be two members
 		trial := out.view.Clone()
 		for i, f := range r.fields() {

@@ -19,13 +19,17 @@ func (o *oracle) aggregate(r *orule, in []*odoc) string {
 	}
 	var numbers []*big.Rat
 	for _, d := range in {
-		for _, v := range o.seen(r, d, r.of) {
-			if v.Kind == '0' {
-				n, _ := new(big.Rat).SetString(v.Text)
-				numbers = append(numbers, n)
-			}
+		if r.where == editing {
+			numbers = append(numbers, numbersOf(o.taken(r, d))...)
+			continue
 		}
+		numbers = append(numbers, numbersOf(o.seen(r, d, r.of))...)
 	}
+	return totalOf(r, numbers)
+}
+
+// totalOf is the value of a sum, min, max or avg over numbers, "" for none or another kind.
+func totalOf(r *orule, numbers []*big.Rat) string {
 	sum := new(big.Rat)
 	for _, n := range numbers {
 		sum.Add(sum, n)
@@ -199,7 +203,7 @@ var conditionReads = map[string]string{flagged: "flag", counted: "count", inStat
 
 // includes tells whether a rule's condition holds for a document that refers to another.
 func (o *oracle) includes(r *orule, d *odoc) bool {
-	if r.where == "" {
+	if r.where == "" || r.where == editing { // which elements are asked
 		return true
 	}
 	v := o.first(r, d, conditionReads[r.where])

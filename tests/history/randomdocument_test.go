@@ -55,7 +55,7 @@ func memberValue(t *rapid.T, name string) string {
 		return list(t, 3, func() string { return author(t) })
 	case "sections":
 		return list(t, 2, func() string {
-			return draw(t, `{"items":`, `{"t":1,"items":`) + list(t, 2, func() string { return `{"ref":` + idValue(t) + "}" }) + "}"
+			return draw(t, `{"items":`, `{"t":1,"items":`) + list(t, 2, func() string { return draw(t, `{"ref":`, `{"n":0.10,"ref":`) + idValue(t) + "}" }) + "}"
 		})
 	case "grid":
 		return list(t, 2, func() string { return list(t, 2, func() string { return idValue(t) }) })
@@ -70,9 +70,11 @@ func memberValue(t *rapid.T, name string) string {
 func author(t *rapid.T) string {
 	switch upTo(t, 7) {
 	case 0:
-		return draw(t, `"1"`, "null", "[]", "{}", `{"role":"x"}`, `{"id":"1","more":{}}`, `{"id":"1","more":"text"}`)
+		return draw(t, `"1"`, "null", "[]", "{}", `{"role":"x","n":2.50}`, `{"id":"1","more":{}}`, `{"id":"1","more":"text","n":"7"}`, "7")
 	case 1:
 		return `{"role":"ed","id":` + idValue(t) + `,"name":"stale"}`
+	case 2, 3:
+		return `{"id":` + idValue(t) + `,"role":"` + draw(t, "ed", "x") + `","n":` + memberValue(t, "n") + "}"
 	default:
 		return `{"id":` + idValue(t) + "}"
 	}
@@ -95,8 +97,9 @@ func document(t *rapid.T, key okey, m *omodel) string {
 		}
 	}
 	for _, r := range m.rules {
-		if r.kind == "value" && r.collection == key.collection || r.kind == "copy" && r.rel.to == key.collection {
-			for _, name := range r.expr.reads() {
+		if (r.kind == "value" || r.kind == "each") && r.collection == key.collection || r.kind == "copy" && r.rel.to == key.collection {
+			for _, path := range slices.Concat(r.expr.reads(), []string{r.path}) {
+				name := steps(path)[0]
 				if slices.Contains(memberNames, name) && chance(t, 60) {
 					names = append(names, name)
 				}

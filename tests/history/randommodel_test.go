@@ -15,10 +15,11 @@ import (
 // Models.
 
 // randomModel is a new model: another one, or prev with a few changes.
-func randomModel(t *rapid.T, prev *omodel) *omodel {
-	m := &omodel{}
+func randomModel(t *rapid.T, prev *omodel, arrays bool) *omodel {
+	m := &omodel{arrays: arrays}
 	if len(prev.rules) > 0 && !chance(t, 20) {
 		m = prev.clone()
+		m.arrays = arrays
 		for range 1 + upTo(t, 2) {
 			m.change(t)
 		}
@@ -41,6 +42,9 @@ func randomModel(t *rapid.T, prev *omodel) *omodel {
 		for range upTo(t, 3) {
 			m.addDefault(t)
 		}
+	}
+	if arrays && chance(t, 70) {
+		m.addOfElements(t)
 	}
 	if prev.rules == nil && chance(t, 40) || chance(t, 15) {
 		m.limit = draw(t, 0, 150, 250, 400, 600, 900)
@@ -251,6 +255,10 @@ func (m *omodel) addChain(t *rapid.T) {
 func (r *orule) options(t *rapid.T, m *omodel) {
 	switch r.kind {
 	case "count":
+		if r.rel == nil {
+			r.where, r.of = draw(t, "", "", editing), m.arrayMember(t, r.collection)
+			return
+		}
 		r.where = draw(t, "", flagged, counted, inStats)
 	case "ids":
 		r.limit = draw(t, 0, 1, 2)
@@ -272,8 +280,20 @@ func (r *orule) options(t *rapid.T, m *omodel) {
 				r.shown = append(r.shown, name)
 			}
 		}
+	case "each":
+		r.expr = elementExpression(t, m, r)
 	default:
+		if r.rel == nil {
+			r.where, r.of = draw(t, "", "", editing), m.arrayMember(t, r.collection)
+			return
+		}
 		r.where, r.of = draw(t, "", "", flagged, counted, inStats), draw(t, "n", "stats.x", m.derivedMember(t, r.rel.collection), m.derivedMember(t, r.rel.collection))
+		if m.arrays && chance(t, 40) {
+			r.of = m.arrayMember(t, r.rel.collection)
+			if r.where != "" {
+				r.where = draw(t, editing, r.where)
+			}
+		}
 	}
 }
 
@@ -321,7 +341,7 @@ func (m *omodel) breakCycles() {
 		if m.reaches(r, r, map[*orule]bool{}) {
 			r.expr, r.shown, r.where = oexpr{"member", []string{"name"}}, []string{"name"}, ""
 			if r.of != "" {
-				r.of = "n"
+				r.of = map[bool]string{true: "authors[].n", false: "n"}[r.rel == nil]
 			}
 			if r.orderBy != "" {
 				r.orderBy = "name"
@@ -338,17 +358,22 @@ func (m *omodel) dependencies(r *orule) []*orule {
 	switch r.kind {
 	case "copy":
 		collection, reads = r.rel.to, r.expr.reads()
-	case "value":
+	case "value", "each":
 		collection, reads = r.collection, r.expr.reads()
 	case "ids":
 		reads = nil
 	default:
-		collection, reads = r.rel.collection, append([]string{r.of, r.orderBy, conditionReads[r.where]}, r.shown...)
+		if collection = r.collection; r.rel != nil {
+			collection = r.rel.collection
+		}
+		reads = append([]string{r.of, r.orderBy, r.conditionReads()}, r.shown...)
 	}
 	out := m.sources(r.rel)
 	for _, o := range m.rules {
 		if o.collection == collection && slices.ContainsFunc(o.fields(), func(f string) bool {
-			return slices.ContainsFunc(reads, func(path string) bool { return path != "" && overlap(steps(f), steps(path)) })
+			return slices.ContainsFunc(reads, func(path string) bool {
+				return path != "" && overlap(steps(f), steps(path)) && (r.rel != nil || !strings.HasSuffix(path, "[]") || len(steps(f)) < len(steps(path)))
+			})
 		}) {
 			out = append(out, o)
 		}
@@ -420,6 +445,16 @@ func (r *orel) json() string {
 func (r *orule) json() string {
 	if r.kind == "value" {
 		return fmt.Sprintf(`{"value":%s,"takeOver":true}`, jsonvalue.Quote(r.expr.String()))
+	}
+	if r.kind == "each" {
+		return fmt.Sprintf(`{"value":%s,"takeOver":true}`, jsonvalue.Quote(r.expr.String()))
+	}
+	if r.rel == nil {
+		where := ""
+		if r.where != "" {
+			where = `,"where":` + jsonvalue.Quote(r.where)
+		}
+		return fmt.Sprintf(`{"%s":"%s"%s,"takeOver":true}`, r.kind, r.of, where)
 	}
 	relation := r.rel.collection + "." + r.rel.name
 	options := ""

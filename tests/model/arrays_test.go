@@ -119,3 +119,48 @@ func TestArraysNeedTheirVersion(t *testing.T) {
 	s.WantDoc("orders", "1", `{"id":"1","lines":[{"price":29.90,"amount":89.70},{"price":0.10,"amount":0.30}],"total":90}`)
 	s.Verify()
 }
+
+// TestLineageOfElements: lineage names the element that a value stands beside, why another has none, and how many a total is made of.
+func TestLineageOfElements(t *testing.T) {
+	s := harness.OpenTemp(t, ticketing)
+	s.Put("events", "e", `{"capacity":9}`)
+	s.Put("orders", "1", `{"event":"e","status":"new","bulk":2,"lines":[{"price":1},{"price":2,"quantity":3}]}`)
+	lineage := string(s.Want(http.StatusOK, "GET", "/v1/orders/1/_lineage", "").Body)
+	for _, want := range []string{
+		`"path":"/lines/1/amount","rule":"orders.lines[].amount","kind":"value","element":"/lines/1","index":1,"sources":[{"collection":"orders","id":"1"`,
+		`"path":"/lines/0/amount","rule":"orders.lines[].amount","kind":"value","element":"/lines/0","index":0,"state":"no value","reason":"there is no member \"quantity\" in /lines/0"`,
+		`"path":"/total","rule":"orders.total","kind":"sum","elements":1,`,
+		`"path":"/large","rule":"orders.large","kind":"count","elements":1,`,
+		`{"rule":"events.sold","documents":1,"first":["e"]}`,
+	} {
+		if !strings.Contains(lineage, want) {
+			t.Errorf("the lineage has no %s: %s", want, lineage)
+		}
+	}
+	lineage = string(s.Want(http.StatusOK, "GET", "/v1/events/e/_lineage", "").Body)
+	if want := `"path":"/sold","rule":"events.sold","kind":"sum","sources":[{"collection":"orders","id":"1"`; !strings.Contains(lineage, want) {
+		t.Errorf("the lineage has no %s: %s", want, lineage)
+	}
+}
+
+// TestPreviewOfElements: a dry run of a model says how many documents its rules over elements change, and which find nothing.
+func TestPreviewOfElements(t *testing.T) {
+	s := harness.OpenTemp(t, "collections: {orders: {}}")
+	s.Put("orders", "1", `{"lines":[{"price":1,"quantity":2}]}`)
+	s.Put("orders", "2", `{"lines":[{"price":1},{"price":3,"quantity":0.5}]}`)
+	model := `collections: {orders: {derive: {"lines[].amount": {value: element.price * element.quantity}, "lines[].tax": {value: element.prise * 2}, total: {sum: "lines[].amount"}, none: {max: "lines[].amont"}, odd: {count: "lines[]", where: element.kind == "x"}}}}`
+	preview := string(s.Want(http.StatusOK, "PUT", "/v1/_model?dryRun=true", model, "Content-Type", "application/yaml").Body)
+	for _, want := range []string{`"changes":2`, `"rule":"orders.lines[].amount","change":"new","documents":2`, `"rule":"orders.total","change":"new","documents":2`,
+		`derive[\"lines[].tax\"].value","detail":"found no value in any of 2 documents, such as orders/1: there is no member \"prise\" in /lines/0; did you mean \"price\"?`,
+		`derive[\"none\"].of","detail":"found no value in any of 2 documents, such as orders/1: there is no member \"amont\" in /lines/0; did you mean \"amount\"?`,
+		`derive[\"odd\"].where","detail":"found no value in any of 2 documents, such as orders/1: there is no member \"kind\" in /lines/0`} {
+		if !strings.Contains(preview, want) {
+			t.Errorf("the preview has no %s: %s", want, preview)
+		}
+	}
+	s.Model(model)
+	s.WantDoc("orders", "2", `{"id":"2","lines":[{"price":1},{"price":3,"quantity":0.5,"amount":1.5}],"odd":0,"total":1.5}`)
+	s.Model(`collections: {orders: {derive: {"lines[].amount": {value: element.price}, total: {max: "lines[].amount"}}}}`)
+	s.WantDoc("orders", "2", `{"id":"2","lines":[{"price":1,"amount":1},{"price":3,"quantity":0.5,"amount":3}],"total":3}`)
+	s.Verify()
+}
