@@ -196,3 +196,40 @@ func TestImportAndExport(t *testing.T) {
 type errorReader struct{ err error }
 
 func (r errorReader) Read([]byte) (int, error) { return 0, r.err }
+
+// TestUpdateByQuery: the documents that a filter matches are patched and deleted. Refused ones are told, and a key goes on.
+func TestUpdateByQuery(t *testing.T) {
+	s := harness.OpenTemp(t, `{collections: {docs: {schema: {properties: {n: {maximum: 5}}}}}}`)
+	docs := client.Collection[any](connect(t, s.URL, client.Options{}), "docs")
+	for i := range 6 {
+		s.Put("docs", fmt.Sprint("d", i), fmt.Sprintf(`{"n":%d}`, i))
+	}
+	above := client.ByQuery{Params: map[string]int{"n": 2}, DryRun: true}
+	add := client.JSONPatch{{Op: "increment", Path: "/n", Value: 1}}
+	r := must(docs.UpdateByQuery(t.Context(), "doc.n > params.n", add, above))(t)
+	if r.Matched != 3 || r.Written != 2 || r.Refused != 1 || !strings.Contains(string(r.Report), `"judged":3`) || r.Position == "" {
+		t.Errorf("the dry run: %+v %s", r, r.Report)
+	}
+	var refused []client.RefusedDocument
+	var told []client.ByQueryResult
+	above.DryRun = false
+	above.Refused, above.Progress = func(d client.RefusedDocument) { refused = append(refused, d) }, func(p client.ByQueryResult) { told = append(told, p) }
+	r = must(docs.UpdateByQuery(t.Context(), "doc.n > params.n", add, above))(t)
+	if r.Matched != 3 || r.Written != 2 || r.Refused != 1 || !r.Folded || r.Key == "" || len(told) != 1 || told[0].Written != 2 || len(refused) != 1 || refused[0].ID != "d5" || refused[0].Code != client.Unprocessable {
+		t.Errorf("the update: %+v, refused %+v, told %+v", r, refused, told)
+	}
+	above.Key = r.Key
+	if again := must(docs.UpdateByQuery(t.Context(), "doc.n > params.n", add, above))(t); again.Written != 2 || again.Position != r.Position {
+		t.Errorf("under the same key: %+v", again)
+	}
+	s.WantDoc("docs", "d3", `{"id":"d3","n":4}`)
+	if r = must(docs.UpdateByQuery(t.Context(), "true", map[string]any{"x": 1}, client.ByQuery{}))(t); r.Written != 6 {
+		t.Errorf("a merge patch: %+v", r)
+	}
+	if _, err := docs.DeleteByQuery(t.Context(), "doc.n >", client.ByQuery{}); !errors.Is(err, client.Invalid) {
+		t.Errorf("a wrong filter: %v", err)
+	}
+	if r = must(docs.DeleteByQuery(t.Context(), "doc.n < 2", client.ByQuery{}))(t); r.Written != 2 {
+		t.Errorf("deletes: %+v", r)
+	}
+}

@@ -141,7 +141,20 @@ func askable(in io.Reader) bool {
 
 // confirmed asks, and tells whether the answer is yes.
 func confirmed(in io.Reader, out io.Writer) bool {
-	fmt.Fprint(out, "It is gone for good then. Take it away? [y/N] ")
+	return agreed(in, out, "It is gone for good then. Take it away?")
+}
+
+// agree asks a question on a terminal, unless yes is the answer already. The error is errKept where the answer is another.
+func agree(cmd *cobra.Command, yes bool, question string) error {
+	if !yes && askable(cmd.InOrStdin()) && !agreed(cmd.InOrStdin(), cmd.ErrOrStderr(), question) {
+		return errKept
+	}
+	return nil
+}
+
+// agreed asks a question, and tells whether the answer is yes.
+func agreed(in io.Reader, out io.Writer, question string) bool {
+	fmt.Fprint(out, question+" [y/N] ")
 	line, _ := bufio.NewReader(io.LimitReader(in, 64)).ReadString('\n') // the end of the input is a no
 	answer := strings.ToLower(strings.TrimSpace(line))
 	return answer == "y" || answer == "yes"

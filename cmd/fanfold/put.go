@@ -12,6 +12,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // writeFlags has the flags of commands that write a document.
@@ -28,7 +29,7 @@ func (w *writeFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&w.ifMatch, "if-match", "", `only where the document has this revision or ETag, or, with "*", is there`)
 	f.StringVar(&w.condition, "if", "", "only where this expression is true of the document as it was written, such as 'doc.stock > 0'")
-	f.StringVar(&w.params, "params", "", "with --if: the values of params in it, as a JSON object")
+	f.StringVar(&w.params, "params", "", "with --if, and of delete with --filter: the values of params in it, as a JSON object")
 	f.BoolVar(&w.dryRun, "dry-run", false, "write nothing, and print what would be stored and how much it would change")
 	f.IntVar(&w.examples, "examples", 0, "with --dry-run: print so many of the changes of other documents, at most 20")
 	f.BoolVar(&w.allowFanout, "allow-fanout", false, "also where it changes more documents than the model's fanout.limit")
@@ -231,4 +232,138 @@ func readJSONPatch(text []byte) (patch client.JSONPatch, err error) {
 		patch = append(patch, operation)
 	}
 	return patch, nil
+}
+
+// byQueryFlags has the flags of commands that write all documents which a filter matches.
+type byQueryFlags struct {
+	filter, params, refresh, key     string
+	dryRun, yes, allowFanout, asJSON bool
+	examples                         int
+}
+
+// byQueryNames are the flags that go with --filter alone.
+var byQueryNames = []string{"filter", "key", "yes"}
+
+// add adds the flags that are of such commands alone.
+func (b *byQueryFlags) add(cmd *cobra.Command, what string) {
+	f := cmd.Flags()
+	f.StringVar(&b.filter, "filter", "", what+" all documents of which this expression is true, such as 'doc.year > 2000'; true means all")
+	if f.Lookup("params") == nil {
+		f.StringVar(&b.params, "params", "", "values of params in the filter, as a JSON object")
+	}
+	f.StringVar(&b.key, "key", "", "go on with a run that was cut, by the key that it has printed")
+	f.BoolVar(&b.yes, "yes", false, "do not ask")
+}
+
+func updateCommand() *cobra.Command {
+	var b byQueryFlags
+	cmd := &cobra.Command{
+		Use:   "update COLLECTION [FILE|-] --filter EXPRESSION",
+		Short: "Change some members of all documents that a filter matches",
+		Long: `Patch all documents of COLLECTION of which the filter is true, each once, by the patch in FILE, or on
+standard input where there is none: an object is a merge patch, and an array a JSON Patch. With --refresh
+and without FILE only the frozen copies are taken anew.
+
+It says what would come of it, and asks on a terminal before it writes; --yes answers that. Documents whose
+patch is refused are listed, the others are written, and the exit code is 1. A run that was cut goes
+on with --key.`,
+		Example: `  echo '{"status":"archived"}' | fanfold update orders --filter 'doc.year < 2020' --dry-run
+  fanfold update lines --filter 'doc.order == "o1"' --refresh price --yes`,
+		Args: cobra.RangeArgs(1, 2),
+	}
+	server := serverFlag(cmd)
+	b.add(cmd, "change")
+	f := cmd.Flags()
+	f.StringVar(&b.refresh, "refresh", "", "paths of frozen copies that are taken anew, separated by commas")
+	f.BoolVar(&b.dryRun, "dry-run", false, "write nothing, and print what would come of it")
+	f.IntVar(&b.examples, "examples", 0, "with --dry-run: print so many of the changes of other documents, at most 20")
+	f.BoolVar(&b.allowFanout, "allow-fanout", false, "also where one changes more documents than the model's fanout.limit")
+	f.BoolVar(&b.asJSON, "json", false, "print JSON")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if err := fanfold.CheckCollection(args[0]); err != nil {
+			return err
+		}
+		body, err := []byte("{}"), error(nil)
+		if b.refresh == "" || len(args) > 1 {
+			body, err = readBody(cmd, args[1:])
+		}
+		if err != nil {
+			return err
+		}
+		patch := any(json.RawMessage(body))
+		if bytes.HasPrefix(body, []byte("[")) {
+			if patch, err = readJSONPatch(body); err != nil {
+				return err
+			}
+		}
+		return b.run(cmd, server, args[0], "changed", func(docs *client.Documents[json.RawMessage], opt client.ByQuery) (client.ByQueryResult, error) {
+			return docs.UpdateByQuery(cmd.Context(), b.filter, patch, opt)
+		})
+	}
+	return cmd
+}
+
+// run says what would come of it, asks, and has the documents written by do. did says what is done to them.
+func (b *byQueryFlags) run(cmd *cobra.Command, server *remote, collection, did string, do func(docs *client.Documents[json.RawMessage], opt client.ByQuery) (client.ByQueryResult, error)) error {
+	if b.filter == "" {
+		return fanfold.Errorf(fanfold.Invalid, "--filter is missing: say which documents are meant; --filter true means all")
+	}
+	opt := client.ByQuery{AllowFanout: b.allowFanout, DryRun: true, Examples: b.examples}
+	var err error
+	if opt.Params, err = paramsOf(b.params); err != nil {
+		return err
+	}
+	if b.refresh != "" {
+		opt.Refresh = strings.Split(b.refresh, ",")
+	}
+	c, err := server.connect()
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	docs := client.Collection[json.RawMessage](c, collection)
+	trial, err := do(docs, opt)
+	switch {
+	case err != nil:
+		return err
+	case b.dryRun:
+		return printJSON(cmd, trial.Report)
+	case !b.asJSON:
+		fmt.Fprintf(cmd.OutOrStdout(), "%s\n", wire.Counted(int64(trial.Matched), "document matches", "documents match"))
+	}
+	if err := agree(cmd, b.yes, "Documents are "+did+" for good then. Go on?"); err != nil {
+		return err
+	}
+	opt.DryRun, opt.Examples, opt.Key = false, 0, b.key
+	opt.Refused = func(r client.RefusedDocument) {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s%s/%s: %s\n", clearLine(), collection, shown(r.ID), shown(r.Detail))
+	}
+	opt.Progress = func(r client.ByQueryResult) {
+		if onTerminal() {
+			fmt.Fprintf(cmd.ErrOrStderr(), wipe+"%d of %d documents", r.Matched, trial.Matched)
+		}
+	}
+	result, err := do(docs, opt)
+	fmt.Fprint(cmd.ErrOrStderr(), clearLine())
+	return b.finish(cmd, result, did, err)
+}
+
+// finish prints what came of it.
+func (b *byQueryFlags) finish(cmd *cobra.Command, r client.ByQueryResult, did string, failed error) error {
+	var err error
+	switch {
+	case b.asJSON:
+		err = printJSON(cmd, map[string]any{"done": failed == nil, "matched": r.Matched, "written": r.Written, "unchanged": r.Unchanged, "refused": r.Refused, "position": r.Position, "key": r.Key})
+	case failed != nil && r.Key != "":
+		fmt.Fprintf(cmd.ErrOrStderr(), "%s %s: to go on, run this again with --key %s\n", wire.Counted(int64(r.Written), "document", "documents"), did, r.Key)
+	case failed == nil:
+		_, err = fmt.Fprintf(cmd.OutOrStdout(), "%s %s, %d were so already, %d refused, position %s\n", wire.Counted(int64(r.Written), "document", "documents"), did, r.Unchanged, r.Refused, r.Position)
+	}
+	switch {
+	case failed != nil:
+		return failed
+	case err == nil && r.Refused > 0:
+		err = errLeft
+	}
+	return err
 }

@@ -110,3 +110,34 @@ func TestListCommand(t *testing.T) {
 	at("list", "Books").want(t, exitUsage, "cannot name a collection")
 	at("list").want(t, exitUsage, "missing argument: COLLECTION; see fanfold list --help")
 }
+
+// TestUpdateCommand: update changes, and delete deletes, all documents that a filter matches.
+func TestUpdateCommand(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  products: {}
+  lines:
+    schema: { properties: { n: { maximum: 5 } } }
+    relations: { product: { to: products, path: product } }
+    derive: { price: { copy: product, value: doc.price, frozen: true } }
+`)
+	s.Put("products", "p", `{"price":1}`)
+	for i := range 6 {
+		s.Put("lines", fmt.Sprint("l", i), fmt.Sprintf(`{"product":"p","n":%d}`, i))
+	}
+	s.Put("products", "p", `{"price":2}`)
+	run := func(in string, args ...string) ran { return runCommand(t, in, append(args, "--server", s.URL)...) }
+	run("{}", "update", "lines").want(t, exitUsage, "--filter true means all")
+	run("", "delete", "lines").want(t, exitUsage, "--filter")
+	run("", "delete", "lines", "l1", "--filter", "true").want(t, exitUsage, "--filter")
+	run(`{"x":1}`, "update", "lines", "--filter", "doc.n > params.n", "--params", `{"n":3}`, "--dry-run").want(t, exitDone, `"matched": 2`, `"written": 2`)
+	run("", "update", "lines", "--filter", "true", "--refresh", "price", "--yes").want(t, exitDone, "6 documents match", "6 documents changed, 0 were so already, 0 refused, position ")
+	s.WantDoc("lines", "l0", `{"id":"l0","product":"p","n":0,"price":2}`)
+	add := `[{"op":"increment","path":"/n","value":1,"max":4}]`
+	run(add, "update", "lines", "--filter", "doc.n > 2", "--key", "k").want(t, exitFailed, "lines/l4: ", "lines/l5: ", "1 document changed, 0 were so already, 2 refused")
+	run(add, "update", "lines", "--filter", "doc.n > 2", "--key", "k").want(t, exitFailed, "1 document changed")
+	s.WantDoc("lines", "l3", `{"id":"l3","product":"p","n":4,"price":2}`)
+	run("", "delete", "lines", "--filter", "doc.n < 2", "--dry-run").want(t, exitDone, `"matched": 2`)
+	run("", "delete", "lines", "--filter", "doc.n < 2", "--json").want(t, exitDone, `"written": 2`)
+	run("", "list", "lines", "--count").want(t, exitDone, "4")
+}
