@@ -80,28 +80,14 @@ func (s *erasures) table() []route {
 	}
 }
 
-// erasedKey names a document in a request.
-type erasedKey fanfold.Key
-
-// UnmarshalJSON takes an object with the two members of a key, and no others. The error is Invalid.
-func (k *erasedKey) UnmarshalJSON(b []byte) error {
-	var members map[string]*string
-	err := json.Unmarshal(b, &members)
-	if collection, id := members["collection"], members["id"]; err == nil && len(members) == 2 && collection != nil && id != nil {
-		*k = erasedKey{*collection, *id}
-		return nil
-	}
-	return fanfold.Errorf(fanfold.Invalid, `a document is named as {"collection":"customers","id":"c1"}`)
-}
-
 // eraseOne answers POST of a document's _erase.
 func (s *erasures) eraseOne(c echo.Context) error {
 	key, err := keyOf(c)
 	if err != nil {
 		return err
 	}
-	var body struct{ Members []string }
-	dry, err := s.readErase(c, &body, object{media: []string{jsonType}, members: []string{"members"}, size: maxMembersBody, optional: true})
+	var body wire.EraseOneBody
+	dry, err := s.readErase(c, &body, object{media: []string{jsonType}, size: maxMembersBody, optional: true})
 	if err != nil {
 		return err
 	}
@@ -110,11 +96,8 @@ func (s *erasures) eraseOne(c echo.Context) error {
 
 // eraseSeveral answers POST /v1/_erase.
 func (s *erasures) eraseSeveral(c echo.Context) error {
-	var body struct {
-		Documents []erasedKey
-		Members   []string
-	}
-	dry, err := s.readErase(c, &body, object{media: []string{jsonType}, members: []string{"documents", "members"}, size: maxEraseBody})
+	var body wire.EraseBody
+	dry, err := s.readErase(c, &body, object{media: []string{jsonType}, size: maxEraseBody})
 	if err != nil {
 		return err
 	}

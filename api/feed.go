@@ -71,7 +71,7 @@ func FeedQuery(r *http.Request) (q changefeed.Query, err error) {
 	return q, readSelection(&q.Selection, values)
 }
 
-// groupQuery returns how the changes of a group are to be sent by a request that asks for them with a lease's partition and
+// groupQuery returns how the changes of a group are to be sent by a request that asks for them with a partition and its
 // token. The scope says where they begin, whatever a Last-Event-ID says. The error is Invalid.
 func groupQuery(r *http.Request) (q changefeed.Query, err error) {
 	values, err := params.Parse(r.URL.RawQuery, slices.Concat([]string{"partition", "token", lastEventID}, sendingParameters)...)

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // groups answers requests about consumer groups.
@@ -154,11 +155,8 @@ func (g *groups) lease(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Member string
-		Max    *int
-	}
-	if err := readObject(c, &in, "member", "max"); err != nil {
+	var in wire.LeaseBody
+	if err := readObject(c, &in); err != nil {
 		return err
 	}
 	leases, err := g.by(c).Lease(c.Request().Context(), name, in.Member, given(in.Max, -1))
@@ -168,20 +166,12 @@ func (g *groups) lease(c echo.Context) error {
 	return c.JSON(http.StatusOK, leaseList{leases})
 }
 
-// batchMembers is what names a batch in a body.
-type batchMembers struct {
-	Partition *int
-	Token     string
-	Position  string
-	Error     string
-}
-
-// batch returns the batch that a body names. The error is Invalid.
-func (b *batchMembers) batch() (group.Batch, error) {
-	if b.Partition == nil || b.Token == "" || b.Position == "" {
+// batchOf returns the batch that the members of a body name. The error is Invalid.
+func batchOf(partition *int, token, position string) (group.Batch, error) {
+	if partition == nil || token == "" || position == "" {
 		return group.Batch{}, fanfold.Errorf(fanfold.Invalid, `a batch is {"partition":3,"token":"...","position":"..."}`)
 	}
-	return group.Batch{Partition: *b.Partition, Token: b.Token, Position: b.Position}, nil
+	return group.Batch{Partition: *partition, Token: token, Position: position}, nil
 }
 
 // ack answers POST /v1/_groups/{name}/_ack.
@@ -190,11 +180,11 @@ func (g *groups) ack(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in batchMembers
-	if err := readObject(c, &in, "partition", "token", "position"); err != nil {
+	var in wire.AckBody
+	if err := readObject(c, &in); err != nil {
 		return err
 	}
-	b, err := in.batch()
+	b, err := batchOf(in.Partition, in.Token, in.Position)
 	if err != nil {
 		return err
 	}
@@ -207,11 +197,11 @@ func (g *groups) nack(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in batchMembers
-	if err := readObject(c, &in, "partition", "token", "position", "error"); err != nil {
+	var in wire.NackBody
+	if err := readObject(c, &in); err != nil {
 		return err
 	}
-	b, err := in.batch()
+	b, err := batchOf(in.Partition, in.Token, in.Position)
 	if err != nil {
 		return err
 	}
@@ -224,11 +214,8 @@ func (g *groups) releaseLeases(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Member, Token string
-		Partition     *int
-	}
-	if err := readObject(c, &in, "member", "partition", "token"); err != nil {
+	var in wire.ReleaseBody
+	if err := readObject(c, &in); err != nil {
 		return err
 	}
 	ctx := c.Request().Context()
@@ -251,11 +238,8 @@ func (g *groups) resetGroup(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		To    string
-		Force bool
-	}
-	if err := readObject(c, &in, "to", "force"); err != nil {
+	var in wire.ResetBody
+	if err := readObject(c, &in); err != nil {
 		return err
 	}
 	if in.To == "" {

@@ -11,7 +11,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
-	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/internal/wire"
 )
 
@@ -56,24 +55,16 @@ func shownEntry(e *keys.Entry) wire.Key {
 	return out
 }
 
-// keyTime is a time in a body: when a key expires.
-type keyTime struct {
-	given bool
-	at    *time.Time // nil for never
-}
-
-// UnmarshalJSON reads a time as RFC 3339 has it, or null. The error is Invalid.
-func (t *keyTime) UnmarshalJSON(text []byte) error {
-	t.given = true
-	if string(text) == "null" {
-		return nil
+// keyTime reads a time as RFC 3339 has it; nil for null, and for no text. The error is Invalid.
+func keyTime(text json.RawMessage) (*time.Time, error) {
+	if len(text) == 0 || string(text) == "null" {
+		return nil, nil
 	}
 	at := time.Time{}
 	if err := json.Unmarshal(text, &at); err != nil {
-		return fanfold.Errorf(fanfold.Invalid, "expires: %.80s is not a time such as \"2027-01-01T00:00:00Z\"", text)
+		return nil, fanfold.Errorf(fanfold.Invalid, "expires: %.80s is not a time such as \"2027-01-01T00:00:00Z\"", text)
 	}
-	t.at = &at
-	return nil
+	return &at, nil
 }
 
 // createKey answers POST /v1/_keys.
@@ -81,15 +72,15 @@ func (k *keyring) createKey(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	var in struct {
-		Name    string
-		Roles   []string
-		Expires keyTime
-	}
-	if err := readObject(c, &in, "name", "roles", "expires"); err != nil {
+	var in wire.NewKeyBody
+	if err := readObject(c, &in); err != nil {
 		return err
 	}
-	e, key, err := k.store.Create(c.Request().Context(), keys.Settings{Name: in.Name, Roles: in.Roles, Expires: in.Expires.at})
+	expires, err := keyTime(in.Expires)
+	if err != nil {
+		return err
+	}
+	e, key, err := k.store.Create(c.Request().Context(), keys.Settings{Name: in.Name, Roles: in.Roles, Expires: expires})
 	if err != nil {
 		return err
 	}
@@ -136,19 +127,19 @@ func (k *keyring) patchKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Name    *string
-		Roles   *[]string
-		Expires keyTime
-	}
+	var in wire.KeyPatchBody
 	c.Response().Header().Set("Accept-Patch", mergePatchType)
-	body := object{media: []string{mergePatchType, jsonType}, members: []string{"name", "roles", "expires"}, nullable: []string{"expires"}}
+	body := object{media: []string{mergePatchType, jsonType}, nullable: []string{"expires"}}
 	if err := readObjectAs(c, &in, body); err != nil {
 		return err
 	}
 	patch := keys.Patch{Name: in.Name, Roles: in.Roles}
-	if in.Expires.given {
-		patch.Expires = &in.Expires.at
+	if in.Expires != nil {
+		expires, err := keyTime(in.Expires)
+		if err != nil {
+			return err
+		}
+		patch.Expires = &expires
 	}
 	e, err := k.store.Change(c.Request().Context(), id, patch)
 	if err != nil {
@@ -163,8 +154,8 @@ func (k *keyring) rotateKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in struct{ Overlap *group.Duration }
-	if err := readObject(c, &in, "overlap"); err != nil {
+	var in wire.RotateBody
+	if err := readObject(c, &in); err != nil {
 		return err
 	}
 	overlap := defaultOverlap

@@ -25,14 +25,14 @@ const objectDepth = 4
 // object says which JSON objects a route takes.
 type object struct {
 	media    []string // types
-	members  []string // that may be there
+	members  []string // that may be there; nil for all that the struct has
 	nullable []string // of those, which may be null
 	size     int64    // the most bytes; 0 for maxObject
 	depth    int      // how deep it may nest; 0 for objectDepth
 	optional bool     // no body stands for no members
 }
 
-// readObject reads a body that is a JSON object with no other members than those given, into a struct that has them. It
+// readObject reads a body that is a JSON object with no other members than those given, by default the struct's, into a struct that has them. It
 // returns the errors of readBody, and Invalid.
 func readObject(c echo.Context, into any, members ...string) error {
 	return readObjectAs(c, into, object{media: []string{jsonType}, members: members})
@@ -40,6 +40,12 @@ func readObject(c echo.Context, into any, members ...string) error {
 
 // readObjectAs does what readObject does, for objects of a kind.
 func readObjectAs(c echo.Context, into any, kind object) error {
+	if kind.members == nil {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			kind.members = append(kind.members, name)
+		}
+	}
 	body, _, err := readBody(c, cmp.Or(kind.size, maxObject), kind.media...)
 	if err != nil || kind.optional && len(body) == 0 {
 		return err

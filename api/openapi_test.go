@@ -46,6 +46,8 @@ var schemaTypes = map[string]any{
 	"Group": group.Description{}, "GroupSummary": group.Summary{}, "GroupSettings": group.Settings{}, "GroupLag": group.Lag{}, "GroupPartition": group.PartitionInfo{}, "Lease": group.Lease{}, "ParkedBatch": group.Parked{},
 	"GroupList": groupList{}, "LeaseList": leaseList{}, "ParkedList": parkedList{},
 	"Key": wire.Key{}, "MadeKey": wire.MadeKey{}, "RotatedKey": wire.RotatedKey{}, "KeyList": wire.KeyList{}, "Principal": wire.Principal{}, "CollectionRights": wire.CollectionRights{},
+	"LeaseBody": wire.LeaseBody{}, "AckBody": wire.AckBody{}, "NackBody": wire.NackBody{}, "ResetBody": wire.ResetBody{}, "NewKeyBody": wire.NewKeyBody{}, "KeyPatchBody": wire.KeyPatchBody{},
+	"RotateBody": wire.RotateBody{}, "EraseBody": wire.EraseBody{}, "EraseOneBody": wire.EraseOneBody{}, "ErasedKey": wire.ErasedKey{},
 	"Position": fanfold.Bookmark{}, "Revision": fanfold.Revision(0),
 }
 
@@ -157,7 +159,7 @@ func (d *drawing) customize(_ string, of reflect.Type, _ reflect.StructTag, s *o
 	always, sometimes := map[string]reflect.StructField{}, map[string]reflect.StructField{}
 	collectMembers(of, always, sometimes)
 	for name, f := range always {
-		s.Properties[name] = d.member(f, s.Properties[name], f.Type.Kind() == reflect.Pointer)
+		s.Properties[name] = d.member(f, s.Properties[name], f.Type.Kind() == reflect.Pointer && !strings.HasSuffix(of.Name(), "Body")) // no member of a body is null
 		if !slices.Contains(alsoTaken, of) {
 			s.Required = append(s.Required, name)
 		}

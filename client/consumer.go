@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Batch is what a handler gets: changes of one partition, in order. All changes of a document are in one partition.
@@ -103,7 +105,7 @@ func (k *Consumer) Run(ctx context.Context) error {
 	r.wait.Wait()
 	leaving, done := context.WithTimeout(context.WithoutCancel(ctx), k.opt.Grace)
 	defer done()
-	if _, err := k.leaseClient.sendForStatus(leaving, http.MethodPost, k.path("_release"), map[string]any{"member": k.opt.Member}); err != nil {
+	if _, err := k.leaseClient.sendForStatus(leaving, http.MethodPost, k.path("_release"), wire.ReleaseBody{Member: k.opt.Member}); err != nil {
 		k.opt.Failed(err) // the leases end by themselves
 	}
 	if failed := new(failedForGood); errors.As(context.Cause(ctx), &failed) {
@@ -173,9 +175,9 @@ func (r *consuming) keepLeases(ctx context.Context) {
 
 // lease returns the leases that the member has now.
 func (r *consuming) lease(ctx context.Context) ([]lease, error) {
-	body := map[string]any{"member": r.opt.Member}
+	body := wire.LeaseBody{Member: r.opt.Member}
 	if r.opt.Partitions > 0 {
-		body["max"] = r.opt.Partitions
+		body.Max = &r.opt.Partitions
 	}
 	req, err := groupRequest(http.MethodPost, r.path("_lease"), body)
 	if err != nil {

@@ -61,16 +61,9 @@ type Found = wire.Found
 
 // eraseBody returns the body of a request for an erasure.
 func eraseBody(documents []Target, opt EraseOptions) ([]byte, error) {
-	type document struct {
-		Collection string `json:"collection"`
-		ID         string `json:"id"`
-	}
-	body := struct {
-		Documents []document `json:"documents"`
-		Members   []string   `json:"members,omitempty"`
-	}{Members: opt.Members}
+	body := wire.EraseBody{Members: opt.Members}
 	for _, d := range documents {
-		body.Documents = append(body.Documents, document(d))
+		body.Documents = append(body.Documents, wire.ErasedKey(d))
 	}
 	return json.Marshal(body)
 }

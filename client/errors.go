@@ -40,7 +40,7 @@ const (
 	PositionGone     Code = "position-gone"     // the same, with the oldest usable position in the member oldest
 	StoreChanged     Code = "store-changed"     // the position is another store's
 	ModelRemoves     Code = "model-removes"     // a model would take rules or guards away
-	LeaseLost        Code = "lease-lost"        // the partition is another member's by now
+	LeaseLost        Code = "lease-lost"        // another member has what was leased
 	UnsupportedMedia Code = "unsupported-media" // a content type that the route does not read
 	Timeout          Code = "timeout"           // not there within the time asked for
 	TakesLong        Code = "takes-long"        // more work than the server does while a client waits for it

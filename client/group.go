@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // GroupSettings are what a consumer group is made with. Zero values stand for the server's defaults.
@@ -23,32 +25,19 @@ type GroupSettings struct {
 	Role        string        // whose members have the group, and which changes they get; default admin, and of a group that is there its own
 }
 
-// duration is a time.Duration that JSON has as a text such as 30s.
-type duration time.Duration
-
-// MarshalText returns the duration as time.Duration.String does.
-func (d duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText reads a duration as time.ParseDuration does.
-func (d *duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	*d = duration(v)
-	return err
-}
-
 // groupSettings are GroupSettings as the API has them.
 type groupSettings struct {
-	Partitions  int      `json:"partitions,omitempty"`
-	Since       string   `json:"since,omitempty"`
-	Mode        string   `json:"mode,omitempty"`
-	View        string   `json:"view,omitempty"`
-	Derived     string   `json:"derived,omitempty"`
-	Cascades    string   `json:"cascades,omitempty"`
-	Collections []string `json:"collections,omitempty"`
-	Filter      string   `json:"filter,omitempty"`
-	Lease       duration `json:"lease,omitempty"`
-	MaxAttempts int      `json:"maxAttempts,omitempty"`
-	Role        string   `json:"role,omitempty"`
+	Partitions  int           `json:"partitions,omitempty"`
+	Since       string        `json:"since,omitempty"`
+	Mode        string        `json:"mode,omitempty"`
+	View        string        `json:"view,omitempty"`
+	Derived     string        `json:"derived,omitempty"`
+	Cascades    string        `json:"cascades,omitempty"`
+	Collections []string      `json:"collections,omitempty"`
+	Filter      string        `json:"filter,omitempty"`
+	Lease       wire.Duration `json:"lease,omitempty"`
+	MaxAttempts int           `json:"maxAttempts,omitempty"`
+	Role        string        `json:"role,omitempty"`
 }
 
 // Group describes a consumer group.
@@ -131,7 +120,7 @@ func (c *Client) sendForStatus(ctx context.Context, method, path string, body an
 // PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
 // that cannot be changed.
 func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
-	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Cascades, s.Collections, s.Filter, duration(s.Lease), s.MaxAttempts, s.Role}
+	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Cascades, s.Collections, s.Filter, wire.Duration(s.Lease), s.MaxAttempts, s.Role}
 	status, err := c.sendForStatus(ctx, http.MethodPut, groupPath(name), settings)
 	return status == http.StatusCreated, err
 }
@@ -188,7 +177,7 @@ func (c *Client) DeleteGroup(ctx context.Context, name string) error {
 // ResetGroup makes a group go on after a position, from 0, from now, or from an RFC 3339 time. While members hold leases it
 // needs force, by which they lose them; the error is Conflict without it.
 func (c *Client) ResetGroup(ctx context.Context, name, to string, force bool) error {
-	_, err := c.sendForStatus(ctx, http.MethodPost, groupPath(name, "_reset"), map[string]any{"to": to, "force": force})
+	_, err := c.sendForStatus(ctx, http.MethodPost, groupPath(name, "_reset"), wire.ResetBody{To: to, Force: force})
 	return err
 }
 

@@ -97,18 +97,18 @@ func (c *Client) CreateKey(ctx context.Context, s KeySettings) (*KeyEntry, Key, 
 
 // ChangeKey changes a key. Errors are NotFound, and Conflict for a revoked key or the last one with the role admin.
 func (c *Client) ChangeKey(ctx context.Context, id string, change KeyChange) (*KeyEntry, error) {
-	patch := map[string]any{}
+	var patch wire.KeyPatchBody
 	if change.Name != "" {
-		patch["name"] = change.Name
+		patch.Name = &change.Name
 	}
 	if change.Roles != nil {
-		patch["roles"] = change.Roles
+		patch.Roles = &change.Roles
 	}
-	switch {
-	case change.Expires != nil:
-		patch["expires"] = change.Expires
-	case change.NeverExpires:
-		patch["expires"] = nil
+	if change.Expires != nil || change.NeverExpires {
+		var err error
+		if patch.Expires, err = encode(change.Expires); err != nil {
+			return nil, err
+		}
 	}
 	e, _, err := c.sendForKey(ctx, http.MethodPatch, keyPath(id), patch, true)
 	return e, err
@@ -117,7 +117,7 @@ func (c *Client) ChangeKey(ctx context.Context, id string, change KeyChange) (*K
 // RotateKey gives a key a new secret, and returns the key with it. The secret before works for overlap from now on, and older ones
 // end. Errors are NotFound, and Conflict for a revoked key. An answer that is lost is an error.
 func (c *Client) RotateKey(ctx context.Context, id string, overlap time.Duration) (*KeyEntry, Key, error) {
-	return c.sendForKey(ctx, http.MethodPost, keyPath(id, "_rotate"), map[string]any{"overlap": duration(overlap)}, false)
+	return c.sendForKey(ctx, http.MethodPost, keyPath(id, "_rotate"), wire.RotateBody{Overlap: new(wire.Duration(overlap))}, false)
 }
 
 // RevokeKey ends a key for good. A second call has the server forget its name and roles. Errors are NotFound, and Conflict for the

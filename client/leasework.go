@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // leaseWork is the work on one lease.
@@ -62,7 +64,7 @@ func (h *leaseWork) run() {
 			sleep(h.reading, pause.next(0))
 		}
 	}
-	_, err := h.c.sendForStatus(h.handling, http.MethodPost, h.path("_release"), map[string]any{"partition": h.lease.Partition, "token": h.lease.Token})
+	_, err := h.c.sendForStatus(h.handling, http.MethodPost, h.path("_release"), wire.ReleaseBody{Partition: &h.lease.Partition, Token: h.lease.Token})
 	if err != nil {
 		h.opt.Failed(fmt.Errorf("partition %d: %w", h.lease.Partition, err)) // the lease ends by itself
 	}
@@ -106,10 +108,10 @@ const (
 
 // settle acknowledges a batch, or reports that the handler failed.
 func (h *leaseWork) settle(route string, b *Batch, failed error) error {
-	body := map[string]any{"partition": b.Partition, "token": b.Token, "position": b.Position}
+	body := wire.NackBody{Partition: &b.Partition, Token: b.Token, Position: b.Position} // without an error it is a wire.AckBody
 	if failed != nil {
 		text := failed.Error()
-		body["error"] = text[:min(len(text), maxErrorText)]
+		body.Error = text[:min(len(text), maxErrorText)]
 	}
 	// A handler that has done its work is acknowledged also where its time is over: whether the lease is lost, the server knows.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.handling), maxSettleTime)

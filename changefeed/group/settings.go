@@ -7,6 +7,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -44,20 +45,7 @@ type Settings struct {
 }
 
 // Duration is a time.Duration that JSON has as a text such as "30s".
-type Duration time.Duration
-
-// MarshalText returns the duration as time.Duration.String does.
-func (d Duration) MarshalText() ([]byte, error) { return []byte(time.Duration(d).String()), nil }
-
-// UnmarshalText reads a duration as time.ParseDuration does. The error is Invalid.
-func (d *Duration) UnmarshalText(text []byte) error {
-	v, err := time.ParseDuration(string(text))
-	if err != nil {
-		return fanfold.Errorf(fanfold.Invalid, `%.80q is not a time with its unit, such as "30s" or "2m"`, text)
-	}
-	*d = Duration(v)
-	return nil
-}
+type Duration = wire.Duration
 
 // setDefaults replaces zero values by their defaults.
 func (s *Settings) setDefaults() {

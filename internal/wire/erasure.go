@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -75,4 +76,32 @@ type Erasures struct {
 type FoundList struct {
 	Found []Found `json:"found" maxItems:"1000"`
 	More  bool    `json:"more" doc:"There are more than are told."`
+}
+
+// EraseBody is the body of a request for an erasure of documents.
+type EraseBody struct {
+	Documents []ErasedKey `json:"documents" minItems:"1" maxItems:"10000" doc:"None is named twice."`
+	Members   []string    `json:"members,omitempty" minItems:"1" maxItems:"100" schema:"{'items':{'type':'string','pattern':'^/','maxLength':1024}}" doc:"JSON Pointers of the members that go from every version; the documents live on. None is the id, at a relation's path, or inside another. Without it whole documents are erased: all but their ids and the ids at relations."`
+}
+
+// EraseOneBody is the body of a request for the erasure of one document.
+type EraseOneBody struct {
+	Members []string `json:"members,omitempty" minItems:"1" maxItems:"100" schema:"{'items':{'type':'string','pattern':'^/','maxLength':1024}}" doc:"JSON Pointers of the members that go from every version; the documents live on. None is the id, at a relation's path, or inside another. Without it whole documents are erased: all but their ids and the ids at relations."`
+}
+
+// ErasedKey names a document that is to be erased.
+type ErasedKey struct {
+	Collection string `json:"collection" minLength:"1" maxLength:"64"`
+	ID         string `json:"id" minLength:"1" maxLength:"255"`
+}
+
+// UnmarshalJSON takes an object with the two members of a key, and no others. The error is Invalid.
+func (k *ErasedKey) UnmarshalJSON(b []byte) error {
+	var members map[string]*string
+	err := json.Unmarshal(b, &members)
+	if collection, id := members["collection"], members["id"]; err == nil && len(members) == 2 && collection != nil && id != nil {
+		*k = ErasedKey{*collection, *id}
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Invalid, `a document is named as {"collection":"customers","id":"c1"}`)
 }

@@ -49,7 +49,7 @@ var mayImport = map[string][]string{
 	"access":                      {"", "model"},
 	"access/keys":                 {"", "access", "internal/smallfile", "model"},
 	"changefeed":                  {"", "access", "internal/expr", "internal/jsondoc", "internal/sending"},
-	"changefeed/group":            {"", "access", "backup", "changefeed", "model"},
+	"changefeed/group":            {"", "access", "backup", "changefeed", "internal/wire", "model"},
 	"membership":                  {"", "internal/wire"},
 	"writer":                      {"", "access", "internal/condition", "internal/decimal", "internal/jsondoc", "internal/modelfile", "internal/schema", "model", "writer/internal/gate", "writer/numbering"},
 	"writer/internal/gate":        {"", "internal/check", "model"},

@@ -39,7 +39,7 @@ var ofGroups = []Operation{
 	{Route: "POST /v1/_groups/{name}/_lease", ID: "lease", Summary: "Join a group, or stay in it, and get the leases that one has",
 		Text:  "Each member has its share of the partitions. One that has more gets fewer leases than before; what it is not given any more it may still acknowledge until another member has it, and should release. Ask again before the leases end, such as after a third of their time.",
 		Takes: "group",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["member"], "additionalProperties": false, "properties": {"member": {"type": "string", "description": "Letters, digits and ._:@+-.", "pattern": "^[A-Za-z0-9][A-Za-z0-9._:@+-]*$", "maxLength": 128}, "max": {"type": "integer", "minimum": 1, "maximum": 1000, "description": "The most partitions that it wants; without it, its whole share."}}}`)},
+		Body:  &Body{Content: is("LeaseBody")},
 		Answers: []Answer{
 			{"200", "The member's leases, by partition.", "", is("LeaseList")},
 		},
@@ -47,7 +47,7 @@ var ofGroups = []Operation{
 	{Route: "POST /v1/_groups/{name}/_ack", ID: "ack", Summary: "Acknowledge what was handled",
 		Text:  "A position that is not behind the checkpoint changes nothing.",
 		Takes: "group",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["partition", "token", "position"], "additionalProperties": false, "properties": {"partition": {"type": "integer", "minimum": 0}, "token": {"type": "string"}, "position": {"type": "string", "description": "The last_seq of the answer, or the position of a row: everything up to it."}}}`)},
+		Body:  &Body{Content: is("AckBody")},
 		Answers: []Answer{
 			{"204", "Done.", "", nil},
 		},
@@ -55,7 +55,7 @@ var ofGroups = []Operation{
 	{Route: "POST /v1/_groups/{name}/_nack", ID: "nack", Summary: "Say that a batch could not be handled",
 		Text:  "The batch is everything behind the checkpoint, up to position. It comes again after a back-off of 1 s, then twice as long each time, 60 s at most. At its last attempt it is parked, and the partition goes on behind it; while the group has 1,000 parked batches, or the partition 100, it comes again instead.",
 		Takes: "group",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["partition", "token", "position"], "additionalProperties": false, "properties": {"partition": {"type": "integer", "minimum": 0}, "token": {"type": "string"}, "position": {"type": "string", "description": "The last_seq of the answer, or the position of a row: everything up to it."}, "error": {"type": "string", "description": "Why; 2,000 bytes of it are kept."}}}`)},
+		Body:  &Body{Content: is("NackBody")},
 		Answers: []Answer{
 			{"204", "Done.", "", nil},
 		},
@@ -71,7 +71,7 @@ var ofGroups = []Operation{
 	{Route: "POST /v1/_groups/{name}/_reset", ID: "resetGroup", Summary: "Make a group begin elsewhere",
 		Text:  "What was parked behind the position comes again by itself, and is not parked any more.",
 		Takes: "group",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["to"], "additionalProperties": false, "properties": {"to": {"type": "string", "description": "A position, 0, now or an RFC 3339 time."}, "force": {"type": "boolean", "default": false, "description": "Also while leases are held, which end."}}}`)},
+		Body:  &Body{Content: is("ResetBody")},
 		Answers: []Answer{
 			{"204", "Done.", "", nil},
 		},

@@ -14,7 +14,7 @@ var ofKeys = []Operation{
 		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
 	{Route: "POST /v1/_keys", ID: "createKey", Summary: "Make a key",
 		Text: "The first key closes the house, for good: from then on nobody enters without one. It must have the role admin. There are at most 1,000 keys, revoked ones included.",
-		Body: &Body{Content: is(`{"type": "object", "required": ["name", "roles"], "additionalProperties": false, "properties": {"name": {"$ref": "#/components/schemas/KeyName"}, "roles": {"$ref": "#/components/schemas/KeyRoles"}, "expires": {"type": "string", "format": "date-time", "description": "When it ends: within ten years; absent for never."}}}`)},
+		Body: &Body{Content: is("NewKeyBody")},
 		Answers: []Answer{
 			{"201", "Made. This answer alone has the key.", "Location", is("MadeKey")},
 		},
@@ -28,7 +28,7 @@ var ofKeys = []Operation{
 	{Route: "PATCH /v1/_keys/{id}", ID: "patchKey", Summary: "Change the name, the roles or the end of a key",
 		Text:  "A merge patch (RFC 7396). It holds on this node before the answer, and on others within a second.",
 		Takes: "key",
-		Body:  &Body{Content: Content{"application/merge-patch+json": `{"type": "object", "additionalProperties": false, "properties": {"name": {"$ref": "#/components/schemas/KeyName"}, "roles": {"$ref": "#/components/schemas/KeyRoles"}, "expires": {"type": ["string", "null"], "format": "date-time", "description": "null for never."}}}`, "application/json": `{"type": "object", "additionalProperties": false, "properties": {"name": {"$ref": "#/components/schemas/KeyName"}, "roles": {"$ref": "#/components/schemas/KeyRoles"}, "expires": {"type": ["string", "null"], "format": "date-time", "description": "null for never."}}}`}},
+		Body:  &Body{Content: Content{"application/merge-patch+json": "KeyPatchBody", "application/json": "KeyPatchBody"}},
 		Answers: []Answer{
 			{"200", "The key as it is now.", "Accept-Patch", is("Key")},
 		},
@@ -43,7 +43,7 @@ var ofKeys = []Operation{
 	{Route: "POST /v1/_keys/{id}/_rotate", ID: "rotateKey", Summary: "Give a key a new secret",
 		Text:  "The secret before works for the overlap, and older ones end at once. With an overlap of 0s, all older ones do.",
 		Takes: "key",
-		Body:  &Body{Content: is(`{"type": "object", "additionalProperties": false, "properties": {"overlap": {"type": "string", "description": "A time with its unit, such as 24h: from 0s to 720h.", "default": "24h"}}}`)},
+		Body:  &Body{Content: is("RotateBody")},
 		Answers: []Answer{
 			{"200", "The key. This answer alone has the new secret.", "", is("RotatedKey")},
 		},

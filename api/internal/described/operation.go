@@ -10,7 +10,7 @@ var ofOperation = []Operation{
 	{Route: "POST /v1/{collection}/{id}/_erase", ID: "eraseDocument", Summary: "Erase a document and its past",
 		Text:  "Afterwards the store is what it would be had each version of the document had its id and the ids at relations alone. Copies, sums and kept values made of the rest are gone everywhere, in every version. What lives is deleted first, by the onDelete rules. The answer comes once the log has it; the read models are built anew then. The content type is needed, the body is not.",
 		Takes: "collection id dryRun consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
-		Body:  &Body{Optional: true, Content: is(`{"type": "object", "additionalProperties": false, "properties": {"members": {"type": "array", "minItems": 1, "maxItems": 100, "description": "JSON Pointers of the members that go from every version; the documents live on. None is the id, at a relation's path, or inside another. Without it whole documents are erased: all but their ids and the ids at relations.", "items": {"type": "string", "pattern": "^/", "maxLength": 1024}}}}`)},
+		Body:  &Body{Optional: true, Content: is("EraseOneBody")},
 		Answers: []Answer{
 			{"200", "Nothing is left to erase, or what would go (dryRun).", "", is("Erasure|ErasurePlan")},
 			{"202", "It has begun.", "Location=ProgressLocation Fanfold-Position", is("Erasure")},
@@ -66,7 +66,7 @@ var ofOperation = []Operation{
 	{Route: "POST /v1/_erase", ID: "erase", Summary: "Erase documents and their past",
 		Text:  "Afterwards the store is what it would be had each version of the document had its id and the ids at relations alone. Copies, sums and kept values made of the rest are gone everywhere, in every version. What lives is deleted first, by the onDelete rules. The answer comes once the log has it; the read models are built anew then.",
 		Takes: "dryRun consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["documents"], "additionalProperties": false, "properties": {"documents": {"type": "array", "minItems": 1, "maxItems": 10000, "description": "None is named twice.", "items": {"type": "object", "required": ["collection", "id"], "additionalProperties": false, "properties": {"collection": {"type": "string", "minLength": 1, "maxLength": 64}, "id": {"type": "string", "minLength": 1, "maxLength": 255}}}}, "members": {"type": "array", "minItems": 1, "maxItems": 100, "description": "JSON Pointers of the members that go from every version; the documents live on. None is the id, at a relation's path, or inside another. Without it whole documents are erased: all but their ids and the ids at relations.", "items": {"type": "string", "pattern": "^/", "maxLength": 1024}}}}`)},
+		Body:  &Body{Content: is("EraseBody")},
 		Answers: []Answer{
 			{"200", "Nothing is left to erase, or what would go (dryRun).", "", is("Erasure|ErasurePlan")},
 			{"202", "It has begun.", "Location=ProgressLocation Fanfold-Position", is("Erasure")},
