@@ -49,10 +49,15 @@ func readDefaults(p *parser, c *model.Collection, n jsondoc.Node, at string) {
 	})
 }
 
-// checkDefaults reports defaults that no document of the collection can have. A rule derives the member, or the schema
+// checkDefaults reports defaults that no document of the collection can have. A rule derives the member, a sequence numbers it, or the schema
 // refuses the value, or it nests too deeply or has a number that is not compared.
 func checkDefaults(p *parser, c *model.Collection) {
 	for _, d := range c.Defaults {
+		for _, s := range c.Sequences {
+			if s.Path.Overlaps(d.Path) {
+				p.problem(defaultsAt(c, d.Path.String()), "stands in the way of sequence %s", s.Path)
+			}
+		}
 		for _, r := range c.Rules {
 			for _, owned := range r.OwnedPaths() {
 				if owned.Overlaps(d.Path) {

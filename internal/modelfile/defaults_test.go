@@ -28,6 +28,7 @@ func TestDefaults(t *testing.T) {
 		{`{defaults: {id: x}}`, "are the store's"},
 		{`{defaults: {_a.b: x}}`, "are the store's"},
 		{`{defaults: {total: 0}, derive: {total: {value: doc.n}}}`, `stands in the way of "total"`},
+		{`{defaults: {n: 0}, sequences: {n: {}}}`, "stands in the way of sequence n"},
 		{`{defaults: {a: {}}, derive: {a.total: {value: doc.n}}}`, `stands in the way of "a.total"`},
 		{`{defaults: {a.b: 1}, schema: {properties: {a: {properties: {b: {type: string}}}}}}`, "at /a/b"},
 		{`{defaults: {a: {}}, schema: {properties: {a: {required: [b]}}}}`, "at /a "},

@@ -63,6 +63,23 @@ func TestDefaults(t *testing.T) {
 	s.Verify()
 }
 
+// TestDefaultsBesideSequences: a number is given by the defaults of its document, too, and a document keeps it.
+func TestDefaultsBesideSequences(t *testing.T) {
+	s := harness.OpenTemp(t, `{collections: {orders: {defaults: {tenant: a}, sequences: {number: {per: doc.tenant}}, schema: {required: [tenant]}}}}`)
+	s.Want(http.StatusCreated, http.MethodPut, "/v1/orders/1", `{}`)
+	s.Want(http.StatusCreated, http.MethodPost, "/v1/orders", `{"id":"2"}`)
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[{"op":"put","collection":"orders","id":"3","body":{}},{"op":"put","collection":"orders","id":"4","body":{"tenant":"b"}}]}`)
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=orders", "{\"id\":\"5\"}\n{\"id\":\"6\"}", "Content-Type", "application/x-ndjson")
+	for id, want := range map[string]string{"1": `{"id":"1","tenant":"a","number":1}`, "2": `{"id":"2","tenant":"a","number":2}`, "3": `{"id":"3","tenant":"a","number":3}`,
+		"4": `{"id":"4","tenant":"b","number":1}`, "5": `{"id":"5","tenant":"a","number":4}`, "6": `{"id":"6","tenant":"a","number":5}`} {
+		s.WantDoc("orders", id, want)
+	}
+	s.Want(http.StatusNoContent, http.MethodPut, "/v1/orders/1", `{"tenant":"a","x":1}`)
+	s.WantDoc("orders", "1", `{"id":"1","tenant":"a","x":1,"number":1}`)
+	s.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/orders/1", `{}`)
+	s.Verify()
+}
+
 // TestDefaultsOfExports: an export comes back as it was, members that were taken away included. The defaults hold for what comes later.
 func TestDefaultsOfExports(t *testing.T) {
 	s := harness.OpenTemp(t, `{collections: {orders: {defaults: {status: new}}}}`)
