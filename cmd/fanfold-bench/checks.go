@@ -30,7 +30,7 @@ func sales(name string, authors int) request {
 // pieces.
 func benchChecks(ctx context.Context, b *bench) error {
 	s := benchStore{model: checksModel, authors: benchAuthors}
-	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
+	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {
 		for _, row := range []struct {
 			what    string
 			authors int
