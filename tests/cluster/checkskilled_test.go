@@ -15,7 +15,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestChecksAndKills: buyers ask for seats on one, two and three processes, one of which is killed meanwhile and started again. No event of the
+// TestChecksAndKills: buyers ask for seats on one, two and three processes. One process is killed meanwhile, and started again. No event of the
 // log has sold more seats than there are, each answer is true, and in the end all are sold.
 func TestChecksAndKills(t *testing.T) {
 	suite.Parallel(t)

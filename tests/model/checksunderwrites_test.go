@@ -62,7 +62,9 @@ func TestChecksUnderWrites(t *testing.T) {
 				} else {
 					for w := range 2 {
 						for i := range 3 {
-							nodes[0].Do(http.MethodDelete, fmt.Sprintf("/v1/orders/%s-%d-%d", event, w, i), nil)
+							if _, err := nodes[0].Do(http.MethodDelete, fmt.Sprintf("/v1/orders/%s-%d-%d", event, w, i), nil); err != nil {
+								t.Error(err)
+							}
 						}
 					}
 				}
