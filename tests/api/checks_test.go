@@ -217,3 +217,48 @@ func TestLargeRehearsals(t *testing.T) {
 	}
 	s.Verify()
 }
+
+// TestChecksTellNoSecrets: whoever may not read a document is told that a check of another one is broken, and no more.
+func TestChecksTellNoSecrets(t *testing.T) {
+	s := harness.OpenTemp(t, strings.Replace(ticketing, "  orders:\n", "  orders:\n    access: { read: [seller], write: [seller] }\n", 1))
+	s.Put("events", "e1", `{"capacity":1}`)
+	s.CloseHouse()
+	seller := s.As("seller")
+	r := seller.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/orders/o", `{"event":"e1","quantity":2}`)
+	if text := string(r.Body); strings.Contains(text, "events/") || strings.Contains(text, "notOversold") || !strings.Contains(text, "check-failed") || !strings.Contains(text, "a check of another document") {
+		t.Errorf("a seller is told %s", text)
+	}
+	if r := seller.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/orders/o", `{"quantity":0}`); !strings.Contains(string(r.Body), "orders/o some") {
+		t.Errorf("a seller is told %s", r.Body)
+	}
+}
+
+// TestChecksNeedAFold: under a version of the fold that knows no checks a model with one is refused, and changes nothing.
+func TestChecksNeedAFold(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), KeepFold: true})
+	defer s.Close()
+	s.Model(`collections: {events: {}}`)
+	if r := s.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/_model", ticketing, "Content-Type", "application/yaml"); !strings.Contains(string(r.Body), "fanfold upgrade") {
+		t.Errorf("the refusal is %s", r.Body)
+	}
+	s.SetFold(9)
+	s.Model(ticketing)
+	wantCheckFailed(t, s, http.MethodPut, "/v1/orders/o", `{"quantity":0}`)
+}
+
+// TestChecksAreExported: an export comes back whole into a new store, with a document that breaks a check, and the checks count there.
+func TestChecksAreExported(t *testing.T) {
+	s := harness.OpenTemp(t, strings.Replace(ticketing, "checks: { notOversold", "checks: {} # { notOversold", 1))
+	s.Put("events", "e1", `{"capacity":1}`)
+	s.Put("events", "e2", `{"capacity":1}`)
+	s.Put("orders", "o1", `{"event":"e1","quantity":2}`)
+	s.Want(http.StatusOK, http.MethodPut, "/v1/_model?allowMisfits=true", ticketing, "Content-Type", "application/yaml")
+	lines := s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body
+	other := harness.OpenTemp(t, "")
+	if r := other.Want(http.StatusOK, http.MethodPost, "/v1/_import", string(lines), "Content-Type", "application/x-ndjson"); !strings.Contains(string(r.Body), `"refused":0,"written":3`) {
+		t.Fatalf("the import says %s of %s", r.Body, lines)
+	}
+	other.WantDoc("events", "e1", `{"id":"e1","capacity":1,"left":-1,"sold":2}`)
+	wantCheckFailed(t, other, http.MethodPut, "/v1/orders/o2", `{"event":"e2","quantity":2}`, "events/e2 notOversold")
+	other.Put("orders", "o2", `{"event":"e2","quantity":1}`)
+}

@@ -128,7 +128,7 @@ func (g *Gates) Decide(ctx context.Context, round Round) (gates []fanfold.Write,
 	if err != nil {
 		return nil, err
 	}
-	j := &judgement{Round: round, checks: all, keys: map[fanfold.Key]bool{}}
+	j := &judgement{ctx: ctx, Round: round, checks: all, keys: map[fanfold.Key]bool{}}
 	steps := j.steps()
 	folded, err := g.rehearser.Rehearse(ctx, steps, all.Follows, j.judge)
 	switch code := fanfold.CodeOf(err); {
@@ -209,6 +209,7 @@ func (g *Gates) Decided(gates []fanfold.Write, first uint64, err error) {
 type judgement struct {
 	Round
 
+	ctx     context.Context
 	checks  *check.Checks
 	at      []int // the write of each step
 	refused Refused
@@ -234,6 +235,9 @@ func (j *judgement) judge(step int, changes []model.DocumentChange) (keep bool, 
 	var problems []fanfold.Problem
 	var keys []fanfold.Key
 	for _, d := range changes {
+		if err := j.ctx.Err(); err != nil { // checks of many documents may take long
+			return false, fanfold.Wrap(err, fanfold.Unavailable, "looking at the checks of %d documents took too long; nothing was written, try again", len(changes))
+		}
 		if !j.Lenient && len(problems) < maxBroken {
 			problems = append(problems, j.checks.Broken(d)...)
 		}
