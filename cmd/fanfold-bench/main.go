@@ -132,6 +132,7 @@ var rows = []row{
 	{name: "put", run: benchPut(64)},
 	{name: "put", run: benchPut(256)},
 	{name: "increments", alone: true, run: benchIncrements},
+	{name: "arrays", alone: true, run: benchArrays},
 	{name: "checks", alone: true, run: benchChecks},
 	{name: "import", run: benchImport},
 	{name: "replay", run: benchReplay},

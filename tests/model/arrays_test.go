@@ -164,3 +164,35 @@ func TestPreviewOfElements(t *testing.T) {
 	s.WantDoc("orders", "2", `{"id":"2","lines":[{"price":1,"amount":1},{"price":3,"quantity":0.5,"amount":3}],"total":3}`)
 	s.Verify()
 }
+
+// TestChecksOverArrays: a check of a document holds against writes of others whose arrays its values are made of.
+func TestChecksOverArrays(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  events:
+    derive:
+      sold: { sum: orders.event, of: "lines[].quantity", where: doc.status != "cancelled" }
+      left: { value: doc.capacity - doc.sold }
+    checks: { notOversold: { that: doc.left >= 0, message: "No seat is left" } }
+  orders:
+    relations: { event: { path: event, to: events } }
+    derive:
+      "lines[].amount": { value: element.price * element.quantity }
+      total: { sum: "lines[].amount" }
+    checks: { cheap: { that: doc.total < 1000, message: "Too dear" } }
+`)
+	s.Put("events", "e", `{"capacity":4}`)
+	s.Put("orders", "1", `{"event":"e","status":"new","lines":[{"price":29.90,"quantity":3}]}`)
+	for body, want := range map[string]string{
+		`{"event":"e","status":"new","lines":[{"price":1,"quantity":1},{"price":1,"quantity":1}]}`: "No seat is left",
+		`{"status":"new","lines":[{"price":999.99,"quantity":1},{"price":0.01,"quantity":1}]}`:     "Too dear",
+	} {
+		if r := s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/orders/2", body); !strings.Contains(string(r.Body), want) {
+			t.Errorf("the answer is %s", r.Body)
+		}
+	}
+	s.Merge("orders", "1", `{"lines":[{"price":29.90,"quantity":2}]}`)
+	s.Put("orders", "2", `{"event":"e","status":"new","lines":[{"price":1,"quantity":1},{"price":1,"quantity":1}]}`)
+	s.WantDoc("events", "e", `{"id":"e","capacity":4,"left":0,"sold":4}`)
+	s.Verify()
+}

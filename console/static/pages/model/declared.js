@@ -64,6 +64,7 @@ function ruleOf(collection, path, rule, relations) {
   const by = String(rule[kind]);
   const order = typeof rule.orderBy === 'object' ? '_meta.' + rule.orderBy?._meta : rule.orderBy;
   const says = [rule.of, rule.fields?.join(', '), order && 'order by ' + order, rule.where && 'where ' + rule.where].filter(Boolean).join('; ');
+  if (by.includes('[]')) return { name, collection, path, kind, from: collection, by: '', says: [by, says].filter(Boolean).join('; ') };
   return { name, collection, path, kind, from: by.slice(0, by.indexOf('.')), by, says };
 }
 
