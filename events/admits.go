@@ -24,7 +24,7 @@ func (p *Prefix) admits(ctx context.Context, conditions ...condition) error {
 			return err
 		}
 	}
-	gone := min(p.horizon.first.Load(), p.Base().Seq+1)
+	gone := min(p.first.Load(), p.Base().Seq+1)
 	for _, c := range conditions {
 		if c.expect.Set && uint64(c.expect.Rev) < gone && c.subject != p.log.sub.compact() {
 			requireLast(c.msg, 0)
@@ -35,12 +35,8 @@ func (p *Prefix) admits(ctx context.Context, conditions ...condition) error {
 
 // noted takes note of what an event of the log says about the log itself. size is the size of its payload.
 func (p *Prefix) noted(ev *fanfold.Event, size int) {
-	switch {
-	case ev.Loss == nil:
-	case ev.Loss.List == nil:
-		p.noteCompaction(ev.Loss.Base, ev.Seq)
-	default:
-		p.erasures.note(p.Base().Seq, []int{size}, ev)
+	if ev.Loss != nil {
+		p.losses.note([]int{size}, ev)
 	}
 }
 
@@ -77,7 +73,7 @@ func (p *Prefix) confirm(ctx context.Context, conditions ...condition) error {
 // refuseErased returns a Stale where an event follows the revision of a condition that may be gone, because its content is erased: the server would
 // not know. The other error is Unavailable.
 func (p *Prefix) refuseErased(ctx context.Context, c condition) error {
-	t := p.erasures.get()
+	t := p.losses.get()
 	if !c.expect.Set || !t.anyOn(c.subject, max(uint64(c.expect.Rev), p.Base().Seq)) {
 		return nil
 	}
@@ -144,7 +140,7 @@ func (p *Prefix) isMet(ctx context.Context, c condition, last uint64) (bool, err
 	if gone, err := p.mayBeGone(c); gone || err != nil {
 		return gone, err
 	}
-	s, _ := p.erasures.get().find(rev, ^uint64(0))
+	s, _ := p.losses.get().find(rev, ^uint64(0))
 	if rev == 0 || s != nil || last < rev {
 		return rev == 0 || s != nil && isOn(s.Subject, c.subject), nil
 	}
@@ -157,7 +153,7 @@ func (p *Prefix) isMet(ctx context.Context, c condition, last uint64) (bool, err
 func (p *Prefix) anyAfter(ctx context.Context, c condition, last uint64) (bool, error) {
 	after := max(uint64(c.expect.Rev), p.Base().Seq)
 	switch {
-	case p.erasures.get().anyOn(c.subject, after):
+	case p.losses.get().anyOn(c.subject, after):
 		return true, nil
 	case last <= after:
 		return false, nil
@@ -175,7 +171,7 @@ func (p *Prefix) nextOn(ctx context.Context, subject string, after uint64) (*ser
 		if err != nil || m == nil {
 			return nil, err
 		}
-		if s, _ := p.erasures.get().find(m.Seq, ^uint64(0)); s == nil || !s.Claim {
+		if s, _ := p.losses.get().find(m.Seq, ^uint64(0)); s == nil || !s.Claim {
 			return m, nil
 		}
 		after = m.Seq

@@ -406,7 +406,7 @@ func (s *search) list(doc *searchedDocument, m *Message, ev *fanfold.Event, payl
 	}
 	s.shown = s.first != nil
 	s.add(doc, m, ev, payload)
-	return s.log.prefix.erasures.mayErase(s.bytes)
+	return s.log.prefix.losses.mayErase(s.bytes)
 }
 
 // add adds a message to what is found.

@@ -27,7 +27,7 @@ func (p *Prefix) Unerased(ctx context.Context) (messages int64, residue bool, er
 	if err != nil {
 		return 0, false, err
 	}
-	t := p.erasures.get()
+	t := p.losses.get()
 	var listed uint64
 	t.all(0, inForce, func(*fanfold.Substitute) bool { listed++; return true })
 	messages = int64(listed - min(listed, s.Erased))
@@ -35,7 +35,7 @@ func (p *Prefix) Unerased(ctx context.Context) (messages int64, residue bool, er
 	switch e := p.log.opt.Embedded; {
 	case base == 0:
 	case e == nil:
-		residue = t.base != nil && mayShareBlock(t.base.Seq, base)
+		residue = t.replaced != nil && mayShareBlock(t.replaced.Seq, base)
 	default:
 		first, err := e.BlockStart(p.log.opt.Database, base+1)
 		if err != nil {
@@ -70,7 +70,7 @@ func (p *Prefix) EraseMessages(ctx context.Context, also map[string]func(seq uin
 	if err := p.forgetDigest(ctx); err != nil {
 		return err
 	}
-	d := deletion{Prefix: p, table: p.erasures.get(), progress: progress}
+	d := deletion{Prefix: p, table: p.losses.get(), progress: progress}
 	_, d.inForce = p.Erasures()
 	if e := p.log.opt.Embedded; e != nil && e.Sync() != SyncServer {
 		return d.rewriteFiles(ctx, also)
@@ -81,7 +81,7 @@ func (p *Prefix) EraseMessages(ctx context.Context, also map[string]func(seq uin
 // deletion is an EraseMessages under way.
 type deletion struct {
 	*Prefix
-	table    *erasureTable
+	table    *lossTable
 	inForce  uint64 // up to which what is listed goes
 	progress func(done, total int64)
 }
@@ -97,7 +97,7 @@ func (d *deletion) listed() (seqs []uint64) {
 
 // forgetDigest replaces the digest in the metadata of a restored log's stream, which is of what was erased from its base, too. The error is Unavailable.
 func (p *Prefix) forgetDigest(ctx context.Context) error {
-	base := p.erasures.get().base
+	base := p.losses.get().replaced
 	if base == nil {
 		return nil
 	}

@@ -41,8 +41,8 @@ func TestErasureBounds(t *testing.T) {
 	if listed != found || len(documents) != 1201 || len(s.out.Erasures) < 3 {
 		t.Errorf("%d events list %d of %d messages of %d documents", len(s.out.Erasures), listed, found, len(documents))
 	}
-	l.prefix.erasures.note(0, []int{MaxErasureBytes - 10}, &fanfold.Event{Seq: 9, Loss: &fanfold.Loss{List: &fanfold.Erasure{}}})
-	if l.prefix.erasures.mayErase(10) != nil || fanfold.CodeOf(l.prefix.erasures.mayErase(11)) != fanfold.Conflict {
+	l.prefix.losses.note([]int{MaxErasureBytes - 10}, &fanfold.Event{Seq: 9, Loss: &fanfold.Loss{List: &fanfold.Erasure{}}})
+	if l.prefix.losses.mayErase(10) != nil || fanfold.CodeOf(l.prefix.losses.mayErase(11)) != fanfold.Conflict {
 		t.Error("the bound of all erase events is another one")
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events/servers"
@@ -26,24 +27,27 @@ type NotedErasure struct {
 	*fanfold.Erasure
 }
 
-// erasures is what a log knows of its erase and erased events. Its methods may be called from many goroutines.
-type erasures struct {
+// losses is what a log knows of the events that say what it may lose. Its methods may be called from many goroutines.
+type losses struct {
 	mu    sync.Mutex // of who changes table
-	table atomic.Pointer[erasureTable]
+	table atomic.Pointer[lossTable]
 }
 
-// erasureTable is never changed once others have it.
-type erasureTable struct {
+// lossTable is never changed once others have it.
+type lossTable struct {
 	noted   []notedErasure    // in order of their sequences
 	listed  []listing         // in order of messages, then of erase events
 	bytes   int               // of the payloads of noted
 	latest  map[string]uint64 // the last message that is listed on each subject, claims apart
 	links   map[string]uint64 // those of links
-	erased  *fanfold.Loss
-	at      uint64              // the sequence of erased: of the first event of its transaction
-	base    *fanfold.Compaction // of the last erased event that has one
-	lastD   uint64              // the sequence of the last erased event
-	inForce uint64              // up to which erase events are in force by an erased event
+	lastD   uint64            // the sequence of the last erased event
+	inForce uint64            // up to which erase events are in force by an erased event
+
+	begun      Base                // with which the last compaction begins the log, or a restore
+	compaction *fanfold.Compaction // what the last compact event says; nil where no event says it
+	compacted  uint64              // the sequence of that event
+	since      time.Time           // when this process learnt of it
+	replaced   *fanfold.Compaction // of the last erased event that has a base
 }
 
 // notedErasure is an erase event that is known.
@@ -59,79 +63,84 @@ type listing struct {
 	substitute *fanfold.Substitute
 }
 
-// noErasures is the table of a log without erase events.
-var noErasures = &erasureTable{}
+// noLosses is the table of a log that has lost nothing.
+var noLosses = &lossTable{}
 
 // get returns the table.
-func (e *erasures) get() *erasureTable {
-	if t := e.table.Load(); t != nil {
+func (l *losses) get() *lossTable {
+	if t := l.table.Load(); t != nil {
 		return t
 	}
-	return noErasures
+	return noLosses
 }
 
 // change replaces the table by one that fn has changed.
-func (e *erasures) change(fn func(t *erasureTable)) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	next := *e.get()
+func (l *losses) change(fn func(t *lossTable)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	next := *l.get()
 	fn(&next)
-	e.table.Store(&next)
+	l.table.Store(&next)
 }
 
-// note takes note of erase and erased events, which are in order and have their sequences. Events that are known change nothing, and
-// messages up to base are left out.
-func (e *erasures) note(base uint64, sizes []int, evs ...*fanfold.Event) {
-	e.change(func(t *erasureTable) {
-		changed := false
+// note takes note of losses, which are in order and have their sequences. Events that are known change nothing, and messages up to the base are left
+// out.
+func (l *losses) note(sizes []int, evs ...*fanfold.Event) {
+	l.change(func(t *lossTable) {
+		changed, before := false, t.begun.Seq
 		for i, ev := range evs {
-			switch {
-			case ev.Loss.Lists() && ev.Seq > t.last():
-				t.noted = append(slices.Clip(t.noted), notedErasure{NotedErasure{ev.Seq, ev.Loss.List}, sizes[i]})
-				t.bytes += sizes[i]
-				changed = true
-			case ev.Loss.Erases() && ev.Seq > t.lastD:
-				changed = t.noteErased(ev) || changed
-			}
+			changed = t.note(ev, sizes[i]) || changed
 		}
 		if changed {
 			t.takeOver(0)
-			t.index(base)
+		}
+		if t.begun.Seq > before {
+			t.forget(^uint64(0))
+		} else if changed {
+			t.index()
 		}
 	})
 }
 
-// noteErased takes note of an erased event, and tells whether by it something comes into force. Lists that were taken over go with the erasure after
+// note takes note of a loss, and tells whether something is listed by it, or comes into force. Lists that were taken over go with the erasure after
 // that: somebody may read as of the earlier one yet.
-func (t *erasureTable) noteErased(ev *fanfold.Event) bool {
-	t.lastD = ev.Seq
-	before := t.inForce
-	if t.inForce = max(before, ev.Loss.UpTo); t.inForce > before {
-		t.takeOver(before)
+func (t *lossTable) note(ev *fanfold.Event, size int) bool {
+	l := ev.Loss
+	switch {
+	case l.Lists() && ev.Seq > t.last():
+		t.noted = append(slices.Clip(t.noted), notedErasure{NotedErasure{ev.Seq, l.List}, size})
+		t.bytes += size
+		return true
+	case l.Erases() && ev.Seq > t.lastD:
+		before := t.inForce
+		t.lastD, t.inForce = ev.Seq, max(before, l.UpTo)
+		if t.inForce > before {
+			t.takeOver(before)
+		}
+		if l.Base != nil {
+			t.replaced = l.Base
+		}
+		return t.inForce > before
+	case l.List == nil && ev.Seq > t.compacted:
+		t.compact(ev)
 	}
-	if ev.Loss.Base != nil {
-		t.base = ev.Loss.Base
-	}
-	if ev.Tx.Index == 0 {
-		t.erased, t.at = ev.Loss, ev.Seq
-	}
-	return t.inForce > before
+	return false
 }
 
 // last returns the sequence of the last erase event, 0 for none.
-func (t *erasureTable) last() uint64 {
+func (t *lossTable) last() uint64 {
 	if len(t.noted) == 0 {
 		return 0
 	}
 	return t.noted[len(t.noted)-1].Seq
 }
 
-// index makes listed anew, without messages up to base.
-func (t *erasureTable) index(base uint64) {
+// index makes listed anew, without messages up to the base.
+func (t *lossTable) index() {
 	t.listed, t.latest, t.links = nil, map[string]uint64{}, map[string]uint64{}
 	for i := range t.noted {
 		n := &t.noted[i]
-		from := sort.Search(len(n.Messages), func(j int) bool { return n.Messages[j].Seq > base })
+		from := sort.Search(len(n.Messages), func(j int) bool { return n.Messages[j].Seq > t.begun.Seq })
 		for j := from; j < len(n.Messages); j++ {
 			m := &n.Messages[j]
 			t.listed = append(t.listed, listing{m.Seq, n.Seq, m})
@@ -148,36 +157,31 @@ func (t *erasureTable) index(base uint64) {
 	})
 }
 
-// forget drops messages up to base, and what is to be after the log's end.
-func (e *erasures) forget(base, end uint64) {
-	if t := e.get(); len(t.noted) == 0 && t.lastD == 0 {
-		return
+// forget drops messages up to the base, and what is to be after the log's end.
+func (t *lossTable) forget(end uint64) {
+	kept := make([]notedErasure, 0, len(t.noted))
+	t.bytes = 0
+	for _, n := range t.noted {
+		if n.Seq > end {
+			continue
+		}
+		if count := len(n.Messages); count > 0 && n.Messages[count-1].Seq <= t.begun.Seq {
+			whole := *n.Erasure
+			whole.Messages = nil
+			n.Erasure, n.bytes = &whole, 0
+		}
+		kept = append(kept, n)
+		t.bytes += n.bytes
 	}
-	e.change(func(t *erasureTable) {
-		kept := make([]notedErasure, 0, len(t.noted))
-		t.bytes = 0
-		for _, n := range t.noted {
-			if n.Seq > end {
-				continue
-			}
-			if count := len(n.Messages); count > 0 && n.Messages[count-1].Seq <= base {
-				whole := *n.Erasure
-				whole.Messages = nil
-				n.Erasure, n.bytes = &whole, 0
-			}
-			kept = append(kept, n)
-			t.bytes += n.bytes
-		}
-		t.noted = kept
-		if t.lastD > end {
-			t.lastD, t.inForce, t.erased, t.at, t.base = 0, 0, nil, 0, nil // who needs it asks the log
-		}
-		t.index(base)
-	})
+	t.noted = kept
+	if t.lastD > end {
+		t.lastD, t.inForce, t.replaced = 0, 0, nil // who needs it asks the log
+	}
+	t.index()
 }
 
 // find returns the substitute of a message as of an erasure, nil for none, and the last erase event that lists the message, 0 for none.
-func (t *erasureTable) find(seq, erasure uint64) (s *fanfold.Substitute, by uint64) {
+func (t *lossTable) find(seq, erasure uint64) (s *fanfold.Substitute, by uint64) {
 	if n := len(t.listed); n == 0 || t.listed[n-1].seq < seq {
 		return nil, 0
 	}
@@ -191,7 +195,7 @@ func (t *erasureTable) find(seq, erasure uint64) (s *fanfold.Substitute, by uint
 }
 
 // count returns how many messages are listed from one to another.
-func (t *erasureTable) count(from, to uint64) (n uint64) {
+func (t *lossTable) count(from, to uint64) (n uint64) {
 	for i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].seq >= from }); i < len(t.listed) && t.listed[i].seq <= to; i++ {
 		if i == 0 || t.listed[i].seq != t.listed[i-1].seq {
 			n++
@@ -201,10 +205,10 @@ func (t *erasureTable) count(from, to uint64) (n uint64) {
 }
 
 // anyOn tells whether a message after one is listed on a subject, or on one that matches it, claims apart.
-func (t *erasureTable) anyOn(subject string, after uint64) bool { return t.latestOn(subject) > after }
+func (t *lossTable) anyOn(subject string, after uint64) bool { return t.latestOn(subject) > after }
 
 // latestOn returns the last message that is listed on a subject, or on one that matches it, claims apart; 0 for none.
-func (t *erasureTable) latestOn(subject string) (last uint64) {
+func (t *lossTable) latestOn(subject string) (last uint64) {
 	if !strings.HasSuffix(subject, ">") {
 		return t.latest[subject]
 	}
@@ -217,7 +221,7 @@ func (t *erasureTable) latestOn(subject string) (last uint64) {
 }
 
 // all calls fn with the last substitute of each listed message from one on, in order, as of an erasure, until fn returns false.
-func (t *erasureTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) bool) {
+func (t *lossTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) bool) {
 	for i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].seq >= from }); i < len(t.listed); {
 		var s *fanfold.Substitute
 		seq := t.listed[i].seq
@@ -234,27 +238,20 @@ func (t *erasureTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) 
 
 // Erasures returns the last erase event of the log, and the last one that is in force, 0 for none, as far as this process knows.
 func (p *Prefix) Erasures() (last, inForce uint64) {
-	t := p.erasures.get()
+	t := p.losses.get()
 	inForce = t.inForce
-	if c, _ := p.Compaction(); c != nil {
+	if _, c := t.begins(); c != nil {
 		inForce = max(inForce, c.Erasure)
 	}
 	return max(t.last(), inForce), inForce
 }
 
-// InForce returns the first event of the last transaction of erased events, and its sequence, nil for none. Its base is the one of the last
-// such event that has one.
-func (p *Prefix) InForce() (*fanfold.Loss, uint64) {
-	t := p.erasures.get()
-	return t.erased, t.at
-}
-
 // LastErased returns the sequence of the last erased event that the log is known to have, 0 for none. It is what the next one requires.
-func (p *Prefix) LastErased() uint64 { return p.erasures.get().lastD }
+func (p *Prefix) LastErased() uint64 { return p.losses.get().lastD }
 
 // ErasuresAfter returns the erasures after one event, up to another, in order. An erasure has no messages if all are from before the log's base.
 func (p *Prefix) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
-	t := p.erasures.get()
+	t := p.losses.get()
 	for i := range t.noted {
 		if n := t.noted[i].NotedErasure; n.Seq > after && n.Seq <= upTo {
 			out = append(out, n)
@@ -266,7 +263,7 @@ func (p *Prefix) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
 // askErasures asks the log for the erase and erased events that this process does not know, and takes note of them. It blocks for two
 // round trips, and another for each of them. Errors are Invalid for an event that cannot be read, and Unavailable.
 func (p *Prefix) askErasures(ctx context.Context) error {
-	t := p.erasures.get()
+	t := p.losses.get()
 	for _, from := range []struct {
 		subject string
 		after   uint64
@@ -288,15 +285,15 @@ func (p *Prefix) askErasures(ctx context.Context) error {
 			found, sizes, after = append(found, ev), append(sizes, len(m.Data)), m.Seq
 		}
 		if len(found) > 0 {
-			p.erasures.note(p.Base().Seq, sizes, found...)
+			p.losses.note(sizes, found...)
 		}
 	}
 	return nil
 }
 
 // mayErase returns a Conflict where an erase event of so many bytes would make the erase events of the log too large, nil where it would not.
-func (e *erasures) mayErase(bytes int) error {
-	if e.get().bytes+bytes <= MaxErasureBytes {
+func (l *losses) mayErase(bytes int) error {
+	if l.get().bytes+bytes <= MaxErasureBytes {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Conflict, "the log would list more erased events than a node keeps in memory, %d MiB: let the store begin later first, with fanfold compact, so that the list of earlier ones goes", MaxErasureBytes>>20)

@@ -166,9 +166,6 @@ func TestEraseFromLog(t *testing.T) {
 			if _, inForce := l.Prefix().Erasures(); inForce != e || l.Prefix().LastErased() != d {
 				t.Errorf("in force is %d by %d", inForce, l.Prefix().LastErased())
 			}
-			if erased, at := l.Prefix().InForce(); at != d || erased == nil || erased.UpTo != e {
-				t.Errorf("in force by %d: %+v", at, erased)
-			}
 			if after := l.Prefix().ErasuresAfter(0, e); len(after) != 1 || after[0].Seq != e || len(after[0].Documents) != 1 {
 				t.Errorf("erasures %+v", after)
 			}

@@ -91,7 +91,7 @@ func (l *Log) lastStanding(ctx context.Context, subject string, ask func(ctx con
 // standing returns the last message on a subject as readers see it, where m is the last one that is there, nil for none. The substitute of an
 // erased message may be the last.
 func (l *Log) standing(m *servers.Message, subject string) *servers.Message {
-	t := l.prefix.erasures.get()
+	t := l.prefix.losses.get()
 	seq := t.latestOn(subject)
 	if seq <= m.Sequence() {
 		return m

@@ -17,77 +17,32 @@ import (
 // Prefix is what a log knows of the events that it has lost: after which one it begins, and which erase events list others. Its doors take away more:
 // Purge at the beginning, EraseMessages in the middle. Its methods may be called from many goroutines.
 type Prefix struct {
-	log      *Log
-	horizon  horizon
-	erasures erasures
+	log    *Log
+	losses losses
+	first  atomic.Uint64 // the first sequence that the stream has, when last heard; 0 where it was not
+
+	asking sync.Mutex // held while the log is asked
+	asked  time.Time  // when the log was last asked for its last compact event; the zero time for never
 }
 
 // Prefix returns what the log knows of the events that it has lost.
 func (l *Log) Prefix() *Prefix { return &l.prefix }
 
 // begin takes note of the base in the stream's metadata, before anything else is known.
-func (p *Prefix) begin(base Base) { p.horizon.known.Store(&knownHorizon{base: base}) }
-
-// horizon is what a log knows of its beginning, which moves.
-type horizon struct {
-	known atomic.Pointer[knownHorizon]
-	first atomic.Uint64 // the first sequence that the stream has, when last heard; 0 where it was not
-
-	mu    sync.Mutex // held while the log is asked
-	asked time.Time  // when the log was last asked for its last compact event; the zero time for never
-}
-
-// knownHorizon is the horizon of the last compact event that is known, or of a log that was restored.
-type knownHorizon struct {
-	base       Base
-	compaction *fanfold.Compaction // nil where no event says it
-	seq        uint64              // of the event
-	noted      time.Time           // when this process learnt of it
-}
-
-// note takes note of a compact event. One that came before what is known changes nothing.
-func (h *horizon) note(c *fanfold.Compaction, seq uint64) {
-	for {
-		old := h.known.Load()
-		if seq <= old.seq {
-			return
-		}
-		next := &knownHorizon{base: old.base, compaction: c, seq: seq, noted: time.Now()}
-		if b := next.base; c.Seq > b.Seq || c.Seq == b.Seq && c.Digest == b.Digest { // the metadata of a restored log do not have its erasure
-			next.base = Base{c.Seq, c.Digest, c.Erasure}
-		}
-		if h.known.CompareAndSwap(old, next) {
-			return
-		}
-	}
-}
+func (p *Prefix) begin(base Base) { p.losses.change(func(t *lossTable) { t.begun = base }) }
 
 // Base returns after which event the log begins, as far as this process knows. Events from before may still be there.
 func (p *Prefix) Base() Base {
-	known := p.horizon.known.Load()
-	if c := p.erasedBase(known); c != nil {
-		return Base{c.Seq, c.Digest, c.Erasure}
-	}
-	return known.base
+	base, _ := p.losses.get().begins()
+	return base
 }
 
-// erasedBase returns the base by which an erased event has replaced the last compact event's, nil for none.
-func (p *Prefix) erasedBase(known *knownHorizon) *fanfold.Compaction {
-	t := p.erasures.get()
-	if t.base == nil || t.base.Seq != known.base.Seq || t.base.Erasure <= known.base.Erasure {
-		return nil
-	}
-	return t.base
-}
-
-// Compaction returns what the last compact event says that the log is known to have, and its sequence, nil for none. An erased event may have
-// replaced the base in it by another one of the same horizon.
+// Compaction returns with what the log begins, and the sequence of the last compact event that the log is known to have, nil for none. An erased
+// event may have replaced the base in that one by another of the same horizon.
 func (p *Prefix) Compaction() (c *fanfold.Compaction, seq uint64) {
-	known := p.horizon.known.Load()
-	if c := p.erasedBase(known); c != nil {
-		return c, known.seq
-	}
-	return known.compaction, known.seq
+	t := p.losses.get()
+	_, c = t.begins()
+	return c, t.compacted
 }
 
 // BaseFile returns the base with which the log begins; its name is "" for a log that has all its events.
@@ -101,12 +56,12 @@ func (b BucketAccess) BaseFile() fanfold.BaseFile {
 // askBase asks the log for its last compact event, and for what it has erased, and takes note of it. get returns the last message on a subject. Errors are Invalid
 // for an event that cannot be read, and Unavailable.
 func (p *Prefix) askBase(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
-	p.horizon.mu.Lock()
-	defer p.horizon.mu.Unlock()
+	p.asking.Lock()
+	defer p.asking.Unlock()
 	return p.askBaseLocked(ctx, get)
 }
 
-// askBaseLocked is askBase for who holds the horizon's lock.
+// askBaseLocked is askBase for who holds the lock.
 func (p *Prefix) askBaseLocked(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
 	began := time.Now()
 	m, err := get(ctx, p.log.sub.compact())
@@ -124,7 +79,7 @@ func (p *Prefix) askBaseLocked(ctx context.Context, get func(ctx context.Context
 			return err
 		}
 	}
-	p.horizon.asked = began
+	p.asked = began
 	return nil
 }
 
@@ -140,17 +95,9 @@ func (p *Prefix) noteBegin(m *servers.Message) error {
 	if ev.Loss == nil || ev.Loss.List != nil {
 		return fanfold.Errorf(fanfold.Invalid, "event %d, which says where the log begins, is a %s", m.Seq, ev.Kind)
 	}
-	p.noteCompaction(ev.Loss.Base, m.Seq)
+	ev.Seq = m.Seq
+	p.losses.note([]int{len(m.Data)}, &ev)
 	return nil
-}
-
-// noteCompaction takes note of a compact event.
-func (p *Prefix) noteCompaction(c *fanfold.Compaction, seq uint64) {
-	before := p.horizon.known.Load().base.Seq
-	p.horizon.note(c, seq)
-	if base := p.horizon.known.Load().base.Seq; base > before {
-		p.erasures.forget(base, ^uint64(0))
-	}
 }
 
 // purgedUpTo returns a PositionGone where the events after one, up to another, may have been purged, nil where they may not. It also returns
@@ -180,7 +127,7 @@ func (p *Prefix) findBase(ctx context.Context) (err error) {
 		return nil
 	}
 	if p.log.replicated.Load() {
-		p.horizon.asked = time.Time{} // a leader that was replaced may have answered
+		p.asked = time.Time{} // a leader that was replaced may have answered
 	}
 	return err
 }
@@ -225,9 +172,9 @@ func (p *Prefix) confirmBase(ctx context.Context) error {
 	if p.log.opt.Embedded != nil {
 		return nil
 	}
-	p.horizon.mu.Lock()
-	defer p.horizon.mu.Unlock()
-	if !p.horizon.asked.IsZero() && time.Since(p.horizon.asked) < p.purgeWait()/2 {
+	p.asking.Lock()
+	defer p.asking.Unlock()
+	if !p.asked.IsZero() && time.Since(p.asked) < p.purgeWait()/2 {
 		return nil
 	}
 	if err := p.askBaseLocked(ctx, p.log.currentBySubject); err != nil {
@@ -249,6 +196,23 @@ type Base struct {
 	Digest fanfold.Digest // of all events up to it
 	// Erasure is the last erase event with whose substitutes the digest was made; 0 for none. A stream's metadata do not have it.
 	Erasure uint64
+}
+
+// begins returns after which event the log begins, and with what, nil where no event says it. An erased event counts for the same horizon.
+func (t *lossTable) begins() (Base, *fanfold.Compaction) {
+	if c := t.replaced; c != nil && c.Seq == t.begun.Seq && c.Erasure > t.begun.Erasure {
+		return Base{c.Seq, c.Digest, c.Erasure}, c
+	}
+	return t.begun, t.compaction
+}
+
+// compact takes note of a compact event. The metadata of a restored log do not say what its base knows.
+func (t *lossTable) compact(ev *fanfold.Event) {
+	c := ev.Loss.Base
+	t.compaction, t.compacted, t.since = c, ev.Seq, time.Now()
+	if c.Seq > t.begun.Seq || c.Seq == t.begun.Seq && c.Digest == t.begun.Digest {
+		t.begun = Base{c.Seq, c.Digest, c.Erasure}
+	}
 }
 
 // String returns the base as the stream's metadata have it.
@@ -309,12 +273,12 @@ func (p *Prefix) MayCompact(ctx context.Context) error {
 // MayCompact, and Conflict if a write from before the compact event may still be on its way. check is called right before; its error is
 // Purge's, too. nil is for no check.
 func (p *Prefix) Purge(ctx context.Context, check func(ctx context.Context) error) error {
-	known := p.horizon.known.Load()
+	known := p.losses.get()
 	if known.compaction == nil {
 		return nil
 	}
-	if age, wait := time.Since(known.noted), p.purgeWait(); age < wait {
-		return fanfold.Errorf(fanfold.Conflict, "a write from before event %d may still be on its way: the log is purged in %v", known.seq, (wait - age).Round(time.Second))
+	if age, wait := time.Since(known.since), p.purgeWait(); age < wait {
+		return fanfold.Errorf(fanfold.Conflict, "a write from before event %d may still be on its way: the log is purged in %v", known.compacted, (wait - age).Round(time.Second))
 	}
 	if err := p.MayCompact(ctx); err != nil {
 		return err
@@ -324,10 +288,10 @@ func (p *Prefix) Purge(ctx context.Context, check func(ctx context.Context) erro
 			return err
 		}
 	}
-	if err := p.log.waitWhole(ctx, p.log.run.Load(), known.seq); err != nil { // a loss of power must not take the event and leave the purge
+	if err := p.log.waitWhole(ctx, p.log.run.Load(), known.compacted); err != nil { // a loss of power must not take the event and leave the purge
 		return err
 	}
-	return p.purgeTo(ctx, known.base.Seq)
+	return p.purgeTo(ctx, known.begun.Seq)
 }
 
 // purgeTo removes the events up to one; the stream has the next. The error is Unavailable.
@@ -338,7 +302,7 @@ func (p *Prefix) purgeTo(ctx context.Context, last uint64) (err error) {
 			return fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be read: %v", err)
 		}
 	}
-	if next > 1 && next > p.horizon.first.Load() {
+	if next > 1 && next > p.first.Load() {
 		if err := p.log.stream.Purge(ctx, jetstream.WithPurgeSequence(next)); err != nil {
 			return fanfold.Wrap(err, fanfold.Unavailable, "the log cannot be purged up to event %d: %v", last, err)
 		}

@@ -176,7 +176,7 @@ func (r *Recovery) restartServer(ctx context.Context, stopped error, folded func
 	}
 	last := info.State.LastSeq
 	run.highest.Store(last)
-	r.log.prefix.erasures.forget(r.log.prefix.Base().Seq, last)
+	r.log.prefix.losses.change(func(t *lossTable) { t.forget(last) })
 	if err := r.log.prefix.askErasures(ctx); err != nil {
 		return err
 	}

@@ -93,16 +93,16 @@ func (l *Log) State(ctx context.Context) (State, error) {
 	current, _ := info.Cluster.Count()
 	l.replicas.note(max(1, info.Config.Replicas), current)
 	l.replicas.away.Store(int32(info.Cluster.Away()))
-	l.prefix.horizon.first.Store(s.FirstSeq)
+	l.prefix.first.Store(s.FirstSeq)
 	out := State{Created: info.Created, First: s.FirstSeq, Last: s.LastSeq, Count: s.Messages, Bytes: s.Bytes, Lost: len(s.Lost.Msgs),
 		Base: l.prefix.Base().Seq, Missing: s.Deleted, replicated: info.Config.Replicas > 1, led: info.Cluster.Leads(info.Config.Replicas)}
-	out.explain(l.prefix.erasures.get(), uint64(s.NumDeleted))
+	out.explain(l.prefix.losses.get(), uint64(s.NumDeleted))
 	return out, nil
 }
 
 // explain takes what is erased, and what is up to the base, out of what is missing between the first event and the last. The server may know only how many
 // there are. Up to the base nobody needs an event, and the erase event that explains a gap there may have gone.
-func (s *State) explain(t *erasureTable, missing uint64) {
+func (s *State) explain(t *lossTable, missing uint64) {
 	if s.First > s.Base+1 {
 		for s.begin() > s.Base+1 {
 			if found, _ := t.find(s.begin()-1, ^uint64(0)); found == nil {
@@ -242,7 +242,7 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 	if err != nil {
 		return err
 	}
-	if s, _ := l.prefix.erasures.get().find(known.Seq, ^uint64(0)); s != nil {
+	if s, _ := l.prefix.losses.get().find(known.Seq, ^uint64(0)); s != nil {
 		return nil // the node may know of another substitute, or of none
 	}
 	if m == nil && known.Seq <= l.prefix.Base().Seq {

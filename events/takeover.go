@@ -63,7 +63,7 @@ func (s *search) heldBy(ev *fanfold.Event, found map[uint64]bool) (held bool, do
 
 // isListedAfter tells whether an erase event after one lists a message.
 func (s *search) isListedAfter(message, erasure uint64) bool {
-	_, by := s.log.prefix.erasures.get().find(message, ^uint64(0))
+	_, by := s.log.prefix.losses.get().find(message, ^uint64(0))
 	return by > erasure
 }
 
@@ -100,7 +100,7 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 	add := func(m fanfold.Substitute) error {
 		s.found = append(s.found, foundMessage{document: document, taken: true, Substitute: m})
 		s.bytes += len(m.Payload) + len(m.Subject)
-		return s.log.prefix.erasures.mayErase(s.bytes)
+		return s.log.prefix.losses.mayErase(s.bytes)
 	}
 	for _, m := range ev.Loss.List.Messages {
 		if m.Seq <= base || found[m.Seq] || s.isListedAfter(m.Seq, ev.Seq) {
@@ -117,7 +117,7 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 
 // takeOver takes note of what stands for erase events that later ones have taken over. It takes the place of events that are gone, or
 // were taken over up to an erasure.
-func (t *erasureTable) takeOver(upTo uint64) {
+func (t *lossTable) takeOver(upTo uint64) {
 	stands := map[uint64]notedErasure{}
 	for i := range t.noted {
 		for j := range t.noted[i].Messages {
