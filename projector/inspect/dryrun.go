@@ -152,7 +152,8 @@ type aftermath struct {
 	tx      *sqlite.Tx
 	fold    *fold.Fold
 	follows func(collection string) bool
-	left    int // steps that may be folded yet
+	left    int          // steps that may be folded yet
+	out     model.Fanout // of no use here
 
 	before  map[fanfold.Key][]byte // of the documents that the step changes; nil where nobody asks
 	changed []fanfold.Key
@@ -195,7 +196,7 @@ func (a *aftermath) apply(step []*fanfold.Event) error {
 	if a.left--; a.left < 0 {
 		return sqlite.ErrRehearsalEnds
 	}
-	return rehearse(a.ctx, a.tx, a.fold, step, newFanout())
+	return rehearse(a.ctx, a.tx, a.fold, step, &a.out)
 }
 
 // note notes what a document of the step was like.

@@ -126,7 +126,11 @@ func buy(t *testing.T, nodes []*harness.Store, buyers int) (taken, refused int) 
 	var all sync.WaitGroup
 	for i := range buyers {
 		all.Go(func() {
-			r, err := nodes[i%len(nodes)].Do(http.MethodPut, fmt.Sprintf("/v1/orders/b%d", i), []byte(`{"event":"e1","quantity":1}`))
+			var headers []string
+			if i%3 > 0 { // as clients do
+				headers = []string{"Idempotency-Key", fmt.Sprintf("%q", fmt.Sprint("buyer", i))}
+			}
+			r, err := nodes[i%len(nodes)].Do(http.MethodPut, fmt.Sprintf("/v1/orders/b%d", i), []byte(`{"event":"e1","quantity":1}`), headers...)
 			switch {
 			case err != nil:
 				t.Error(err)
