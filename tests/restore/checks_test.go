@@ -9,7 +9,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestChecksAfterRestore: in a restored store checks count as before, and its first gates follow those of the backup.
+// TestChecksAfterRestore: in a restored store checks count as before. Gates go on after the backup's.
 func TestChecksAfterRestore(t *testing.T) {
 	s := open(t, harness.Options{Dir: t.TempDir()})
 	s.Model(`collections: {events: {derive: {sold: {sum: orders.event, of: n}}, checks: {few: {that: doc.sold <= 3}}}, orders: {relations: {event: {path: event, to: events}}}}`)
