@@ -5,11 +5,14 @@ import (
 	"net/http"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/suite"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // TestDefaults: a document that is created has the defaults of its collection, by whichever request, before its schema is asked.
@@ -109,6 +112,65 @@ func TestDefaultsAtReservedPaths(t *testing.T) {
 	put(http.StatusOK, fmt.Sprintf(model, `,"release":["status"]`))
 	s.Put("orders", "1", `{}`)
 	s.WantDoc("orders", "1", `{"id":"1","status":"new"}`)
+}
+
+// TestDecisionsOfANodeThatLags: a node that does not show what another one has stored decides again once it does. Documents that it takes for absent get
+// no defaults, and conditions that were true of the document before are judged again.
+func TestDecisionsOfANodeThatLags(t *testing.T) {
+	suite.Concurrent(t)
+	suite.Parallel(t)
+	nodeURL := natsserver.Start(t, 1)[0]
+	fast := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: nodeURL})
+	defer fast.Close()
+	var busy atomic.Bool
+	free := make(chan struct{})
+	open := sync.OnceFunc(func() { close(free) })
+	slow := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: nodeURL, Writer: writer.Options{Timeout: time.Minute}, FailWrite: func() error {
+		if busy.Load() {
+			<-free
+		}
+		return nil
+	}})
+	defer slow.Close()
+	defer open()
+	fast.Model(`{collections: {as: {defaults: {status: new}}}}`)
+	fast.Put("as", "3", `{"n":0}`)
+	slow.CatchUp()
+	busy.Store(true)
+	fast.Put("as", "1", `{"n":1}`)
+	fast.Put("as", "2", `{"n":1}`)
+	fast.Put("as", "3", `{"n":1}`)
+	var sent sync.WaitGroup
+	answered := make(chan struct{}, 3)
+	for _, write := range []func(){
+		func() {
+			slow.Want(http.StatusNoContent, http.MethodPut, "/v1/as/1", `{"n":2}`, "Fanfold-Timeout", "60")
+		},
+		func() {
+			slow.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[{"op":"put","collection":"as","id":"2","body":{"n":2}}]}`, "Fanfold-Timeout", "60")
+		},
+		func() {
+			slow.Want(http.StatusPreconditionFailed, http.MethodPatch, given("/v1/as/3", "doc.n == 0", ""), `{"m":1}`, "Content-Type", harness.MergeType, "Fanfold-Timeout", "60")
+		},
+	} {
+		sent.Go(func() {
+			write()
+			answered <- struct{}{}
+		})
+	}
+	for end := time.Now().Add(suite.Deadline(30 * time.Second)); int(slow.Node.Writer().Retries())+len(answered) < 3; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Error("the writes are neither answered nor decided again")
+			break
+		}
+	}
+	open()
+	sent.Wait()
+	slow.CatchUp()
+	slow.WantDoc("as", "1", `{"id":"1","n":2}`)
+	slow.WantDoc("as", "2", `{"id":"2","n":2}`)
+	slow.WantDoc("as", "3", `{"id":"3","n":1}`)
+	slow.Verify()
 }
 
 // TestDefaultsBesideWriters: of many writers of one document on two nodes, each without a condition, one creates it. The events show
