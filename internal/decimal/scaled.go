@@ -66,22 +66,17 @@ func (a *Scaled) parseSmall(text []byte) (digits []byte, ok bool) {
 				count++
 			}
 		default:
-			a.small = 0
-			return bytes.ReplaceAll(text, []byte("."), nil), a.point(text)
+			a.small, a.exp = 0, 0
+			if i := bytes.IndexByte(text, '.'); i >= 0 {
+				a.exp = -(len(text) - i - 1)
+			}
+			return bytes.ReplaceAll(text, []byte("."), nil), false
 		}
 	}
 	if negative {
 		a.small = -a.small
 	}
 	return nil, true
-}
-
-// point sets the exponent that the point of a text gives. It returns false.
-func (a *Scaled) point(text []byte) bool {
-	if i := bytes.IndexByte(text, '.'); i >= 0 {
-		a.exp = -(len(text) - i - 1)
-	}
-	return false
 }
 
 // smallDigits is how many digits always fit an int64.
