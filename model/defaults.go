@@ -58,6 +58,35 @@ func (d *Default) Pointer() (pointer string) {
 	return pointer
 }
 
+// Hinders tells whether the default would write a member at a path that is the store's, or leave no place for one.
+func (d *Default) Hinders(owned Path) bool {
+	if !owned.hasPrefix(d.Path) {
+		return d.Path.hasPrefix(owned)
+	}
+	t := jsondoc.MustParse(d.Value)
+	return hinders(t, jsondoc.Root, owned[len(d.Path):])
+}
+
+// hinders tells whether there is a member at a path below a node, or no place for one.
+func hinders(t *jsondoc.Tree, n jsondoc.Node, rest Path) bool {
+	if len(rest) == 0 {
+		return true
+	}
+	if !rest[0].Each() {
+		next := t.Member(n, rest[0].Name)
+		return t.Kind(n) != jsondoc.Object || next != jsondoc.None && hinders(t, next, rest[1:])
+	}
+	if t.Kind(n) != jsondoc.Array {
+		return true
+	}
+	for c := t.First(n); c != jsondoc.None; c = t.Next(c) {
+		if hinders(t, c, rest[1:]) {
+			return true
+		}
+	}
+	return false
+}
+
 // Same tells whether both declare the same.
 func (d *Default) Same(o *Default) bool {
 	return d.Path.String() == o.Path.String() && string(d.Value) == string(o.Value)

@@ -52,7 +52,7 @@ func (m *Model) DefaultsAt(reserved Reserved) (problems []fanfold.Problem) {
 				continue
 			}
 			for _, d := range c.Defaults {
-				if d.Path.Overlaps(path) {
+				if d.Hinders(path) {
 					problems = append(problems, fanfold.Problem{Path: "collections." + c.Name + ".defaults." + d.Path.String(),
 						Detail: fmt.Sprintf("%s is reserved, because a rule there was removed: release it with release: [%q]", text, text)})
 				}

@@ -60,7 +60,7 @@ func checkDefaults(p *parser, c *model.Collection) {
 		}
 		for _, r := range c.Rules {
 			for _, owned := range r.OwnedPaths() {
-				if owned.Overlaps(d.Path) {
+				if d.Hinders(owned) {
 					p.problem(defaultsAt(c, d.Path.String()), "stands in the way of %q: the store derives it", owned.String())
 				}
 			}

@@ -29,7 +29,11 @@ func TestDefaults(t *testing.T) {
 		{`{defaults: {_a.b: x}}`, "are the store's"},
 		{`{defaults: {total: 0}, derive: {total: {value: doc.n}}}`, `stands in the way of "total"`},
 		{`{defaults: {n: 0}, sequences: {n: {}}}`, "stands in the way of sequence n"},
-		{`{defaults: {a: {}}, derive: {a.total: {value: doc.n}}}`, `stands in the way of "a.total"`},
+		{`{defaults: {a: 1}, derive: {a.total: {value: doc.n}}}`, `stands in the way of "a.total"`},
+		{`{defaults: {a: {total: 1}}, derive: {a.total: {value: doc.n}}}`, `stands in the way of "a.total"`},
+		{`{defaults: {a.total.b: 1}, derive: {a.total: {value: doc.n}}}`, `stands in the way of "a.total"`},
+		{`{defaults: {lines: [{}, {n: 1}]}, derive: {"lines[].n": {value: element.m}}}`, `stands in the way of "lines[].n"`},
+		{`{defaults: {lines: {}}, derive: {"lines[].n": {value: element.m}}}`, `stands in the way of "lines[].n"`},
 		{`{defaults: {a.b: 1}, schema: {properties: {a: {properties: {b: {type: string}}}}}}`, "at /a/b"},
 		{`{defaults: {a: {}}, schema: {properties: {a: {required: [b]}}}}`, "at /a "},
 		{`{defaults: {n: 1e2000}}`, "a number of more than"},
@@ -44,6 +48,7 @@ func TestDefaults(t *testing.T) {
 	}
 	for _, collection := range []string{
 		`{defaults: {` + entries(maxDefaults, `a#: 1`) + `}}`,
+		`{defaults: {a: {}, lines: [{m: 1}]}, derive: {a.total: {value: doc.n}, "lines[].n": {value: element.m}}}`,
 		`{defaults: {a: {}, a.b: 1}, schema: {properties: {a: {required: [b]}}}}`,
 		`{defaults: {b: 1}, schema: {required: [x], oneOf: [{properties: {b: {const: 2}}}, {required: [y], properties: {b: {const: 1}}}]}}`,
 	} {
