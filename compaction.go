@@ -21,8 +21,7 @@ func (h Horizon) At() Position { return max(h.Position, At(h.Seq, 0)) }
 type Compaction struct {
 	Horizon
 	Base BaseFile
-	// Erasure is the last event whose list the base knows of; 0 for none.
-	Erasure uint64
+	AsOf AsOf // what the base knows
 }
 
 // BaseFile names the file that holds the state at a horizon.

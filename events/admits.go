@@ -140,7 +140,7 @@ func (p *Prefix) isMet(ctx context.Context, c condition, last uint64) (bool, err
 	if gone, err := p.mayBeGone(c); gone || err != nil {
 		return gone, err
 	}
-	s, _ := p.losses.get().find(rev, ^uint64(0))
+	s, _ := p.losses.get().find(rev, ^fanfold.AsOf(0))
 	if rev == 0 || s != nil || last < rev {
 		return rev == 0 || s != nil && isOn(s.Subject, c.subject), nil
 	}
@@ -171,7 +171,7 @@ func (p *Prefix) nextOn(ctx context.Context, subject string, after uint64) (*ser
 		if err != nil || m == nil {
 			return nil, err
 		}
-		if s, _ := p.losses.get().find(m.Seq, ^uint64(0)); s == nil || !s.Claim {
+		if s, _ := p.losses.get().find(m.Seq, ^fanfold.AsOf(0)); s == nil || !s.Claim {
 			return m, nil
 		}
 		after = m.Seq

@@ -342,7 +342,7 @@ func (l *Log) noteAcknowledged(msgs ...*nats.Msg) {
 // while the log cannot be asked.
 func (l *Log) compareStored(ctx context.Context, msg *nats.Msg, seq uint64) (uint64, bool, error) {
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})
-	if s, _ := l.prefix.losses.get().find(seq, ^uint64(0)); s != nil && s.KeyHash == msg.Header.Get(headerKey) {
+	if s, _ := l.prefix.losses.get().find(seq, ^fanfold.AsOf(0)); s != nil && s.KeyHash == msg.Header.Get(headerKey) {
 		return seq, true, keyReused() // what was asked for then is erased
 	}
 	if err != nil || m == nil {
@@ -428,7 +428,7 @@ func (l *Log) resolveConflict(ctx context.Context, msg *nats.Msg, expect fanfold
 	if met {
 		requireLast(msg, last.Sequence()) // which may have been purged meanwhile, or not yet
 	}
-	erased, _ := l.prefix.losses.get().find(last.Sequence(), ^uint64(0))
+	erased, _ := l.prefix.losses.get().find(last.Sequence(), ^fanfold.AsOf(0))
 	if met || next == nil && erased == nil && last.Sequence() >= uint64(expect.Rev) { // another proposal was in flight; it is not stored yet, and may never be
 		return 0, fanfold.Errorf(fanfold.Unavailable, "the log has not decided yet")
 	}

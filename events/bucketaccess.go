@@ -36,7 +36,7 @@ func (b BucketAccess) Store() fanfold.StoreID { return b.log.store }
 // InForce returns the last erase event that is in force; 0 for none.
 func (b BucketAccess) InForce() uint64 {
 	_, inForce := b.log.prefix.Erasures()
-	return inForce
+	return uint64(inForce)
 }
 
 // Run is a run of the log's server. An answer of one run may not hold in the next, because an embedded server may be started again.

@@ -70,7 +70,7 @@ var golden = map[string]fanfold.Event{
 		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}}}},
 	"loss-base-upto.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: &fanfold.Compaction{
 		Horizon: fanfold.Horizon{Seq: 41, Digest: fanfold.Digest{2}, Position: fanfold.At(40, 3), Changes: 57, Time: time.Date(2026, 11, 26, 5, 0, 0, 0, time.UTC)},
-		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}, Erasure: 39}, UpTo: 39}},
+		Base:    fanfold.BaseFile{Name: "base-41", Bytes: 1234, Sum: fanfold.Digest{3}}, AsOf: 39}, UpTo: 39}},
 	"loss-list.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: &fanfold.Erasure{
 		Documents: []fanfold.ErasedDocument{{Key: fanfold.Key{Collection: "people", ID: "p \"1\""}}, {Key: fanfold.Key{Collection: "books", ID: "b1"}, Members: []string{"/email", "/a~1b"}}},
 		Keep:      map[string][]string{"books": {"author", "tags[].id"}},
@@ -82,7 +82,7 @@ var golden = map[string]fanfold.Event{
 		Keep: map[string][]string{}, Messages: []fanfold.Substitute{}}}},
 	"loss-upto-base.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: 44, List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: fanfold.Key{Collection: "books", ID: "b \"1\""}}}}, Base: &fanfold.Compaction{
 		Horizon: fanfold.Horizon{Seq: 41, Digest: fanfold.Digest{2}, Position: fanfold.At(40, 3), Changes: 57, Time: time.Date(2026, 11, 26, 5, 0, 0, 0, time.UTC)},
-		Base:    fanfold.BaseFile{Name: "base-41-44", Bytes: 1234, Sum: fanfold.Digest{3}}, Erasure: 44}}},
+		Base:    fanfold.BaseFile{Name: "base-41-44", Bytes: 1234, Sum: fanfold.Digest{3}}, AsOf: 44}}},
 	"loss-upto.json": {Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: 44, List: &fanfold.Erasure{}}},
 	"put-kept.json":  {Kind: fanfold.KindPut, Kept: []byte(`{"books.publisherName":{"p1":"Press"}}`), Body: []byte(`{"id":"b1","pub-id":"p1"}`)},
 }

@@ -82,7 +82,7 @@ func (p *Prefix) EraseMessages(ctx context.Context, also map[string]func(seq uin
 type deletion struct {
 	*Prefix
 	table    *lossTable
-	inForce  uint64 // up to which what is listed goes
+	inForce  fanfold.AsOf // up to which what is listed goes
 	progress func(done, total int64)
 }
 

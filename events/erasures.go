@@ -41,7 +41,7 @@ type lossTable struct {
 	latest  map[string]uint64 // the last message that is listed on each subject, claims apart
 	links   map[string]uint64 // those of links
 	lastD   uint64            // the sequence of the last erased event
-	inForce uint64            // up to which erase events are in force by an erased event
+	inForce fanfold.AsOf      // up to which erase events are in force by an erased event
 
 	begun      Base                // with which the last compaction begins the log, or a restore
 	compaction *fanfold.Compaction // what the last compact event says; nil where no event says it
@@ -59,7 +59,7 @@ type notedErasure struct {
 // listing says that an erase event lists a message.
 type listing struct {
 	seq        uint64
-	erasure    uint64
+	erasure    fanfold.AsOf
 	substitute *fanfold.Substitute
 }
 
@@ -143,7 +143,7 @@ func (t *lossTable) index() {
 		from := sort.Search(len(n.Messages), func(j int) bool { return n.Messages[j].Seq > t.begun.Seq })
 		for j := from; j < len(n.Messages); j++ {
 			m := &n.Messages[j]
-			t.listed = append(t.listed, listing{m.Seq, n.Seq, m})
+			t.listed = append(t.listed, listing{m.Seq, fanfold.AsOf(n.Seq), m})
 			if !m.Claim {
 				t.latest[m.Subject] = max(t.latest[m.Subject], m.Seq)
 			}
@@ -181,13 +181,13 @@ func (t *lossTable) forget(end uint64) {
 }
 
 // find returns the substitute of a message as of an erasure, nil for none, and the last erase event that lists the message, 0 for none.
-func (t *lossTable) find(seq, erasure uint64) (s *fanfold.Substitute, by uint64) {
+func (t *lossTable) find(seq uint64, asOf fanfold.AsOf) (s *fanfold.Substitute, by fanfold.AsOf) {
 	if n := len(t.listed); n == 0 || t.listed[n-1].seq < seq {
 		return nil, 0
 	}
 	for i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].seq >= seq }); i < len(t.listed) && t.listed[i].seq == seq; i++ {
 		by = t.listed[i].erasure
-		if by <= erasure {
+		if by <= asOf {
 			s = t.listed[i].substitute
 		}
 	}
@@ -221,12 +221,12 @@ func (t *lossTable) latestOn(subject string) (last uint64) {
 }
 
 // all calls fn with the last substitute of each listed message from one on, in order, as of an erasure, until fn returns false.
-func (t *lossTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) bool) {
+func (t *lossTable) all(from uint64, asOf fanfold.AsOf, fn func(s *fanfold.Substitute) bool) {
 	for i := sort.Search(len(t.listed), func(i int) bool { return t.listed[i].seq >= from }); i < len(t.listed); {
 		var s *fanfold.Substitute
 		seq := t.listed[i].seq
 		for ; i < len(t.listed) && t.listed[i].seq == seq; i++ {
-			if t.listed[i].erasure <= erasure {
+			if t.listed[i].erasure <= asOf {
 				s = t.listed[i].substitute
 			}
 		}
@@ -237,23 +237,23 @@ func (t *lossTable) all(from, erasure uint64, fn func(s *fanfold.Substitute) boo
 }
 
 // Erasures returns the last erase event of the log, and the last one that is in force, 0 for none, as far as this process knows.
-func (p *Prefix) Erasures() (last, inForce uint64) {
+func (p *Prefix) Erasures() (last, inForce fanfold.AsOf) {
 	t := p.losses.get()
 	inForce = t.inForce
 	if _, c := t.begins(); c != nil {
-		inForce = max(inForce, c.Erasure)
+		inForce = max(inForce, c.AsOf)
 	}
-	return max(t.last(), inForce), inForce
+	return max(fanfold.AsOf(t.last()), inForce), inForce
 }
 
 // LastErased returns the sequence of the last erased event that the log is known to have, 0 for none. It is what the next one requires.
 func (p *Prefix) LastErased() uint64 { return p.losses.get().lastD }
 
 // ErasuresAfter returns the erasures after one event, up to another, in order. An erasure has no messages if all are from before the log's base.
-func (p *Prefix) ErasuresAfter(after, upTo uint64) (out []NotedErasure) {
+func (p *Prefix) ErasuresAfter(after, upTo fanfold.AsOf) (out []NotedErasure) {
 	t := p.losses.get()
 	for i := range t.noted {
-		if n := t.noted[i].NotedErasure; n.Seq > after && n.Seq <= upTo {
+		if n := t.noted[i].NotedErasure; fanfold.AsOf(n.Seq) > after && fanfold.AsOf(n.Seq) <= upTo {
 			out = append(out, n)
 		}
 	}

@@ -32,7 +32,8 @@ func eraseFrom(t *testing.T, l *events.Log, c events.Collecting) (last uint64) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before, _ := l.Prefix().Erasures()
+	listed, _ := l.Prefix().Erasures()
+	before := uint64(listed)
 	for _, e := range found.Erasures {
 		var writes []fanfold.Write
 		for _, d := range e.Documents {
@@ -53,13 +54,13 @@ func eraseFrom(t *testing.T, l *events.Log, c events.Collecting) (last uint64) {
 // enforce appends that erasures are in force.
 func enforce(t *testing.T, l *events.Log, upTo uint64) uint64 {
 	t.Helper()
-	return mustAppend(t, l, &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: upTo, List: &fanfold.Erasure{}}}, fanfold.Exactly(fanfold.Revision(l.Prefix().LastErased())))
+	return mustAppend(t, l, &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: fanfold.AsOf(upTo), List: &fanfold.Erasure{}}}, fanfold.Exactly(fanfold.Revision(l.Prefix().LastErased())))
 }
 
 // eventsAs reads the log as of an erasure, up to an event.
 func eventsAs(t *testing.T, l *events.Log, erasure, last uint64) (out []*fanfold.Event, err error) {
 	t.Helper()
-	r, err := l.ReadAs(t.Context(), l.Prefix().Base().Seq+1, erasure)
+	r, err := l.ReadAs(t.Context(), l.Prefix().Base().Seq+1, fanfold.AsOf(erasure))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func TestEraseFromLog(t *testing.T) {
 		c := events.Collecting{Documents: []fanfold.ErasedDocument{{Key: targetOf("p")}}, Keep: map[string][]string{"c": {"author"}},
 			Copies: func(_, rule string, _ fanfold.ErasedDocument) bool { return rule == "c.name" }}
 		e := eraseFrom(t, l, c)
-		if last, inForce := l.Prefix().Erasures(); last != e || inForce != 0 {
+		if last, inForce := l.Prefix().Erasures(); uint64(last) != e || inForce != 0 {
 			t.Fatalf("the log knows erasures %d, %d", last, inForce)
 		}
 		want, err := eventsAs(t, l, e, e)
@@ -163,10 +164,10 @@ func TestEraseFromLog(t *testing.T) {
 			if n, residue, err := l.Prefix().Unerased(t.Context()); n != 0 || residue || err != nil {
 				t.Errorf("%d are left, %t, %v", n, residue, err)
 			}
-			if _, inForce := l.Prefix().Erasures(); inForce != e || l.Prefix().LastErased() != d {
+			if _, inForce := l.Prefix().Erasures(); uint64(inForce) != e || l.Prefix().LastErased() != d {
 				t.Errorf("in force is %d by %d", inForce, l.Prefix().LastErased())
 			}
-			if after := l.Prefix().ErasuresAfter(0, e); len(after) != 1 || after[0].Seq != e || len(after[0].Documents) != 1 {
+			if after := l.Prefix().ErasuresAfter(0, fanfold.AsOf(e)); len(after) != 1 || after[0].Seq != e || len(after[0].Documents) != 1 {
 				t.Errorf("erasures %+v", after)
 			}
 			if again, err := l.Prefix().Collect(t.Context(), c); err != nil || len(again.Erasures) > 0 {
@@ -271,7 +272,7 @@ func TestEraseMembers(t *testing.T) {
 		last := write(merge(`{"name":"r"}`))
 		e := eraseFrom(t, l, events.Collecting{Documents: []fanfold.ErasedDocument{{Key: key, Members: []string{"/email"}}}})
 		var listed []string
-		for _, s := range l.Prefix().ErasuresAfter(0, e)[0].Messages {
+		for _, s := range l.Prefix().ErasuresAfter(0, fanfold.AsOf(e))[0].Messages {
 			listed = append(listed, fmt.Sprintf("%d %t %s", s.Seq, s.Claim, s.Payload))
 		}
 		if strings.Join(listed, "\n") != strings.Join(want, "\n") {

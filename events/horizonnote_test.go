@@ -10,8 +10,8 @@ import (
 // its place by an erased event alone, in whichever order they are known.
 func TestBaseOfRestoredLog(t *testing.T) {
 	digest := fanfold.Digest{1}
-	at := func(d byte, erasure uint64) *fanfold.Compaction {
-		return &fanfold.Compaction{Horizon: fanfold.Horizon{Seq: 15, Digest: fanfold.Digest{d}}, Erasure: erasure}
+	at := func(d byte, asOf fanfold.AsOf) *fanfold.Compaction {
+		return &fanfold.Compaction{Horizon: fanfold.Horizon{Seq: 15, Digest: fanfold.Digest{d}}, AsOf: asOf}
 	}
 	compact := &fanfold.Event{Seq: 18, Loss: &fanfold.Loss{UpTo: 17, Base: at(1, 17)}}
 	another := &fanfold.Event{Seq: 19, Loss: &fanfold.Loss{UpTo: 18, Base: at(2, 18)}}

@@ -96,7 +96,7 @@ func (l *Log) standing(m *servers.Message, subject string) *servers.Message {
 	if seq <= m.Sequence() {
 		return m
 	}
-	s, _ := t.find(seq, ^uint64(0))
+	s, _ := t.find(seq, ^fanfold.AsOf(0))
 	return &servers.Message{Subject: s.Subject, Seq: seq, Time: s.Time, Data: s.Payload}
 }
 

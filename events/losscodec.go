@@ -17,7 +17,7 @@ const opLoss = string(fanfold.KindLoss)
 func encodeLoss(l *fanfold.Loss) []byte {
 	b := []byte(`{"v":3,"op":"` + opLoss + `"`)
 	if l.UpTo != 0 {
-		b = strconv.AppendUint(append(b, `,"upTo":`...), l.UpTo, 10)
+		b = strconv.AppendUint(append(b, `,"upTo":`...), uint64(l.UpTo), 10)
 	}
 	if l.Base != nil {
 		base, _ := json.Marshal(storedBegin{l.Base.Seq, l.Base.Digest, storedBaseOf(l.Base)}) // no value of it fails
@@ -43,7 +43,7 @@ func decodeLoss(t *jsondoc.Tree) (l *fanfold.Loss, err error) {
 	}
 	l = &fanfold.Loss{}
 	if upTo := t.Member(jsondoc.Root, "upTo"); upTo != jsondoc.None {
-		if l.UpTo = readUint(t, upTo); l.UpTo == 0 {
+		if l.UpTo = fanfold.AsOf(readUint(t, upTo)); l.UpTo == 0 {
 			return nil, errLossForm(opLoss, "an end")
 		}
 	}
@@ -66,7 +66,7 @@ func decodeLoss(t *jsondoc.Tree) (l *fanfold.Loss, err error) {
 }
 
 // decodeLossList reads the list of a loss up to an event: one with messages, or, where lists come into force, one with documents alone. The error is Invalid.
-func decodeLossList(t *jsondoc.Tree, list jsondoc.Node, upTo uint64) (*fanfold.Erasure, error) {
+func decodeLossList(t *jsondoc.Tree, list jsondoc.Node, upTo fanfold.AsOf) (*fanfold.Erasure, error) {
 	if upTo == 0 {
 		return decodeList(t, list)
 	}
@@ -118,11 +118,11 @@ func (b *storedBase) valid(before uint64) bool {
 	return before > 0 && b.Name != "" && len(b.Name) <= maxBaseName && b.Bytes > 0 && b.Changes >= 0 && b.Position.Seq() <= before
 }
 
-// compaction returns what a base, which knows of erasures up to one, says with its horizon.
-func (b *storedBase) compaction(before uint64, digest fanfold.Digest, erasure uint64) *fanfold.Compaction {
+// compaction returns what a base, which knows the lists up to one, says with its horizon.
+func (b *storedBase) compaction(before uint64, digest fanfold.Digest, asOf fanfold.AsOf) *fanfold.Compaction {
 	return &fanfold.Compaction{
 		Horizon: fanfold.Horizon{Seq: before, Event: b.Event, Digest: digest, Position: b.Position, Changes: b.Changes, Time: b.Time.UTC()},
-		Base:    fanfold.BaseFile{Name: b.Name, Bytes: b.Bytes, Sum: b.Sum}, Erasure: erasure}
+		Base:    fanfold.BaseFile{Name: b.Name, Bytes: b.Bytes, Sum: b.Sum}, AsOf: asOf}
 }
 
 // Earlier programs wrote the payloads that follow. This one reads them and never writes them.
@@ -134,14 +134,14 @@ type oldCompaction struct {
 	Before  uint64         `json:"before"`
 	Digest  fanfold.Digest `json:"digest"`
 	Base    storedBase     `json:"base"`
-	Erasure uint64         `json:"erasure"`
+	Erasure fanfold.AsOf   `json:"erasure"`
 }
 
 // oldErased is the payload of an erased event.
 type oldErased struct {
 	Version   int          `json:"v"`
 	Op        string       `json:"op"`
-	UpTo      uint64       `json:"upTo"`
+	UpTo      fanfold.AsOf `json:"upTo"`
 	Documents [][2]string  `json:"documents"`
 	Base      *storedBegin `json:"base"`
 }

@@ -194,14 +194,13 @@ const restoredBase = " restored"
 type Base struct {
 	Seq    uint64         // the last sequence before the log's first event
 	Digest fanfold.Digest // of all events up to it
-	// Erasure is the last erase event with whose substitutes the digest was made; 0 for none. A stream's metadata do not have it.
-	Erasure uint64
+	AsOf   fanfold.AsOf   // with which lists the digest was made. A stream's metadata do not have it
 }
 
 // begins returns after which event the log begins, and with what, nil where no event says it. An erased event counts for the same horizon.
 func (t *lossTable) begins() (Base, *fanfold.Compaction) {
-	if c := t.replaced; c != nil && c.Seq == t.begun.Seq && c.Erasure > t.begun.Erasure {
-		return Base{c.Seq, c.Digest, c.Erasure}, c
+	if c := t.replaced; c != nil && c.Seq == t.begun.Seq && c.AsOf > t.begun.AsOf {
+		return Base{c.Seq, c.Digest, c.AsOf}, c
 	}
 	return t.begun, t.compaction
 }
@@ -211,7 +210,7 @@ func (t *lossTable) compact(ev *fanfold.Event) {
 	c := ev.Loss.Base
 	t.compaction, t.compacted, t.since = c, ev.Seq, time.Now()
 	if c.Seq > t.begun.Seq || c.Seq == t.begun.Seq && c.Digest == t.begun.Digest {
-		t.begun = Base{c.Seq, c.Digest, c.Erasure}
+		t.begun = Base{c.Seq, c.Digest, c.AsOf}
 	}
 }
 

@@ -22,10 +22,10 @@ type Reader struct {
 	last uint64      // the last message's
 	Decoder
 
-	erasure uint64  // the erasure for which the log is read
-	bare    bool    // messages have no digests
-	held    Message // a message after a gap that is being filled
-	holds   bool    // whether there is one
+	asOf  fanfold.AsOf
+	bare  bool    // messages have no digests
+	held  Message // a message after a gap that is being filled
+	holds bool    // whether there is one
 
 	mu          sync.Mutex // for what interrupt needs; from is set by the reader's goroutine alone
 	from        Messages
@@ -59,9 +59,9 @@ func (l *Log) Read(ctx context.Context, from uint64) (*Reader, error) {
 
 // ReadAs does what Read does as of an erasure: the sequence of an erase event, 0 for none. Each message that this event, or one before it,
 // lists is replaced by its substitute, whether or not it is still there.
-func (l *Log) ReadAs(ctx context.Context, from, erasure uint64) (*Reader, error) {
+func (l *Log) ReadAs(ctx context.Context, from uint64, asOf fanfold.AsOf) (*Reader, error) {
 	l.recovery.awaitPause(ctx)
-	r := &Reader{log: l, run: l.run.Load(), prev: from - 1, last: from - 1, Decoder: Decoder{sub: l.sub}, erasure: erasure}
+	r := &Reader{log: l, run: l.run.Load(), prev: from - 1, last: from - 1, Decoder: Decoder{sub: l.sub}, asOf: asOf}
 	if r.run.stopped != nil {
 		return nil, r.run.stopped
 	}

@@ -30,7 +30,7 @@ func (l *Log) Messages(ctx context.Context, from, to uint64, fn func(m *Message)
 
 // messagesAs does what Messages does as of an erasure, and leaves the digests out that nobody looks at. It goes on where a planned start of the
 // server has interrupted it, unless another erasure has come into force: messages may be gone then, and the error is Unavailable.
-func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests bool, fn func(m *Message) error) (err error) {
+func (l *Log) messagesAs(ctx context.Context, from, to uint64, asOf fanfold.AsOf, digests bool, fn func(m *Message) error) (err error) {
 	next := max(from, l.prefix.Base().Seq+1)
 	_, begun := l.prefix.Erasures()
 	interrupted := false
@@ -41,7 +41,7 @@ func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests 
 				failed = errAnotherRun()
 				return nil
 			}
-			next, err = messagesFrom(ctx, l, next, to, erasure, digests, func(m *Message) error {
+			next, err = messagesFrom(ctx, l, next, to, asOf, digests, func(m *Message) error {
 				failed = fn(m)
 				return failed
 			})
@@ -61,8 +61,8 @@ func (l *Log) messagesAs(ctx context.Context, from, to, erasure uint64, digests 
 }
 
 // messagesFrom reads with one reader, and returns the next sequence. The error is errStalled where nothing is delivered.
-func messagesFrom(ctx context.Context, l *Log, next, to, erasure uint64, digests bool, fn func(m *Message) error) (uint64, error) {
-	r, err := l.ReadAs(ctx, next, erasure)
+func messagesFrom(ctx context.Context, l *Log, next, to uint64, asOf fanfold.AsOf, digests bool, fn func(m *Message) error) (uint64, error) {
+	r, err := l.ReadAs(ctx, next, asOf)
 	if err != nil {
 		return next, err
 	}

@@ -105,7 +105,7 @@ func (l *Log) State(ctx context.Context) (State, error) {
 func (s *State) explain(t *lossTable, missing uint64) {
 	if s.First > s.Base+1 {
 		for s.begin() > s.Base+1 {
-			if found, _ := t.find(s.begin()-1, ^uint64(0)); found == nil {
+			if found, _ := t.find(s.begin()-1, ^fanfold.AsOf(0)); found == nil {
 				break
 			}
 			s.erasedFirst++
@@ -118,7 +118,7 @@ func (s *State) explain(t *lossTable, missing uint64) {
 	}
 	all := len(s.Missing)
 	s.Missing = slices.DeleteFunc(s.Missing, func(seq uint64) bool {
-		found, _ := t.find(seq, ^uint64(0))
+		found, _ := t.find(seq, ^fanfold.AsOf(0))
 		return found != nil || seq <= s.Base
 	})
 	s.Erased = s.erasedFirst + uint64(all-len(s.Missing))
@@ -242,7 +242,7 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 	if err != nil {
 		return err
 	}
-	if s, _ := l.prefix.losses.get().find(known.Seq, ^uint64(0)); s != nil {
+	if s, _ := l.prefix.losses.get().find(known.Seq, ^fanfold.AsOf(0)); s != nil {
 		return nil // the node may know of another substitute, or of none
 	}
 	if m == nil && known.Seq <= l.prefix.Base().Seq {
@@ -261,7 +261,7 @@ func (l *Log) checkEvent(ctx context.Context, known Known) error {
 // checkKnown compares the event that the node knows with the horizon's, where it is that one. The error is LogDamaged.
 func (p *Prefix) checkKnown(known Known) error {
 	c, _ := p.Compaction()
-	if c != nil && c.Seq == known.Seq && c.Event != known.Event && (c.Erasure == 0 || c.Event != fanfold.Digest{}) { // a base after erasures may not tell
+	if c != nil && c.Seq == known.Seq && c.Event != known.Event && (c.AsOf == 0 || c.Event != fanfold.Digest{}) { // a base after erasures may not tell
 		return fanfold.Errorf(fanfold.LogDamaged, "event %d, at which the log begins, is not the one that was there before: it is another log, or a copy that went another way; %s", known.Seq, Repair)
 	}
 	return nil

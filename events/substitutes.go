@@ -23,7 +23,7 @@ func (r *Reader) substitute(ctx context.Context, m Message) (Message, error) {
 		}
 	}
 	r.held, r.holds = Message{}, false
-	if s, _ := r.log.prefix.losses.get().find(m.Seq, r.erasure); s != nil {
+	if s, _ := r.log.prefix.losses.get().find(m.Seq, r.asOf); s != nil {
 		return messageOf(s, r.log.sub, m.Pending), nil
 	}
 	return m, nil
@@ -34,17 +34,17 @@ func (r *Reader) substitute(ctx context.Context, m Message) (Message, error) {
 // of askErasures.
 func (r *Reader) fillGap(ctx context.Context, end uint64) (first *fanfold.Substitute, err error) {
 	next := r.last + 1
-	s, by := r.log.prefix.losses.get().find(next, r.erasure)
+	s, by := r.log.prefix.losses.get().find(next, r.asOf)
 	if s == nil { // a node that lags does not know what was erased meanwhile, or what is in force
 		if err := r.log.prefix.askErasures(ctx); err != nil {
 			return nil, err
 		}
-		s, by = r.log.prefix.losses.get().find(next, r.erasure)
+		s, by = r.log.prefix.losses.get().find(next, r.asOf)
 	}
 	if s == nil && by != 0 {
-		return nil, fanfold.Wrap(ErrErased, fanfold.PositionGone, "event %d was erased by event %d, and what was folded before knows of erasures up to event %d alone: it is made anew", next, by, r.erasure)
+		return nil, fanfold.Wrap(ErrErased, fanfold.PositionGone, "event %d was erased by event %d, and what was folded before knows of erasures up to event %d alone: it is made anew", next, by, r.asOf)
 	}
-	r.log.prefix.losses.get().all(next, r.erasure, func(s *fanfold.Substitute) bool {
+	r.log.prefix.losses.get().all(next, r.asOf, func(s *fanfold.Substitute) bool {
 		if s.Seq < end {
 			first = s
 		}

@@ -63,8 +63,8 @@ func (s *search) heldBy(ev *fanfold.Event, found map[uint64]bool) (held bool, do
 
 // isListedAfter tells whether an erase event after one lists a message.
 func (s *search) isListedAfter(message, erasure uint64) bool {
-	_, by := s.log.prefix.losses.get().find(message, ^uint64(0))
-	return by > erasure
+	_, by := s.log.prefix.losses.get().find(message, ^fanfold.AsOf(0))
+	return uint64(by) > erasure
 }
 
 // holding returns the index of the document whose content a substitute has that is to be erased, -1 for none. A message from before the log's base has one, too.
@@ -117,13 +117,13 @@ func (s *search) takeOverFrom(ev *fanfold.Event, found map[uint64]bool, document
 
 // takeOver takes note of what stands for erase events that later ones have taken over. It takes the place of events that are gone, or
 // were taken over up to an erasure.
-func (t *lossTable) takeOver(upTo uint64) {
+func (t *lossTable) takeOver(upTo fanfold.AsOf) {
 	stands := map[uint64]notedErasure{}
 	for i := range t.noted {
 		for j := range t.noted[i].Messages {
 			m := &t.noted[i].Messages[j]
 			at, known := slices.BinarySearchFunc(t.noted, m.Seq, func(n notedErasure, seq uint64) int { return cmp.Compare(n.Seq, seq) })
-			if !bytes.HasPrefix(m.Payload, lossPrefix) || known && (t.noted[i].Seq > upTo || len(t.noted[at].Messages) == 0) {
+			if !bytes.HasPrefix(m.Payload, lossPrefix) || known && (fanfold.AsOf(t.noted[i].Seq) > upTo || len(t.noted[at].Messages) == 0) {
 				continue
 			}
 			ev, tree := fanfold.Event{Seq: m.Seq}, jsondoc.Tree{}

@@ -25,12 +25,12 @@ type Source struct {
 func NewSource(l *events.Log) Source { return Source{l.Prefix(), l, buckets.NewSnapshots(l)} }
 
 // Events opens a reader of the log from a sequence on, as of an erasure. The projector closes it.
-func (s Source) Events(ctx context.Context, from, erasure uint64) (batch.Reader, error) {
-	return s.log.ReadAs(ctx, from, erasure)
+func (s Source) Events(ctx context.Context, from uint64, asOf fanfold.AsOf) (batch.Reader, error) {
+	return s.log.ReadAs(ctx, from, asOf)
 }
 
 // ErasuresAfter returns the erase events after one, up to another.
-func (s Source) ErasuresAfter(after, upTo uint64) (list []*fanfold.Erasure) {
+func (s Source) ErasuresAfter(after, upTo fanfold.AsOf) (list []*fanfold.Erasure) {
 	for _, e := range s.Prefix.ErasuresAfter(after, upTo) {
 		list = append(list, e.Erasure)
 	}
@@ -48,7 +48,7 @@ func (s Source) Base(context.Context) (*batch.Base, error) {
 	if c, _ := s.Compaction(); c != nil && c.Seq == b.Seq {
 		h, want = c.Horizon, c.Base
 	}
-	return &batch.Base{Horizon: h, Erasure: b.Erasure, Open: func(ctx context.Context) (io.ReadCloser, error) {
+	return &batch.Base{Horizon: h, AsOf: b.AsOf, Open: func(ctx context.Context) (io.ReadCloser, error) {
 		found, err := s.findBase(ctx, b, want)
 		if err != nil {
 			return nil, err
@@ -76,8 +76,8 @@ func baseOf(from *buckets.Snapshots, h fanfold.Horizon, found buckets.Snapshot) 
 }
 
 // storeBase puts a base, as of an erasure, into the object store.
-func (g *shared) storeBase(ctx context.Context, h fanfold.Horizon, erasure uint64, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
-	base, err := g.snapshots.Put(ctx, buckets.Snapshot{Base: true, Store: g.log.Store(), Seq: h.Seq, Digest: h.Digest, Erasure: erasure}, file)
+func (g *shared) storeBase(ctx context.Context, h fanfold.Horizon, asOf fanfold.AsOf, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
+	base, err := g.snapshots.Put(ctx, buckets.Snapshot{Base: true, Store: g.log.Store(), Seq: h.Seq, Digest: h.Digest, Erasure: uint64(asOf)}, file)
 	if err != nil {
 		return fanfold.BaseFile{}, nil, err
 	}

@@ -145,7 +145,7 @@ func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bo
 
 // mayCompact returns why no compaction may begin now, as Conflict, Unavailable or LogDamaged.
 func (g *Compactor) mayCompact(ctx context.Context) error {
-	if last, inForce := g.log.Prefix().Erasures(); last > inForce || inForce > g.erasures.done.Load() {
+	if last, inForce := g.log.Prefix().Erasures(); last > inForce || inForce > g.erasures.over() {
 		return fanfold.Errorf(fanfold.Conflict, "an erasure is under way: wait until it is over")
 	}
 	return g.mayRemove(ctx)
@@ -191,13 +191,13 @@ func (g *Compactor) compacting(seq uint64, plan *wire.CompactPlan, by string) re
 				g.opt.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)
 			}
 			_, last := g.log.Prefix().Compaction()
-			if _, inForce := g.log.Prefix().Erasures(); c.Erasure < inForce {
+			if _, inForce := g.log.Prefix().Erasures(); c.AsOf < inForce {
 				return 0, fanfold.Errorf(fanfold.Conflict, "an erasure came into force meanwhile: compact again")
 			}
 			if at := g.log.Prefix().Base().Seq; at >= c.Seq { // what another node has appended meanwhile is not taken back
 				return 0, fanfold.Errorf(fanfold.Conflict, "the store begins after event %d by now, and was to begin after event %d: another compaction was faster", at, c.Seq)
 			}
-			return g.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: c, UpTo: c.Erasure}, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
+			return g.log.Append(ctx, &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{Base: c, UpTo: c.AsOf}, Actor: by}, fanfold.Exactly(fanfold.Revision(last)))
 		}}
 }
 

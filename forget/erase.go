@@ -421,7 +421,7 @@ func (e *erasing) isInBase(d fanfold.ErasedDocument) bool {
 		return false
 	}
 	erased, covered := e.erasedAt[d.Key]
-	if covered && erased > base.Erasure {
+	if covered && fanfold.AsOf(erased) > base.AsOf {
 		return false
 	}
 	known := true // what cannot be told is

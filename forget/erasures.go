@@ -42,12 +42,12 @@ type erasures struct {
 
 	waits bool // for replicas to forget what is deleted
 
-	checked   uint64    // the erase events up to it were seen to be over by this process
-	upTo      uint64    // the last erase event that comes into force next
-	later     time.Time // when the deletion goes on, after a node still held something
-	left      bool      // what erased.views says was looked at by this process
-	goneFor   uint64    // the erasure in force with nothing left in any replica of the log
-	goneSince time.Time // since when, with all replicas there
+	checked   fanfold.AsOf // the erase events up to it were seen to be over by this process
+	upTo      fanfold.AsOf // the last erase event that comes into force next
+	later     time.Time    // when the deletion goes on, after a node still held something
+	left      bool         // what erased.views says was looked at by this process
+	goneFor   fanfold.AsOf // the erasure in force with nothing left in any replica of the log
+	goneSince time.Time    // since when, with all replicas there
 }
 
 // Groups are the consumer groups and feeds that may need what goes.
@@ -90,12 +90,15 @@ func EmptyErased(log *events.Log, store *sqlite.Store, logger *slog.Logger) (for
 		return false, err
 	}
 	_, inForce := log.Prefix().Erasures()
-	if cp.Erasure >= inForce || cp.Seq == 0 {
+	if cp.AsOf >= inForce || cp.Seq == 0 {
 		return false, nil
 	}
 	logger.Info("the read model has what was erased since, and is removed and built anew", "erasure", inForce, "event", cp.Seq)
 	return true, store.Empty()
 }
+
+// over returns up to which list erasures are over.
+func (e *erasures) over() fanfold.AsOf { return fanfold.AsOf(e.done.Load()) }
 
 // note takes note of why the last try failed, nil where it did not.
 func (e *erasures) note(err error) {
@@ -107,9 +110,9 @@ func (e *erasures) note(err error) {
 }
 
 // BaseLacks tells whether the log begins at a base that has what is erased.
-func (g *Forgetter) BaseLacks(inForce uint64) bool {
+func (g *Forgetter) BaseLacks(inForce fanfold.AsOf) bool {
 	b := g.log.Prefix().Base()
-	return b.Seq > 0 && b.Erasure < inForce
+	return b.Seq > 0 && b.AsOf < inForce
 }
 
 // toBringIntoForce returns another number than 0 where something is to come into force. Later requests do not change it: a stream of them must not hold
@@ -117,7 +120,7 @@ func (g *Forgetter) BaseLacks(inForce uint64) bool {
 func (g *Forgetter) toBringIntoForce() uint64 {
 	last, inForce := g.log.Prefix().Erasures()
 	if last > inForce || g.BaseLacks(inForce) {
-		return inForce + 1
+		return uint64(inForce) + 1
 	}
 	return 0
 }
@@ -130,7 +133,9 @@ func (g *Forgetter) isPrepared() bool {
 }
 
 // isUnprepared tells whether a node lacks such a read model.
-func (g *Forgetter) isUnprepared(node wire.Node) bool { return node.Erasure < g.erasures.upTo }
+func (g *Forgetter) isUnprepared(node wire.Node) bool {
+	return fanfold.AsOf(node.Erasure) < g.erasures.upTo
+}
 
 // bringIntoForce appends the event from which on something is gone.
 func (g *Forgetter) bringIntoForce(ctx context.Context) error {
@@ -186,7 +191,7 @@ func orGone(err error) error {
 
 // erasedBase puts the base at which the log begins into the object store as of an erasure, and returns what it is. It returns nil for a log that begins
 // with its first event.
-func (g *Forgetter) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.Compaction, err error) {
+func (g *Forgetter) erasedBase(ctx context.Context, asOf fanfold.AsOf) (c *fanfold.Compaction, err error) {
 	if g.log.Prefix().Base().Seq == 0 {
 		return nil, nil
 	}
@@ -196,15 +201,15 @@ func (g *Forgetter) erasedBase(ctx context.Context, erasure uint64) (c *fanfold.
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "cannot write %s: %v", path, err)
 	}
 	defer func() { err = errors.Join(err, f.Close(), os.Remove(path)) }()
-	h, ok, err := g.projector.WriteErasedBase(ctx, erasure, f)
+	h, ok, err := g.projector.WriteErasedBase(ctx, asOf, f)
 	if err != nil || !ok {
 		return nil, err
 	}
 	if _, err := f.Seek(0, 0); err != nil {
 		return nil, err
 	}
-	file, _, err := g.storeBase(ctx, h, erasure, f)
-	return &fanfold.Compaction{Horizon: h, Base: file, Erasure: erasure}, err
+	file, _, err := g.storeBase(ctx, h, asOf, f)
+	return &fanfold.Compaction{Horizon: h, Base: file, AsOf: asOf}, err
 }
 
 // erasedBaseFile is the name of the file in the data directory from which a base is sent that takes the place of another one.
@@ -264,7 +269,7 @@ func (g *Forgetter) appendEach(ctx context.Context, list []*fanfold.Event, expec
 }
 
 // nameMissed appends an event that names the documents which were changed between the position up to which an erasure's event names documents, and that event.
-func (g *Forgetter) nameMissed(ctx context.Context, upTo uint64, at fanfold.Position, event uint64, named map[fanfold.Key]struct{}) error {
+func (g *Forgetter) nameMissed(ctx context.Context, upTo fanfold.AsOf, at fanfold.Position, event uint64, named map[fanfold.Key]struct{}) error {
 	missed, known := g.projector.MissedViews(upTo)
 	if !known {
 		missed = map[fanfold.Key]struct{}{}
@@ -292,8 +297,8 @@ const erasedViewsFile = "erased.views"
 
 // erasedViews is what that file has.
 type erasedViews struct {
-	UpTo uint64 `json:"upTo"`
-	At   uint64 `json:"at"` // a position
+	UpTo fanfold.AsOf `json:"upTo"`
+	At   uint64       `json:"at"` // a position
 }
 
 // keepViews writes that file.
@@ -330,7 +335,7 @@ func (g *Forgetter) nameLeft(ctx context.Context) error {
 	if json.Unmarshal(text, &v) != nil { // it says nothing
 		return os.Remove(path)
 	}
-	if v.UpTo > inForce || g.projector.Erasure() < inForce {
+	if v.UpTo > inForce || g.projector.AsOf() < inForce {
 		return nil
 	}
 	at, err := g.inForceSince(v.UpTo)
@@ -341,9 +346,9 @@ func (g *Forgetter) nameLeft(ctx context.Context) error {
 }
 
 // inForceSince returns the position of the event by which an erasure came into force, 0 for none that is folded.
-func (g *Forgetter) inForceSince(erasure uint64) (at fanfold.Position, err error) {
+func (g *Forgetter) inForceSince(asOf fanfold.AsOf) (at fanfold.Position, err error) {
 	err = g.store.Read(func(s *sqlite.Snapshot) error {
-		e, err := s.Erasures().Get(erasure)
+		e, err := s.Erasures().Get(uint64(asOf))
 		if e != nil {
 			at = e.Position
 		}
@@ -359,8 +364,8 @@ func (g *Forgetter) toFinish() uint64 {
 	if e.hasResidue() && g.log.Prefix().Base().Seq != e.residueAt { // a purge may have passed it
 		e.checked = 0
 	}
-	if inForce > e.checked && g.projector.Erasure() >= inForce && time.Now().After(e.later) {
-		return inForce
+	if inForce > e.checked && g.projector.AsOf() >= inForce && time.Now().After(e.later) {
+		return uint64(inForce)
 	}
 	return 0
 }
@@ -399,11 +404,11 @@ func (g *Forgetter) finish(ctx context.Context) error {
 	if err := g.opt.EraseStep(StepEraseDone); err != nil {
 		return err
 	}
-	if g.erasures.done.Swap(inForce) < inForce {
+	if fanfold.AsOf(g.erasures.done.Swap(uint64(inForce))) < inForce {
 		g.opt.Logger.Info("an erasure is over", "erasure", inForce)
 	}
 	g.erasures.checked = inForce
-	text := strconv.FormatUint(inForce, 10)
+	text := strconv.FormatUint(uint64(inForce), 10)
 	if g.erasures.hasResidue() {
 		text += erasedResidue
 	}
@@ -411,8 +416,8 @@ func (g *Forgetter) finish(ctx context.Context) error {
 }
 
 // notOver takes back that an erasure was over: a stream was restored since.
-func (g *Forgetter) notOver(inForce uint64) error {
-	if g.erasures.done.Load() < inForce {
+func (g *Forgetter) notOver(inForce fanfold.AsOf) error {
+	if g.erasures.over() < inForce {
 		return nil
 	}
 	g.erasures.done.Store(0)
@@ -443,7 +448,7 @@ func (g *Forgetter) readDone() {
 }
 
 // isErased tells whether nothing is left of what is erased in the log and the object stores.
-func (g *Forgetter) isErased(ctx context.Context, inForce uint64) (bool, error) {
+func (g *Forgetter) isErased(ctx context.Context, inForce fanfold.AsOf) (bool, error) {
 	e := &g.erasures
 	left, residue, err := g.log.Prefix().Unerased(ctx)
 	if err != nil {
@@ -455,15 +460,15 @@ func (g *Forgetter) isErased(ctx context.Context, inForce uint64) (bool, error) 
 	if left > 0 || residue && !g.opt.Outside {
 		return false, nil
 	}
-	return g.snapshots.Erased(ctx, inForce)
+	return g.snapshots.Erased(ctx, uint64(inForce))
 }
 
 // replicasForgot tells whether the log's replicas have had the time to forget what is gone from the log. The time begins once all of them have
 // deleted it, and anew where one was away. Of an erasure that was over the node knows so already.
-func (g *Forgetter) replicasForgot(inForce uint64, gone bool) bool {
+func (g *Forgetter) replicasForgot(inForce fanfold.AsOf, gone bool) bool {
 	e := &g.erasures
 	replicas, current := g.log.Replicas().Count()
-	over := gone && (replicas <= 1 || e.done.Load() >= inForce)
+	over := gone && (replicas <= 1 || e.over() >= inForce)
 	if gone && !over {
 		switch {
 		case g.log.Replicas().Away() > 0:
@@ -489,7 +494,7 @@ func (g *Forgetter) replicaWait() time.Duration {
 }
 
 // deleteErased deletes the messages that are erased, and makes the object stores anew that have had copies of them.
-func (g *Forgetter) deleteErased(ctx context.Context, inForce uint64) error {
+func (g *Forgetter) deleteErased(ctx context.Context, inForce fanfold.AsOf) error {
 	if err := g.Groups.ForgetParked(ctx); err != nil {
 		return err
 	}
@@ -536,14 +541,14 @@ func (g *Forgetter) deadEntries(ctx context.Context) (map[string]func(uint64) bo
 }
 
 // remakeBuckets makes the object stores anew that have had copies from before an erasure.
-func (g *Forgetter) remakeBuckets(ctx context.Context, inForce uint64) error {
+func (g *Forgetter) remakeBuckets(ctx context.Context, inForce fanfold.AsOf) error {
 	var keep fanfold.BaseFile
 	if c, _ := g.log.Prefix().Compaction(); c != nil && g.log.Prefix().Base().Seq > 0 {
 		keep = c.Base
 	}
-	erased, err := g.snapshots.Erased(ctx, inForce)
+	erased, err := g.snapshots.Erased(ctx, uint64(inForce))
 	if err == nil && !erased {
-		err = g.snapshots.Remake(ctx, keep, inForce)
+		err = g.snapshots.Remake(ctx, keep, uint64(inForce))
 	}
 	return err
 }

@@ -21,7 +21,7 @@ func TestErasedEvents(t *testing.T) {
 				documents[i] = fanfold.Key{Collection: "customers", ID: fmt.Sprintf(id, i)}
 			}
 			named := 0
-			for i, ev := range erasedEvents(&fanfold.Loss{UpTo: 7, Base: &fanfold.Compaction{Erasure: 7}}, documents) {
+			for i, ev := range erasedEvents(&fanfold.Loss{UpTo: 7, Base: &fanfold.Compaction{AsOf: 7}}, documents) {
 				for _, d := range ev.Loss.List.Documents {
 					if d.Key != documents[named] {
 						t.Fatalf("%s: document %d is %s", name, named, d.Key)

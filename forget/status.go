@@ -123,13 +123,13 @@ func numbersOf(stored []sqlite.StoredErasure) map[uint64]uint64 {
 
 // describe says how far an erasure is; last is the last erase event.
 func (g *Eraser) describe(e *wire.Erasure, last sqlite.StoredErasure) {
-	done := g.erasures.done.Load()
+	done := g.erasures.over()
 	switch {
-	case last.Position == 0 && g.projector.ErasurePrepared() >= last.Seq:
+	case last.Position == 0 && g.projector.ErasurePrepared() >= fanfold.AsOf(last.Seq):
 		e.Phase = wire.PhaseSwitching
 	case last.Position == 0:
 		e.Phase = wire.PhaseReplaying
-	case done < last.Seq:
+	case done < fanfold.AsOf(last.Seq):
 		e.Phase = wire.PhaseDeleting
 	case g.erasures.hasResidue():
 		e.Phase = wire.PhaseResidue
@@ -219,7 +219,7 @@ func (g *Eraser) progress() float64 {
 		}
 		return 0.8 * ratio(float64(p.Seq), float64(p.Target))
 	}
-	if inForce <= g.erasures.done.Load() {
+	if inForce <= g.erasures.over() {
 		return 1
 	}
 	g.erasures.mu.Lock()

@@ -111,7 +111,7 @@ func (r *Remains) bringUp(ctx context.Context) (err error) {
 		return err
 	}
 	cp, err := n.Store.Checkpoint()
-	if _, inForce := n.Log.Prefix().Erasures(); err == nil && (cp.Erasure < inForce || cp.Seq == 0) {
+	if _, inForce := n.Log.Prefix().Erasures(); err == nil && (cp.AsOf < inForce || cp.Seq == 0) {
 		err = fanfold.Errorf(fanfold.LogDamaged, "the read model has what was erased, and another one cannot be built from what is left of the log")
 	}
 	return err

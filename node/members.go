@@ -147,7 +147,7 @@ func (m member) State() wire.NodeState {
 	s := n.Projector.Status()
 	return wire.NodeState{Address: n.cfg.Advertise, Version: Version(), Folds: [2]int{fold.OldestVersion, fold.LatestVersion},
 		Applied: s.Applied, Lag: max(s.Lag, behind.Events), LagSeconds: behind.Age.Seconds(), Ready: n.readiness.Ready(), Guards: guards,
-		Base: n.Forget.Built(), Erasure: n.Projector.ErasurePrepared()}
+		Base: n.Forget.Built(), Erasure: uint64(n.Projector.ErasurePrepared())}
 }
 
 // Hold keeps writes from beginning, and waits until none is under way.

@@ -41,7 +41,7 @@ func EventsOfBackup(b *backup.Backup) (EventSource, error) {
 type backupLog struct{ *backup.Backup }
 
 // Events returns a reader of the backup's events from a sequence on, which ends with io.EOF. The projector closes it.
-func (l backupLog) Events(ctx context.Context, from, _ uint64) (batch.Reader, error) {
+func (l backupLog) Events(ctx context.Context, from uint64, _ fanfold.AsOf) (batch.Reader, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	r := &backupReader{events: make(chan *fanfold.Event, 256), ended: make(chan struct{}), cancel: cancel}
 	go r.read(ctx, l.Backup, from)
@@ -50,17 +50,19 @@ func (l backupLog) Events(ctx context.Context, from, _ uint64) (batch.Reader, er
 
 // Erasures returns the erasure after which the backup was made: it has the substitutes of what was erased before. A later one is in force
 // nowhere in it.
-func (l backupLog) Erasures() (last, inForce uint64) { return l.Erasure, l.Erasure }
+func (l backupLog) Erasures() (last, inForce fanfold.AsOf) {
+	return fanfold.AsOf(l.Erasure), fanfold.AsOf(l.Erasure)
+}
 
 // ErasuresAfter returns nothing: see Erasures.
-func (l backupLog) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
+func (l backupLog) ErasuresAfter(fanfold.AsOf, fanfold.AsOf) []*fanfold.Erasure { return nil }
 
 // Base returns the base at which the backup's log begins, nil where it begins with its first event. It is as of the backup's erasure.
 func (l backupLog) Base(context.Context) (*batch.Base, error) {
 	if l.Backup.Base == nil {
 		return nil, nil
 	}
-	return &batch.Base{Horizon: l.Backup.Base.Horizon(), Erasure: l.Erasure, Open: func(context.Context) (io.ReadCloser, error) { return l.OpenBase() }}, nil
+	return &batch.Base{Horizon: l.Backup.Base.Horizon(), AsOf: fanfold.AsOf(l.Erasure), Open: func(context.Context) (io.ReadCloser, error) { return l.OpenBase() }}, nil
 }
 
 // backupReader reads a backup in a goroutine of its own.

@@ -69,7 +69,7 @@ func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error)
 	}
 	p.served.Plan.Store(pl)
 	cp, err := store.Checkpoint()
-	p.served.Erasure.Store(cp.Erasure)
+	p.served.AsOf.Store(uint64(cp.AsOf))
 	return p, errors.Join(err, p.NoteModels(store.Read, ""), p.versions.load(store.Read))
 }
 
@@ -180,20 +180,20 @@ func (p *Projector) run(ctx context.Context) error {
 		} else if err != nil {
 			return &readError{err}
 		}
-		if err := p.runAsOf(ctx, p.Erasure()); ctx.Err() != nil || !errors.Is(err, errOtherErasure) && !p.MustChangeOver() {
+		if err := p.runAsOf(ctx, p.AsOf()); ctx.Err() != nil || !errors.Is(err, errOtherErasure) && !p.MustChangeOver() {
 			return err
 		}
 	}
 }
 
 // runAsOf folds as of an erasure, until something fails or the read model is to be as of another one. That is errOtherErasure.
-func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
+func (p *Projector) runAsOf(ctx context.Context, asOf fanfold.AsOf) error {
 	if err := p.BeginWithBase(ctx); err != nil {
 		return &readError{err}
 	}
 	p.begun.Store(true)
 	from := p.store.Applied.Seq() + 1
-	feed, err := batch.Follow(ctx, p.log, from, erasure)
+	feed, err := batch.Follow(ctx, p.log, from, asOf)
 	if err != nil {
 		return &readError{err}
 	}
@@ -209,7 +209,7 @@ func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
 			return &readError{err}
 		}
 		p.served.LogEnd.Store(events[len(events)-1].Seq + feed.Pending)
-		if err := p.foldLive(ctx, events, erasure); err != nil {
+		if err := p.foldLive(ctx, events, asOf); err != nil {
 			return err
 		}
 	}
@@ -217,16 +217,16 @@ func (p *Projector) runAsOf(ctx context.Context, erasure uint64) error {
 
 // foldLive folds a batch, which was read as of an erasure, into the current read model. Each model event is a batch of its own, for it may be there
 // already, prepared. It ends with errOtherErasure before an event that asks for a read model as of a later erasure.
-func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event, erasure uint64) (err error) {
+func (p *Projector) foldLive(ctx context.Context, events []*fanfold.Event, asOf fanfold.AsOf) (err error) {
 	p.served.Lock()
 	defer p.served.Unlock()
-	if p.Erasure() != erasure { // a replay has put another one in place
+	if p.AsOf() != asOf { // a replay has put another one in place
 		return errOtherErasure
 	}
-	events, upTo := beforeErased(events, erasure)
+	events, upTo := beforeErased(events, asOf)
 	defer func() {
 		if err == nil && upTo > 0 {
-			p.served.Asked.Store(upTo)
+			p.served.Asked.Store(uint64(upTo))
 			err = errOtherErasure
 		}
 	}()
@@ -350,8 +350,8 @@ var errOtherErasure = errors.New("the read model is as of another erasure")
 
 // beforeErased returns the events before the first that asks for a read model as of a later erasure, so that nothing is cut that was stored at once.
 // upTo is that erasure, 0 where there is no such event.
-func beforeErased(events []*fanfold.Event, erasure uint64) (before []*fanfold.Event, upTo uint64) {
-	n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Loss.Erases() && ev.Loss.UpTo > erasure })
+func beforeErased(events []*fanfold.Event, asOf fanfold.AsOf) (before []*fanfold.Event, upTo fanfold.AsOf) {
+	n := slices.IndexFunc(events, func(ev *fanfold.Event) bool { return ev.Loss.Erases() && ev.Loss.UpTo > asOf })
 	if n < 0 {
 		return events, 0
 	}

@@ -28,10 +28,10 @@ var errRestart = fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the r
 func (restartingLog) Base(context.Context) (*batch.Base, error) { return nil, nil }
 
 // Erasures returns none.
-func (restartingLog) Erasures() (last, inForce uint64) { return 0, 0 }
+func (restartingLog) Erasures() (last, inForce fanfold.AsOf) { return 0, 0 }
 
 // Events returns a reader that ends with the server's run.
-func (l restartingLog) Events(context.Context, uint64, uint64) (batch.Reader, error) {
+func (l restartingLog) Events(context.Context, uint64, fanfold.AsOf) (batch.Reader, error) {
 	if l.runs == 0 {
 		return nil, errRestart
 	}

@@ -10,7 +10,7 @@ import (
 
 // Amendment says what becomes of a generation with the state of a base whose documents are erased.
 type Amendment struct {
-	Erasure     uint64         // the last erase event that it knows then
+	AsOf        fanfold.AsOf   // which lists of the log it knows then
 	Digest      fanfold.Digest // of what takes the events' place: the digest of all events begins with it
 	ForgetEvent bool           // the last event's digest goes, too
 }
@@ -39,7 +39,7 @@ func (db *DB) Amend(a Amendment, fn func(tx *Tx) error) (h fanfold.Horizon, err 
 			h.Event = fanfold.Digest{}
 		}
 		tx.checkpoint = begin
-		tx.checkpoint.Erasure, tx.checkpoint.Event, tx.checkpoint.Digest = a.Erasure, h.Event, h.Digest
+		tx.checkpoint.AsOf, tx.checkpoint.Event, tx.checkpoint.Digest = a.AsOf, h.Event, h.Digest
 		return tx.ReplaceHorizon(h)
 	})
 	db.tx.loaded = false // what it knows of rows is of no use

@@ -74,7 +74,7 @@ func (db *DB) WriteBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, er
 		for i, t := range baseTables {
 			tables[i] = t.Table
 		}
-		out, err := basefile.NewWriter(w, h, cp.Erasure, tables)
+		out, err := basefile.NewWriter(w, h, uint64(cp.AsOf), tables)
 		if err != nil {
 			return err
 		}
@@ -179,7 +179,7 @@ func (l *baseLoader) load(h fanfold.Horizon, fingerprint string) error {
 				return err
 			}
 		}
-		return finishBase(l.c, h, l.in.Header.Erasure, fingerprint)
+		return finishBase(l.c, h, fanfold.AsOf(l.in.Header.Erasure), fingerprint)
 	})
 }
 
@@ -247,10 +247,10 @@ func notOfBase(err error) error {
 }
 
 // finishBase writes the rows that follow from a base: the checkpoint, the horizon, and what was there at the horizon.
-func finishBase(c *driver.Conn, h fanfold.Horizon, erasure uint64, fingerprint string) error {
+func finishBase(c *driver.Conn, h fanfold.Horizon, asOf fanfold.AsOf, fingerprint string) error {
 	return errors.Join(
 		c.Exec("INSERT INTO horizon_version (number, position, revision, created, updated) SELECT number, position, revision, created, updated FROM document ORDER BY number"),
 		c.Exec("INSERT INTO horizon_paged (relation, target, count) SELECT relation, target, count FROM paged ORDER BY relation, target"),
-		writeCheckpoint(c, Checkpoint{Seq: h.Seq, Position: h.Position, Time: h.Time, Changes: h.Changes, Fold: fingerprint, Event: h.Event, Digest: h.Digest, Erasure: erasure}),
+		writeCheckpoint(c, Checkpoint{Seq: h.Seq, Position: h.Position, Time: h.Time, Changes: h.Changes, Fold: fingerprint, Event: h.Event, Digest: h.Digest, AsOf: asOf}),
 		writeHorizon(c, h, h.Seq))
 }

@@ -57,7 +57,7 @@ func goldenBase(t *testing.T, store *Store) []byte {
 	db := buildFor(t, store)
 	if err := db.Update(func(tx *Tx) error {
 		h := goldenHorizon
-		tx.checkpoint = Checkpoint{Seq: h.Seq, Position: h.Position, Time: h.Time, Changes: h.Changes, Fold: "another program", Event: h.Event, Digest: h.Digest, Erasure: 5}
+		tx.checkpoint = Checkpoint{Seq: h.Seq, Position: h.Position, Time: h.Time, Changes: h.Changes, Fold: "another program", Event: h.Event, Digest: h.Digest, AsOf: 5}
 		for _, q := range goldenRows {
 			if err := tx.c.Exec(q); err != nil {
 				return fmt.Errorf("%s: %w", q, err)
@@ -125,7 +125,7 @@ func TestBasesOfAllVersions(t *testing.T) {
 		t.Fatalf("%d golden files for %d versions, %v", len(paths), basefile.Version, err)
 	}
 	for i, path := range paths {
-		want, erasure := baseText(t, written), uint64(5)
+		want, erasure := baseText(t, written), fanfold.AsOf(5)
 		if i == 0 { // there were no erasures
 			want, erasure = regexp.MustCompile("(?m)^eras.*\n").ReplaceAllString(want, ""), 0
 		}
@@ -152,14 +152,14 @@ func TestBasesOfAllVersions(t *testing.T) {
 }
 
 // requireGoldenHorizon checks what follows from goldenRows besides their own tables.
-func requireGoldenHorizon(t *testing.T, db *DB, erasure uint64) {
+func requireGoldenHorizon(t *testing.T, db *DB, asOf fanfold.AsOf) {
 	t.Helper()
 	if err := db.ReadUnshared(func(s *Snapshot) error {
 		h, base, err := s.Horizon()
 		if h != goldenHorizon || base != 7 {
 			t.Errorf("the horizon is %+v, base %d", h, base)
 		}
-		if cp := s.Checkpoint; cp.Seq != 7 || cp.Position != fanfold.At(6, 1) || cp.Changes != 9 || cp.Time.UnixNano() != 70 || cp.Fold != "" || cp.Event != goldenHorizon.Event || cp.Digest != goldenHorizon.Digest || cp.Erasure != erasure {
+		if cp := s.Checkpoint; cp.Seq != 7 || cp.Position != fanfold.At(6, 1) || cp.Changes != 9 || cp.Time.UnixNano() != 70 || cp.Fold != "" || cp.Event != goldenHorizon.Event || cp.Digest != goldenHorizon.Digest || cp.AsOf != asOf {
 			t.Errorf("the checkpoint is %+v", cp)
 		}
 		counts := ""

@@ -23,7 +23,7 @@ type Checkpoint struct {
 	Fold     string           // fingerprint of the fold that made it
 	Event    fanfold.Digest   // of the last event folded
 	Digest   fanfold.Digest   // of all events folded
-	Erasure  uint64           // the last erase event with whose substitutes it was made; 0 for none
+	AsOf     fanfold.AsOf     // which lists of the log it was made with
 }
 
 // At returns the position that readers are told: the last change's, or the last event's if it came later and changed

@@ -19,11 +19,11 @@ type StoredErasure struct {
 	Position  fanfold.Position // where it came into force; 0 before that
 }
 
-// SetErasure says up to which erase event the rows are made with substitutes. It is called on a generation that Build made, before
+// SetAsOf says with which lists of the log the rows are made. It is called on a generation that Build made, before
 // anything is folded.
-func (db *DB) SetErasure(seq uint64) error {
+func (db *DB) SetAsOf(asOf fanfold.AsOf) error {
 	return db.Update(func(tx *Tx) error {
-		tx.checkpoint.Erasure = seq
+		tx.checkpoint.AsOf = asOf
 		return nil
 	})
 }
@@ -55,7 +55,7 @@ func (tx *Tx) AddErasure(seq uint64, now time.Time, actor string, e *fanfold.Era
 }
 
 // PendingErasures returns the erase events up to one that are not in force, in order.
-func (tx *Tx) PendingErasures(upTo uint64) (list []uint64, err error) {
+func (tx *Tx) PendingErasures(upTo fanfold.AsOf) (list []uint64, err error) {
 	err = tx.c.Query("SELECT seq FROM erasure WHERE seq <= ? AND position IS NULL ORDER BY seq", func(r driver.Row) error {
 		list = append(list, uint64(r.Int(0)))
 		return nil

@@ -20,9 +20,9 @@ func TestErasureOfFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := func(what string, cp Checkpoint, seq, erasure uint64) {
+	want := func(what string, cp Checkpoint, seq uint64, asOf fanfold.AsOf) {
 		t.Helper()
-		if cp.Seq != seq || cp.Erasure != erasure || seq == 0 && !cp.Time.IsZero() {
+		if cp.Seq != seq || cp.AsOf != asOf || seq == 0 && !cp.Time.IsZero() {
 			t.Errorf("%s: the checkpoint is %+v", what, cp)
 		}
 	}
@@ -30,7 +30,7 @@ func TestErasureOfFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.SetErasure(7); err != nil {
+	if err := db.SetAsOf(7); err != nil {
 		t.Fatal(err)
 	}
 	if err := store.Swap(db); err != nil {
@@ -52,8 +52,8 @@ func TestErasureOfFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, erasure := range []uint64{6, 7} {
-		err := store.Restore(Checkpoint{Seq: 1, Fold: "f", Erasure: erasure}, fillWith(saved))
+	for _, erasure := range []fanfold.AsOf{6, 7} {
+		err := store.Restore(Checkpoint{Seq: 1, Fold: "f", AsOf: erasure}, fillWith(saved))
 		if (err == nil) != (erasure == 7) {
 			t.Errorf("restoring a copy as of %d: %v", erasure, err)
 		}
@@ -158,7 +158,7 @@ func TestAmendRefuses(t *testing.T) {
 	if _, err := db.LoadBase(t.Context(), strings.NewReader(string(goldenBase(t, store))), goldenHorizon); err != nil {
 		t.Fatal(err)
 	}
-	h, err := db.Amend(Amendment{Erasure: 9, Digest: fanfold.Digest{1}}, func(*Tx) error { return nil })
+	h, err := db.Amend(Amendment{AsOf: 9, Digest: fanfold.Digest{1}}, func(*Tx) error { return nil })
 	if err != nil || h.Event != goldenHorizon.Event || h.Digest != (fanfold.Digest{}).Followed(fanfold.Digest{1}) {
 		t.Errorf("the horizon is %+v, %v", h, err)
 	}

@@ -74,8 +74,8 @@ func (s *Store) checkRestored(db *DB, want Checkpoint) error {
 		return fanfold.Errorf(fanfold.Internal, "the copy of the read model is damaged: %s", found)
 	}
 	return db.ReadUnshared(func(snap *Snapshot) error {
-		if cp := snap.Checkpoint; cp.Seq != want.Seq || cp.Digest != want.Digest || cp.Event != want.Event || cp.Erasure != want.Erasure || cp.Fold != s.opt.Fingerprint {
-			return fanfold.Errorf(fanfold.Internal, "the copy of the read model is not what it is said to be: it ends at event %d, folded by %q as of erasure %d, and should end at %d, folded by %q as of erasure %d", cp.Seq, cp.Fold, cp.Erasure, want.Seq, s.opt.Fingerprint, want.Erasure)
+		if cp := snap.Checkpoint; cp.Seq != want.Seq || cp.Digest != want.Digest || cp.Event != want.Event || cp.AsOf != want.AsOf || cp.Fold != s.opt.Fingerprint {
+			return fanfold.Errorf(fanfold.Internal, "the copy of the read model is not what it is said to be: it ends at event %d, folded by %q as of erasure %d, and should end at %d, folded by %q as of erasure %d", cp.Seq, cp.Fold, cp.AsOf, want.Seq, s.opt.Fingerprint, want.AsOf)
 		}
 		return nil
 	})

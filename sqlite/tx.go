@@ -123,10 +123,10 @@ func readCheckpoint(c *driver.Conn) (cp Checkpoint, err error) {
 // scanCheckpoint returns the checkpoint in a row of checkpointSQL.
 func scanCheckpoint(r driver.Row) Checkpoint {
 	if r.Int(0) == 0 { // nothing is folded yet
-		return Checkpoint{Erasure: uint64(r.Int(7))}
+		return Checkpoint{AsOf: fanfold.AsOf(r.Int(7))}
 	}
 	return Checkpoint{Seq: uint64(r.Int(0)), Position: fanfold.Position(r.Int(1)),
-		Time: timeOf(r.Int(2)), Changes: r.Int(3), Fold: r.Text(4), Event: digestOf(r.Blob(5)), Digest: digestOf(r.Blob(6)), Erasure: uint64(r.Int(7))}
+		Time: timeOf(r.Int(2)), Changes: r.Int(3), Fold: r.Text(4), Event: digestOf(r.Blob(5)), Digest: digestOf(r.Blob(6)), AsOf: fanfold.AsOf(r.Int(7))}
 }
 
 // digestOf returns the digest in a blob, the zero value where it is none.
@@ -184,5 +184,5 @@ func writeCheckpoint(c *driver.Conn, cp Checkpoint) error {
 	return c.Exec(`INSERT INTO checkpoint (id, `+checkpointColumns+`) VALUES (1, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET seq = excluded.seq, position = excluded.position, time = excluded.time,
 		changes = excluded.changes, fold = excluded.fold, event = excluded.event, digest = excluded.digest, erasure = excluded.erasure`,
-		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold, cp.Event[:], cp.Digest[:], int64(cp.Erasure))
+		int64(cp.Seq), int64(cp.Position), cp.Time.UnixNano(), cp.Changes, cp.Fold, cp.Event[:], cp.Digest[:], int64(cp.AsOf))
 }

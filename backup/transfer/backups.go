@@ -37,20 +37,20 @@ type Parts struct {
 type Backups struct {
 	Parts
 
-	mu      sync.Mutex
-	time    time.Time // of the last one; zero for none since the start
-	seq     uint64
-	erasure uint64 // that was in force
+	mu   sync.Mutex
+	time time.Time // of the last one; zero for none since the start
+	seq  uint64
+	asOf fanfold.AsOf
 }
 
 // NewBackups returns what makes backups of a log.
 func NewBackups(p Parts) *Backups { return &Backups{Parts: p} }
 
 // made takes note of a backup up to an event.
-func (b *Backups) made(seq, erasure uint64) {
+func (b *Backups) made(seq uint64, asOf fanfold.AsOf) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.time, b.seq, b.erasure = time.Now(), seq, erasure
+	b.time, b.seq, b.asOf = time.Now(), seq, asOf
 }
 
 // BeforeErasure returns the last backup where something was erased since, nil otherwise.
@@ -58,10 +58,10 @@ func (b *Backups) BeforeErasure() *wire.ErasedBackup {
 	_, inForce := b.Log.Prefix().Erasures()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.time.IsZero() || b.erasure >= inForce {
+	if b.time.IsZero() || b.asOf >= inForce {
 		return nil
 	}
-	return &wire.ErasedBackup{Time: b.time.UTC(), Last: b.Issuer.Mark(fanfold.EndOf(b.seq)), Erasure: inForce}
+	return &wire.ErasedBackup{Time: b.time.UTC(), Last: b.Issuer.Mark(fanfold.EndOf(b.seq)), Erasure: uint64(inForce)}
 }
 
 // Last returns when the last backup was made, and its last event.
@@ -86,7 +86,7 @@ func (b *Backups) Backup(ctx context.Context, after, base uint64, begin func(at 
 	if err != nil {
 		return err
 	}
-	m := backup.Manifest{Store: b.Log.Store(), Predecessors: b.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC(), Erasure: cp.Erasure}
+	m := backup.Manifest{Store: b.Log.Store(), Predecessors: b.Log.Origin(), Groups: groups, PositionTime: cp.Time.UTC(), Erasure: uint64(cp.AsOf)}
 	m.Fold, _ = b.Projector.FoldOf(cp.Seq)
 	if h.Seq > 0 {
 		m.Base = &backup.Base{Point: backup.Point{Seq: h.Seq, Digest: h.Digest}}
@@ -121,11 +121,11 @@ func (b *Backups) Backup(ctx context.Context, after, base uint64, begin func(at 
 	if err == nil {
 		err = s.Finish(m)
 	}
-	if _, inForce := b.Log.Prefix().Erasures(); err != nil && ctx.Err() == nil && (b.Log.Prefix().Base().Seq > h.Seq || inForce != cp.Erasure) {
+	if _, inForce := b.Log.Prefix().Erasures(); err != nil && ctx.Err() == nil && (b.Log.Prefix().Base().Seq > h.Seq || inForce != cp.AsOf) {
 		err = fanfold.Wrap(err, fanfold.Unavailable, "the store was compacted, or something was erased, while the backup was made: begin it anew")
 	}
 	if err == nil {
-		b.made(cp.Seq, cp.Erasure)
+		b.made(cp.Seq, cp.AsOf)
 	}
 	return err
 }
@@ -162,7 +162,7 @@ func (b *Backups) backupEnd(after uint64) (cp sqlite.Checkpoint, h fanfold.Horiz
 	if err == nil && after > cp.Seq {
 		err = fanfold.Errorf(fanfold.Invalid, "event %d is yet to come: the last one here is %d", after, cp.Seq)
 	}
-	if _, inForce := b.Log.Prefix().Erasures(); err == nil && (inForce != cp.Erasure || b.Forget.BaseLacks(inForce)) {
+	if _, inForce := b.Log.Prefix().Erasures(); err == nil && (inForce != cp.AsOf || b.Forget.BaseLacks(inForce)) {
 		err = fanfold.Wrap(errChangesOver, fanfold.Unavailable, "this node changes over to a read model without what was erased: try again")
 	}
 	base := b.Log.Prefix().Base()

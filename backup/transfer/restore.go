@@ -158,7 +158,7 @@ func (r *restorer) fill(ctx context.Context, nc *nats.Conn, opt events.RestoreOp
 	b := r.backup
 	opt.Logger, opt.Origin = r.cfg.Logger, b.Predecessors.After(b.Store, r.plan.last)
 	if b.Base != nil {
-		opt.Base = events.Base{Seq: b.Base.Seq, Digest: b.Base.Digest, Erasure: b.Erasure}
+		opt.Base = events.Base{Seq: b.Base.Seq, Digest: b.Base.Digest, AsOf: fanfold.AsOf(b.Erasure)}
 	}
 	if r.to, err = events.Restore(ctx, nc, opt); err != nil {
 		return nil, err

@@ -62,7 +62,7 @@ func (r *restorer) markDirectory() error {
 // finishDirectory makes everything in the directory durable, and then takes the mark away.
 func (r *restorer) finishDirectory(out *Restored) error {
 	dir := r.cfg.Data
-	w := logcheck.Witness{Seq: out.Last, Event: r.plan.event, Digest: out.Digest, Synced: out.Last, Erasure: r.plan.erasure}
+	w := logcheck.Witness{Seq: out.Last, Event: r.plan.event, Digest: out.Digest, Synced: out.Last, AsOf: r.plan.asOf}
 	err := embedded.SyncFiles(filepath.Join(dir, "nats"), r.cfg.Fsync)
 	if err == nil && out.Events > 0 {
 		err = w.Write(dir)

@@ -19,7 +19,7 @@ type restorePlan struct {
 	cutBatch uint64         // the first event of a batch whose end is left out, 0 for none
 	largest  int            // bytes of the largest message, with its headers
 	event    fanfold.Digest // of the last event, once it is restored
-	erasure  uint64         // the last erase event that is in force there
+	asOf     fanfold.AsOf   // which lists are in force there
 }
 
 // maxAddedHeaders bounds in bytes the headers that a restore adds to a message.
@@ -56,7 +56,7 @@ func planRestore(ctx context.Context, b *backup.Backup, to string, progress fanf
 		return s.add(ev)
 	})
 	if s.plan.last == b.Position {
-		s.plan.erasure = b.Erasure
+		s.plan.asOf = fanfold.AsOf(b.Erasure)
 	}
 	switch {
 	case err != nil:
@@ -169,7 +169,7 @@ func (s *restoreSurvey) erased(stored *backup.Event) error {
 		return err
 	case !ev.Loss.Erases(): // a document's id can end so
 	case !s.ended:
-		s.plan.erasure = max(s.plan.erasure, ev.Loss.UpTo)
+		s.plan.asOf = max(s.plan.asOf, ev.Loss.UpTo)
 	case ev.Loss.Base != nil && s.baseLater == 0:
 		s.baseLater = ev.Seq
 	}

@@ -149,7 +149,7 @@ func (x *erasing) erase() {
 	if again, err := x.l.Prefix().Collect(x.t.Context(), c); err != nil || len(again.Erasures) > 0 {
 		x.t.Fatalf("is to be erased again: %+v, %v", again, err)
 	}
-	erased := &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: last, List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: x.secret[0]}}}}}
+	erased := &fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{UpTo: fanfold.AsOf(last), List: &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: x.secret[0]}}}}}
 	if _, err := x.l.Append(x.t.Context(), erased, fanfold.Exactly(0)); err != nil {
 		x.t.Fatal(err)
 	}

@@ -237,8 +237,8 @@ func (c *Check) Keep(cp sqlite.Checkpoint) error {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	w := c.written
-	if cp.Seq > w.Seq || cp.Erasure > w.Erasure { // what was erased leaves no digest
-		w = Witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced, Erasure: cp.Erasure}
+	if cp.Seq > w.Seq || cp.AsOf > w.AsOf { // what was erased leaves no digest
+		w = Witness{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Synced: w.Synced, AsOf: cp.AsOf}
 	}
 	if w.Synced = max(w.Synced, c.log.Synced()); w == c.written {
 		return nil

@@ -68,7 +68,7 @@ func compare(ctx context.Context, log *events.Log, store *sqlite.Store, last uin
 	c.other = asOf.differ()
 	for _, w := range known {
 		switch {
-		case w.Seq == 0 || w.Seq < b.Seq || w.Erasure != asOf.inForce || c.other:
+		case w.Seq == 0 || w.Seq < b.Seq || w.AsOf != asOf.inForce || c.other:
 		case w.Seq == b.Seq && w.Digest != b.Digest:
 			c.report.Differs = &wire.Range{First: 1, Last: b.Seq}
 		default:
@@ -95,14 +95,14 @@ func compare(ctx context.Context, log *events.Log, store *sqlite.Store, last uin
 }
 
 // erasuresRead says which erasures a log, the base at which it begins and a read model have.
-type erasuresRead struct{ inForce, base, store uint64 }
+type erasuresRead struct{ inForce, base, store fanfold.AsOf }
 
 // erasuresOf returns which erasures a log and a read model have. The error is the read model's.
 func erasuresOf(log *events.Log, store *sqlite.Store) (e erasuresRead, err error) {
 	cp, err := store.Checkpoint()
 	_, e.inForce = log.Prefix().Erasures()
-	if e.base, e.store = e.inForce, cp.Erasure; log.Prefix().Base().Seq > 0 {
-		e.base = log.Prefix().Base().Erasure
+	if e.base, e.store = e.inForce, cp.AsOf; log.Prefix().Base().Seq > 0 {
+		e.base = log.Prefix().Base().AsOf
 	}
 	return e, err
 }
@@ -289,7 +289,7 @@ func (c *Check) pace(ctx context.Context) func(seq uint64, size int) error {
 
 // seen returns what is known of the log besides the digests in the read model: the witness of the start, and a checkpoint.
 func (c *Check) seen(cp sqlite.Checkpoint) []Witness {
-	return []Witness{c.witness, {Seq: cp.Seq, Digest: cp.Digest, Erasure: cp.Erasure}}
+	return []Witness{c.witness, {Seq: cp.Seq, Digest: cp.Digest, AsOf: cp.AsOf}}
 }
 
 // Scanned tells whether the log was read through once.

@@ -20,8 +20,7 @@ type Witness struct {
 	Event  fanfold.Digest // of the event at Seq
 	Digest fanfold.Digest // of all events up to it
 	Synced uint64         // the last event that was durable, folded or not; 0 where nobody knew
-	// Erasure is the last erase event with whose substitutes Digest was made; 0 for none. One of format 2 knows of none.
-	Erasure uint64
+	AsOf   fanfold.AsOf   // with which lists Digest was made. One of format 2 knows of none
 }
 
 // witnessFile is the name of the witness's file in the data directory.
@@ -35,12 +34,12 @@ const witnessText2 = "fanfold log 2\nseq %d\nevent %s\ndigest %s\nsynced %d\n"
 
 // text returns the witness as its file has it, without the hash of this text that follows it there.
 func (w Witness) text() string {
-	return fmt.Sprintf(witnessText, w.Seq, w.Event, w.Digest, w.Synced, w.Erasure)
+	return fmt.Sprintf(witnessText, w.Seq, w.Event, w.Digest, w.Synced, w.AsOf)
 }
 
 // parse reads what text returns, or what it returned in format 2. It does not check that there is nothing else.
 func (w *Witness) parse(text string, event, digest *string) (canonical func() string, err error) {
-	if _, err = fmt.Sscanf(text, witnessText, &w.Seq, event, digest, &w.Synced, &w.Erasure); err == nil {
+	if _, err = fmt.Sscanf(text, witnessText, &w.Seq, event, digest, &w.Synced, &w.AsOf); err == nil {
 		return func() string { return w.text() }, nil // of what is decoded until then
 	}
 	*w = Witness{}

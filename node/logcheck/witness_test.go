@@ -14,7 +14,7 @@ import (
 // TestWitnessFormats: a witness is read as it was written, and one of format 2 knows of no erasure.
 func TestWitnessFormats(t *testing.T) {
 	dir := t.TempDir()
-	want := Witness{Seq: 7, Event: fanfold.Digest{1}, Digest: fanfold.Digest{2}, Synced: 9, Erasure: 5}
+	want := Witness{Seq: 7, Event: fanfold.Digest{1}, Digest: fanfold.Digest{2}, Synced: 9, AsOf: 5}
 	if err := want.Write(dir); err != nil {
 		t.Fatal(err)
 	}
@@ -26,7 +26,7 @@ func TestWitnessFormats(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, witnessFile), []byte(text+"sha256 "+hex.EncodeToString(sum[:])+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	want.Erasure = 0
+	want.AsOf = 0
 	if got, err := readWitness(dir); err != nil || got != want {
 		t.Errorf("of format 2: %+v, %v", got, err)
 	}

@@ -100,10 +100,10 @@ func (s *Snapshots) Take(ctx context.Context) (snap buckets.Snapshot, err error)
 		return snap, err
 	}
 	defer f.Close()
-	if _, inForce := s.opt.Log.Prefix().Erasures(); cp.Erasure != inForce {
+	if _, inForce := s.opt.Log.Prefix().Erasures(); cp.AsOf != inForce {
 		return snap, fanfold.Errorf(fanfold.Conflict, "this node is changing over to a read model without what is erased: take a snapshot once it has")
 	}
-	snap, err = s.bucket.Put(ctx, buckets.Snapshot{Erasure: cp.Erasure, Store: s.opt.Log.Store(), Fold: cp.Fold, Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}, f)
+	snap, err = s.bucket.Put(ctx, buckets.Snapshot{Erasure: uint64(cp.AsOf), Store: s.opt.Log.Store(), Fold: cp.Fold, Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest}, f)
 	if err != nil {
 		return snap, err
 	}
@@ -162,7 +162,7 @@ func (s *Snapshots) copies(ctx context.Context) ([]buckets.Snapshot, error) {
 // restore makes a snapshot the read model. Errors say why it cannot be used.
 func (s *Snapshots) restore(ctx context.Context, snap buckets.Snapshot, last uint64) error {
 	switch _, inForce := s.opt.Log.Prefix().Erasures(); {
-	case snap.Erasure != inForce:
+	case fanfold.AsOf(snap.Erasure) != inForce:
 		return fanfold.Errorf(fanfold.Conflict, "it knows of the erasures up to event %d, and those up to event %d are in force", snap.Erasure, inForce)
 	case snap.Store == "":
 		return fanfold.Errorf(fanfold.Conflict, "what describes it cannot be read")
@@ -181,7 +181,7 @@ func (s *Snapshots) restore(ctx context.Context, snap buckets.Snapshot, last uin
 	if err := s.confirm(ctx, snap); err != nil {
 		return err
 	}
-	return s.opt.Store.Restore(sqlite.Checkpoint{Seq: snap.Seq, Event: snap.Event, Digest: snap.Digest, Erasure: snap.Erasure}, func(w io.Writer) error {
+	return s.opt.Store.Restore(sqlite.Checkpoint{Seq: snap.Seq, Event: snap.Event, Digest: snap.Digest, AsOf: fanfold.AsOf(snap.Erasure)}, func(w io.Writer) error {
 		return s.bucket.Get(ctx, snap, w)
 	})
 }

@@ -45,9 +45,9 @@ func weight(ev *fanfold.Event) int64 {
 	return min(int64(len(ev.Body)), readAheadBytes)
 }
 
-// Follow starts to read a log at event from, as of an erasure. The caller calls Stop on what it returns.
-func Follow(ctx context.Context, log Log, from, erasure uint64) (*Follower, error) {
-	reader, err := log.Events(ctx, from, erasure)
+// Follow starts to read a log at event from, as of some lists. The caller calls Stop on what it returns.
+func Follow(ctx context.Context, log Log, from uint64, asOf fanfold.AsOf) (*Follower, error) {
+	reader, err := log.Events(ctx, from, asOf)
 	if err != nil {
 		return nil, err
 	}

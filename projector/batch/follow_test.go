@@ -31,7 +31,7 @@ func (r slowReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
 func (r slowReader) Close() {}
 
 // Events returns the reader itself.
-func (r slowReader) Events(context.Context, uint64, uint64) (Reader, error) { return r, nil }
+func (r slowReader) Events(context.Context, uint64, fanfold.AsOf) (Reader, error) { return r, nil }
 
 // Base returns none.
 func (r slowReader) Base(context.Context) (*Base, error) { return nil, nil }
@@ -89,10 +89,10 @@ func TestGuardsAreFoldedWithTheirDocuments(t *testing.T) {
 }
 
 // Erasures implements Log.
-func (r slowReader) Erasures() (last, inForce uint64) { return 0, 0 }
+func (r slowReader) Erasures() (last, inForce fanfold.AsOf) { return 0, 0 }
 
 // ErasuresAfter implements Log.
-func (r slowReader) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
+func (r slowReader) ErasuresAfter(fanfold.AsOf, fanfold.AsOf) []*fanfold.Erasure { return nil }
 
 // errRestart is the error of a reader whose server was started again.
 var errRestart = fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the reader was stopped")
@@ -101,7 +101,7 @@ var errRestart = fanfold.Wrap(fanfold.ErrRestarting, fanfold.Unavailable, "the r
 type endingLog struct{ slowReader }
 
 // Events returns a reader that ends.
-func (l endingLog) Events(context.Context, uint64, uint64) (Reader, error) { return l, nil }
+func (l endingLog) Events(context.Context, uint64, fanfold.AsOf) (Reader, error) { return l, nil }
 
 // Next fails after a while.
 func (endingLog) Next(context.Context) (*fanfold.Event, uint64, error) {

@@ -25,20 +25,20 @@ type Reader interface {
 type Log interface {
 	// Events returns a reader that begins at event from, and reads as of an erasure: see ErasuresAfter. The caller closes it. The error, and the
 	// reader's, is also PositionGone, where what is erased by a later erasure is gone.
-	Events(ctx context.Context, from, erasure uint64) (Reader, error)
+	Events(ctx context.Context, from uint64, asOf fanfold.AsOf) (Reader, error)
 	// Base returns the base at which the log begins, nil where it begins with its first event. The error is Unavailable.
 	Base(ctx context.Context) (*Base, error)
 	// Erasures returns the last erase event that is known, and the last one that is in force; 0 for none.
-	Erasures() (last, inForce uint64)
+	Erasures() (last, inForce fanfold.AsOf)
 	// ErasuresAfter returns the documents of the erase events after one, up to another, in order. A read model as of an erasure has the substitutes
 	// of what the erase events up to that list.
-	ErasuresAfter(after, upTo uint64) []*fanfold.Erasure
+	ErasuresAfter(after, upTo fanfold.AsOf) []*fanfold.Erasure
 }
 
 // Base is the state at the horizon at which a log begins.
 type Base struct {
 	Horizon fanfold.Horizon // at least Seq and Digest
-	Erasure uint64          // the list of erasures that it has; 0 for none
+	AsOf    fanfold.AsOf
 	// Open returns the file, which is read to its end. The error is Unavailable.
 	Open func(ctx context.Context) (io.ReadCloser, error)
 }

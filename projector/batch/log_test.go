@@ -13,7 +13,7 @@ import (
 type eventList []*fanfold.Event
 
 // Events returns a reader of the events from a sequence on.
-func (l eventList) Events(_ context.Context, from, _ uint64) (Reader, error) {
+func (l eventList) Events(_ context.Context, from uint64, _ fanfold.AsOf) (Reader, error) {
 	reader := make(slowReader, len(l))
 	for _, ev := range l[min(from-1, uint64(len(l))):] {
 		reader <- ev
@@ -114,7 +114,7 @@ func TestSafeEndOfLongLogs(t *testing.T) {
 }
 
 // Erasures implements Log.
-func (l eventList) Erasures() (last, inForce uint64) { return 0, 0 }
+func (l eventList) Erasures() (last, inForce fanfold.AsOf) { return 0, 0 }
 
 // ErasuresAfter implements Log.
-func (l eventList) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
+func (l eventList) ErasuresAfter(fanfold.AsOf, fanfold.AsOf) []*fanfold.Erasure { return nil }

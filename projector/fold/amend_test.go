@@ -124,7 +124,7 @@ func amended(t *testing.T, store *sqlite.Store, from *sqlite.DB, erasures ...*fa
 	}
 	f := fold.New(planOf(t, db), fold.Options{})
 	given := fanfold.Digest{7}
-	got, err := db.Amend(sqlite.Amendment{Erasure: 1000, Digest: given, ForgetEvent: true}, func(tx *sqlite.Tx) error { return f.Amend(tx, erasures) })
+	got, err := db.Amend(sqlite.Amendment{AsOf: 1000, Digest: given, ForgetEvent: true}, func(tx *sqlite.Tx) error { return f.Amend(tx, erasures) })
 	if h.Digest, h.Event = (fanfold.Digest{}).Followed(given), (fanfold.Digest{}); err != nil || got != h {
 		t.Fatalf("the horizon is %+v, %v; want %+v", got, err, h)
 	}
@@ -132,7 +132,7 @@ func amended(t *testing.T, store *sqlite.Store, from *sqlite.DB, erasures ...*fa
 		t.Fatalf("the horizon of what was moved is %+v, %v; want %+v", again, err, h)
 	}
 	if err := moved.ReadUnshared(func(s *sqlite.Snapshot) error {
-		if cp := s.Checkpoint; cp.Erasure != 1000 || cp.Seq != h.Seq || cp.Digest != h.Digest || cp.Position != h.Position || cp.Changes != h.Changes {
+		if cp := s.Checkpoint; cp.AsOf != 1000 || cp.Seq != h.Seq || cp.Digest != h.Digest || cp.Position != h.Position || cp.Changes != h.Changes {
 			t.Errorf("the checkpoint is %+v", cp)
 		}
 		return nil

@@ -26,7 +26,7 @@ func chained(t *testing.T, db *sqlite.DB, events []*fanfold.Event) {
 	}
 	for _, ev := range events {
 		if ev.Loss.Erases() {
-			if err := db.SetErasure(ev.Loss.UpTo); err != nil {
+			if err := db.SetAsOf(ev.Loss.UpTo); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -8,7 +8,7 @@ import (
 // lose folds an event of what the log may lose. The error is Internal for a read model that has what it erases.
 func (f *Fold) lose(ev *fanfold.Event) error {
 	l := ev.Loss
-	switch known := f.tx.Checkpoint().Erasure; {
+	switch known := f.tx.Checkpoint().AsOf; {
 	case l.Lists():
 		return f.tx.AddErasure(ev.Seq, f.now, ev.Actor, l.List)
 	case !l.Erases():

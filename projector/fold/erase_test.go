@@ -32,7 +32,7 @@ func addErasures(t *testing.T, rng *rand.Rand, events []*fanfold.Event) []*fanfo
 			events = erasedFrom(t, events, ev.Loss.List)
 			continue
 		}
-		ev.Kind, ev.Loss = fanfold.KindLoss, &fanfold.Loss{UpTo: last, List: &fanfold.Erasure{}}
+		ev.Kind, ev.Loss = fanfold.KindLoss, &fanfold.Loss{UpTo: fanfold.AsOf(last), List: &fanfold.Erasure{}}
 		for _, key := range keys()[rng.IntN(6):] {
 			ev.Loss.List.Documents = append(ev.Loss.List.Documents, fanfold.ErasedDocument{Key: key})
 		}
@@ -169,8 +169,8 @@ func requireErasures(t *testing.T, store *sqlite.Store) {
 		}
 		is, err5 := s.Erasures().Names(fanfold.Key{Collection: "a", ID: "1"})
 		isNot, err6 := s.Erasures().Names(fanfold.Key{Collection: "b", ID: "1"})
-		if !is || isNot || s.Checkpoint.Erasure != 9 {
-			t.Errorf("a/1 is erased: %t; b/1: %t; as of %d", is, isNot, s.Checkpoint.Erasure)
+		if !is || isNot || s.Checkpoint.AsOf != 9 {
+			t.Errorf("a/1 is erased: %t; b/1: %t; as of %d", is, isNot, s.Checkpoint.AsOf)
 		}
 		return errors.Join(err, err2, err3, err4, err5, err6)
 	}); err != nil {
@@ -214,7 +214,7 @@ func TestErasureThatIsNotKnown(t *testing.T) {
 	events := erasureEvents()
 	if err := store.Use(func(db *sqlite.DB) error {
 		chained(t, db, events[:10])
-		if err := db.SetErasure(8); err != nil {
+		if err := db.SetAsOf(8); err != nil {
 			return err
 		}
 		f := fold.New(planOf(t, db), fold.Options{})

@@ -23,7 +23,7 @@ type Compacting struct {
 	By      string
 	File    string // the path at which the base is written; the caller removes the file
 	// Store puts the base where every node finds it, durably, and returns what it is, and how it is read back.
-	Store func(ctx context.Context, h fanfold.Horizon, erasure uint64, file io.Reader) (fanfold.BaseFile, *batch.Base, error)
+	Store func(ctx context.Context, h fanfold.Horizon, asOf fanfold.AsOf, file io.Reader) (fanfold.BaseFile, *batch.Base, error)
 	// Append appends the event from which on the store begins at the horizon, and returns its sequence once it is durable.
 	Append func(ctx context.Context, c *fanfold.Compaction) (uint64, error)
 	// Step is told of each of the Steps when it is over; its error ends the compaction there. nil for nobody.
@@ -66,7 +66,7 @@ func (c *compaction) write(ctx context.Context, m, next *build) error {
 		return fanfold.Errorf(fanfold.Internal, "the replay to event %d ended at %d", c.Horizon, m.at)
 	}
 	m.tell(wire.PhaseWriting, 0, 0)
-	base := &batch.Base{Erasure: m.erasure}
+	base := &batch.Base{AsOf: m.lists}
 	if err := m.db.ReadUnshared(func(s *sqlite.Snapshot) error {
 		base.Horizon = fanfold.Horizon{Seq: s.Checkpoint.Seq, Digest: s.Checkpoint.Digest}
 		return nil
@@ -116,7 +116,7 @@ func (c *compaction) store(ctx context.Context, m *build) (file fanfold.BaseFile
 	if err == nil {
 		tell := func(read int64) { m.tell(wire.PhaseStoring, read, info.Size()) }
 		tell(0)
-		file, base, err = c.Store(ctx, c.horizon, m.erasure, &countedReader{f, tell, 0})
+		file, base, err = c.Store(ctx, c.horizon, m.lists, &countedReader{f, tell, 0})
 	}
 	return file, base, c.step(StepStored, errors.Join(err, f.Close()))
 }
@@ -146,7 +146,7 @@ func (c *compaction) takeOver(ctx context.Context, m *build) error {
 		return err
 	}
 	m.tell(wire.PhaseAppending, 0, 0)
-	seq, err := c.Append(ctx, &fanfold.Compaction{Horizon: m.base, Base: file, Erasure: m.erasure})
+	seq, err := c.Append(ctx, &fanfold.Compaction{Horizon: m.base, Base: file, AsOf: m.lists})
 	if err := c.step(StepAppended, err); err != nil {
 		return err
 	}

@@ -21,14 +21,14 @@ import (
 var errErasedMeanwhile = fanfold.Errorf(fanfold.Conflict, "an erasure came into force meanwhile: run it again")
 
 // amend brings a loaded base from an earlier erasure to the read model's erasure. The generation becomes another one, whose file never had what goes.
-func (m *build) amend(ctx context.Context, from uint64) (err error) {
+func (m *build) amend(ctx context.Context, from fanfold.AsOf) (err error) {
 	defer batch.Recover(&err)
 	plan, err := fold.LoadPlan(m.db.ReadUnshared)
 	if err != nil {
 		return err
 	}
-	erasures := m.b.log.ErasuresAfter(from, m.erasure)
-	amendment := sqlite.Amendment{Erasure: m.erasure, Digest: amendedDigest(m.base.Seq, m.erasure), ForgetEvent: true}
+	erasures := m.b.log.ErasuresAfter(from, m.lists)
+	amendment := sqlite.Amendment{AsOf: m.lists, Digest: amendedDigest(m.base.Seq, m.lists), ForgetEvent: true}
 	f := m.b.NewFold(plan, nil)
 	if _, err = m.db.Amend(amendment, func(tx *sqlite.Tx) error { return f.Amend(tx, erasures) }); err != nil {
 		return err
@@ -44,8 +44,8 @@ func (m *build) amend(ctx context.Context, from uint64) (err error) {
 }
 
 // amendedDigest returns what stands for the digest of all events up to a horizon once some of them are erased: nothing that was made of what they had.
-func amendedDigest(horizon, erasure uint64) fanfold.Digest {
-	return sha256.Sum256([]byte("fanfold base " + strconv.FormatUint(horizon, 10) + " erasure " + strconv.FormatUint(erasure, 10)))
+func amendedDigest(horizon uint64, asOf fanfold.AsOf) fanfold.Digest {
+	return sha256.Sum256([]byte("fanfold base " + strconv.FormatUint(horizon, 10) + " erasure " + strconv.FormatUint(uint64(asOf), 10)))
 }
 
 // BeginWithBase makes the base the read model that is served, where that lacks events that the log may not have any more. It returns the errors of the
@@ -60,7 +60,7 @@ func (b *Builder) BeginWithBase(ctx context.Context) error {
 }
 
 // MustChangeOver tells whether an erasure is in force that the read model does not know of.
-func (b *Builder) MustChangeOver() bool { return b.asOf() > b.Erasure() }
+func (b *Builder) MustChangeOver() bool { return b.asOf() > b.AsOf() }
 
 // ChangeOver puts a read model in place as of the erasures that are in force, if the served one is as of earlier ones. It takes the prepared
 // one, or builds one. It blocks until then.
@@ -95,9 +95,9 @@ const (
 
 // ErasurePreparation says how far a read model for an erasure is.
 type ErasurePreparation struct {
-	Erasure uint64 // the erasure that it has; 0 if none is built
-	Ready   bool   // it follows the log, and may take over at any moment
-	Seq     uint64 // the last event that was replayed
+	Erasure fanfold.AsOf // the erasure that it has; 0 if none is built
+	Ready   bool         // it follows the log, and may take over at any moment
+	Seq     uint64       // the last event that was replayed
 	Target  uint64
 	Err     error // why the last one could not be built
 }
@@ -116,8 +116,8 @@ func (b *Builder) ErasurePreparation() ErasurePreparation {
 
 // ErasurePrepared returns the erasure that the prepared read model has, or else the one that is served; 0 for none. A
 // prepared one may take over at any moment.
-func (b *Builder) ErasurePrepared() uint64 {
-	erasure := b.Erasure()
+func (b *Builder) ErasurePrepared() fanfold.AsOf {
+	erasure := b.AsOf()
 	if s := b.ErasurePreparation(); s.Ready {
 		erasure = max(erasure, s.Erasure)
 	}
@@ -127,7 +127,7 @@ func (b *Builder) ErasurePrepared() uint64 {
 // prepared is a read model as of an erasure that is not in force yet. It follows the log beside the one that is served.
 type prepared struct {
 	b       *Builder
-	erasure uint64
+	erasure fanfold.AsOf
 	ready   chan struct{} // closed once it is
 	ended   chan struct{} // closed once it was taken, or cannot be used
 
@@ -138,7 +138,7 @@ type prepared struct {
 
 // missedViews are the documents whose views became others by an erasure as it came into force, of those that were changed after the position of ErasedViews.
 type missedViews struct {
-	erasure uint64
+	erasure fanfold.AsOf
 	keys    map[fanfold.Key]struct{}
 }
 
@@ -156,7 +156,7 @@ func (w *prepared) isReady() bool {
 }
 
 // take returns the preparation of an erasure or a later one, nil for none.
-func (b *Builder) take(erasure uint64) *prepared {
+func (b *Builder) take(erasure fanfold.AsOf) *prepared {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.prepared == nil || b.prepared.erasure < erasure {
@@ -170,7 +170,7 @@ func (b *Builder) PrepareErasures(ctx context.Context) {
 	wait := pauseFailed
 	for ctx.Err() == nil {
 		last, _ := b.log.Erasures()
-		if last <= b.asOf() || b.store.Applied.Seq() < last {
+		if last <= b.asOf() || b.store.Applied.Seq() < uint64(last) {
 			batch.Pause(ctx, lookForErasure)
 			continue
 		}
@@ -240,7 +240,7 @@ func (w *prepared) follow(ctx context.Context, _ *build) error {
 		case <-ctx.Done():
 			return nil
 		}
-		if w.b.Erasure() >= w.erasure { // another read model has taken over
+		if w.b.AsOf() >= w.erasure { // another read model has taken over
 			return nil
 		}
 		if err := w.catchUp(ctx); err != nil {
@@ -298,7 +298,7 @@ var errNotPrepared = fanfold.Errorf(fanfold.Unavailable, "the read model is not 
 // ErasedViews returns the keys of the documents whose present views differ by an erasure, and the position for which that holds. A read model is prepared as of that
 // erasure. It blocks until a copy of the read model that is served was compared with the prepared one. It returns Unavailable if no such read model is prepared, and the
 // errors of ctx and the read models.
-func (b *Builder) ErasedViews(ctx context.Context, erasure uint64) (keys map[fanfold.Key]struct{}, at fanfold.Position, err error) {
+func (b *Builder) ErasedViews(ctx context.Context, erasure fanfold.AsOf) (keys map[fanfold.Key]struct{}, at fanfold.Position, err error) {
 	w := b.take(erasure)
 	if w == nil || w.erasure != erasure || !w.isReady() {
 		return nil, 0, errNotPrepared
@@ -344,7 +344,7 @@ func (w *prepared) noteMissed(ctx context.Context) error {
 }
 
 // MissedViews returns the keys of the documents that ErasedViews has missed, because they were changed later; nil, false where that is not known.
-func (b *Builder) MissedViews(erasure uint64) (keys map[fanfold.Key]struct{}, known bool) {
+func (b *Builder) MissedViews(erasure fanfold.AsOf) (keys map[fanfold.Key]struct{}, known bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.missed == nil || b.missed.erasure != erasure {
@@ -416,7 +416,7 @@ func (b *Builder) ChangedBetween(after fanfold.Position, before uint64, fn func(
 
 // WriteErasedBase writes the base at which the log begins as of an erasure, and returns its horizon; ok is false where the log begins with its first event. It
 // blocks until w has everything. It returns the errors of reading the base, of ctx and of w.
-func (b *Builder) WriteErasedBase(ctx context.Context, erasure uint64, w io.Writer) (h fanfold.Horizon, ok bool, err error) {
+func (b *Builder) WriteErasedBase(ctx context.Context, erasure fanfold.AsOf, w io.Writer) (h fanfold.Horizon, ok bool, err error) {
 	base, err := b.log.Base(ctx)
 	if err != nil || base == nil {
 		return h, false, err

@@ -44,7 +44,7 @@ func (m *build) toEnd(ctx context.Context, past Past) (err error) {
 	if err := past.check(m.base); err != nil {
 		return err
 	}
-	if m.feed, err = batch.Follow(ctx, pastLog{m.b.log, past, m.base}, m.at+1, m.erasure); err != nil {
+	if m.feed, err = batch.Follow(ctx, pastLog{m.b.log, past, m.base}, m.at+1, m.lists); err != nil {
 		return err
 	}
 	begun := past.Model == nil
@@ -88,11 +88,11 @@ type pastLog struct {
 }
 
 // Events returns a reader that ends with io.EOF.
-func (l pastLog) Events(ctx context.Context, from, erasure uint64) (batch.Reader, error) {
+func (l pastLog) Events(ctx context.Context, from uint64, asOf fanfold.AsOf) (batch.Reader, error) {
 	if l.past.Last <= l.base.Seq {
 		return emptyReader{}, nil
 	}
-	r, err := l.Log.Events(ctx, from, erasure)
+	r, err := l.Log.Events(ctx, from, asOf)
 	if err != nil {
 		return nil, err
 	}

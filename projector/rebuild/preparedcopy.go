@@ -62,7 +62,7 @@ func (w *coming) compute(tx *sqlite.Tx, m *build, progress func(phase string, do
 	if err != nil {
 		return err
 	}
-	w.begun, m.at, w.copied, m.erasure = cp.Seq, cp.Seq, cp.Position, cp.Erasure
+	w.begun, m.at, w.copied, m.lists = cp.Seq, cp.Seq, cp.Position, cp.AsOf
 	done := int64(0)
 	m.fold.OnDocument(func() error {
 		done++

@@ -21,7 +21,7 @@ import (
 // Rebuild says of what a read model is built, how far, and what becomes of it. Begin and Rebuild take one.
 type Rebuild struct {
 	shown  State // as which progress is shown at first; its use says where
-	asOf   func(b *Builder) uint64
+	asOf   func(b *Builder) fanfold.AsOf
 	copies bool                                      // begin copies the one that is served; otherwise there is an empty generation
 	begin  func(ctx context.Context, m *build) error // nil: with the log's base, or its first event
 	until  func(m *build) uint64                     // the last event, which may move on
@@ -33,7 +33,7 @@ type Served struct {
 	sync.Mutex                           // held while it is folded into, waits for a model to be prepared, and is replaced
 	Fold       *fold.Fold                // under the mutex; nil: to be loaded from the read model
 	Plan       atomic.Pointer[fold.Plan] // of the model that applies
-	Erasure    atomic.Uint64             // the list of erasures that it has; changes under the mutex
+	AsOf       atomic.Uint64             // the list of erasures that it has; changes under the mutex
 	Asked      atomic.Uint64             // the erasure that the last erased event that came needs
 	LogEnd     atomic.Uint64             // last event that the log is known to have
 	Report     *Report                   // hears of rules that fail
@@ -55,11 +55,11 @@ func (b *Builder) swap(db *sqlite.DB, f *fold.Fold) error {
 
 // replace does what swap does with a read model that was built as of an erasure up to an event. A copy of the one before would bring back what was wrong
 // in it.
-func (b *Builder) replace(db *sqlite.DB, f *fold.Fold, erasure, upTo uint64) error {
+func (b *Builder) replace(db *sqlite.DB, f *fold.Fold, asOf fanfold.AsOf, upTo uint64) error {
 	if err := b.swap(db, f); err != nil {
 		return err
 	}
-	b.served.Erasure.Store(erasure)
+	b.served.AsOf.Store(uint64(asOf))
 	b.proposals.restart()
 	if err := errors.Join(b.NoteModels(b.store.Read, ""), b.served.Replaced()); err != nil {
 		return err
@@ -127,20 +127,20 @@ func (b *Builder) Rebuild(ctx context.Context, r Rebuild) error {
 // build is a read model that is being built.
 type build struct {
 	Rebuild
-	b       *Builder
-	db      *sqlite.DB // nil once it is the store's
-	fold    *fold.Fold
-	feed    *batch.Follower // nil before an event is read
-	at      uint64          // last event replayed
-	erasure uint64          // the list of erasures that it has; 0 for none
-	base    fanfold.Horizon // with which it began; zero for the log's first event
+	b     *Builder
+	db    *sqlite.DB // nil once it is the store's
+	fold  *fold.Fold
+	feed  *batch.Follower // nil before an event is read
+	at    uint64          // last event replayed
+	lists fanfold.AsOf    // that it knows
+	base  fanfold.Horizon // with which it began; zero for the log's first event
 
 	interrupted int // in a row, without an event in between
 }
 
 // build does a rebuild's work.
 func (b *Builder) build(ctx context.Context, r Rebuild) (err error) {
-	m := &build{Rebuild: r, b: b, erasure: r.asOf(b)}
+	m := &build{Rebuild: r, b: b, lists: r.asOf(b)}
 	if !r.copies {
 		if m.db, err = b.store.Build(); err != nil {
 			return err
@@ -182,7 +182,7 @@ func (m *build) load(ctx context.Context, base *batch.Base) error {
 	if base == nil {
 		plan, err := fold.NewPlan(model.Empty(), 0, nil)
 		m.fold = m.b.NewFold(plan, nil)
-		return errors.Join(err, m.setErasure())
+		return errors.Join(err, m.setAsOf())
 	}
 	file, err := base.Open(ctx)
 	if err != nil {
@@ -195,8 +195,8 @@ func (m *build) load(ctx context.Context, base *batch.Base) error {
 	if err = errors.Join(err, file.Close()); err != nil {
 		return unreadableBase(base, err)
 	}
-	if m.erasure = max(m.erasure, base.Erasure); base.Erasure < m.erasure {
-		if err := m.amend(ctx, base.Erasure); err != nil {
+	if m.lists = max(m.lists, base.AsOf); base.AsOf < m.lists {
+		if err := m.amend(ctx, base.AsOf); err != nil {
 			return err
 		}
 	}
@@ -205,7 +205,7 @@ func (m *build) load(ctx context.Context, base *batch.Base) error {
 		return err
 	}
 	m.fold, m.at = m.b.NewFold(plan, nil), m.base.Seq
-	return m.setErasure()
+	return m.setAsOf()
 }
 
 // unreadableBase says that a base cannot be read.
@@ -213,12 +213,12 @@ func unreadableBase(base *batch.Base, err error) error {
 	return fanfold.Wrap(err, fanfold.CodeOf(err), "the base up to event %d cannot be read: %s", base.Horizon.Seq, Reason(err))
 }
 
-// setErasure records the erasure that the read model has.
-func (m *build) setErasure() error {
-	if m.erasure == 0 {
+// setAsOf records the erasure that the read model has.
+func (m *build) setAsOf() error {
+	if m.lists == 0 {
 		return nil
 	}
-	return m.db.SetErasure(m.erasure)
+	return m.db.SetAsOf(m.lists)
 }
 
 // NewFold returns a fold with the builder's options.
@@ -262,7 +262,7 @@ func (m *build) catchUpTo(ctx context.Context, seq uint64) error {
 // replay replays a batch up to event last.
 func (m *build) replay(ctx context.Context, last uint64) (err error) {
 	if m.feed == nil {
-		if m.feed, err = batch.Follow(ctx, m.b.log, m.at+1, m.erasure); err != nil {
+		if m.feed, err = batch.Follow(ctx, m.b.log, m.at+1, m.lists); err != nil {
 			return err
 		}
 	}
@@ -282,7 +282,7 @@ func (m *build) goOn(ctx context.Context, why error) error {
 	if m.interrupted++; m.interrupted > maxInterrupted || fanfold.CodeOf(why) != fanfold.Unavailable {
 		return why
 	}
-	feed, err := batch.Follow(ctx, m.b.log, m.at+1, m.erasure)
+	feed, err := batch.Follow(ctx, m.b.log, m.at+1, m.lists)
 	if err == nil {
 		m.feed.Stop()
 		m.feed = feed
@@ -330,7 +330,7 @@ func swapIn(ctx context.Context, m *build) error {
 	if err := m.waitSynced(ctx); err != nil { // a batch may go past the last event
 		return err
 	}
-	if m.erasure < m.b.served.Erasure.Load() {
+	if m.lists < m.b.AsOf() {
 		return errErasedMeanwhile
 	}
 	return m.takeOver()
@@ -340,7 +340,7 @@ func swapIn(ctx context.Context, m *build) error {
 func (m *build) takeOver() error {
 	db := m.db
 	m.db = nil
-	if err := m.b.replace(db, m.fold, m.erasure, max(m.until(m), m.base.Seq)); err != nil {
+	if err := m.b.replace(db, m.fold, m.lists, max(m.until(m), m.base.Seq)); err != nil {
 		return &SwapError{err}
 	}
 	return nil
@@ -366,7 +366,7 @@ func check(ctx context.Context, m *build) error {
 
 // compare replays up to where the served read model was copied, which must not be passed yet, and compares the two there.
 func (m *build) compare(ctx context.Context, frozen *sqlite.Frozen) (*sqlite.Differences, error) {
-	if frozen.Checkpoint.Erasure != m.erasure {
+	if frozen.Checkpoint.AsOf != m.lists {
 		return nil, errErasedMeanwhile
 	}
 	if err := m.catchUpTo(ctx, frozen.Checkpoint.Seq); err != nil {

@@ -19,7 +19,7 @@ import (
 type puts uint64
 
 // Events returns a reader of the events from a sequence on.
-func (l puts) Events(_ context.Context, from, _ uint64) (batch.Reader, error) {
+func (l puts) Events(_ context.Context, from uint64, _ fanfold.AsOf) (batch.Reader, error) {
 	return &putReader{last: uint64(l), at: from - 1}, nil
 }
 
@@ -27,10 +27,10 @@ func (l puts) Events(_ context.Context, from, _ uint64) (batch.Reader, error) {
 func (puts) Base(context.Context) (*batch.Base, error) { return nil, nil }
 
 // Erasures returns none.
-func (puts) Erasures() (last, inForce uint64) { return 0, 0 }
+func (puts) Erasures() (last, inForce fanfold.AsOf) { return 0, 0 }
 
 // ErasuresAfter returns none.
-func (puts) ErasuresAfter(uint64, uint64) []*fanfold.Erasure { return nil }
+func (puts) ErasuresAfter(fanfold.AsOf, fanfold.AsOf) []*fanfold.Erasure { return nil }
 
 // putReader reads puts.
 type putReader struct{ last, at uint64 }

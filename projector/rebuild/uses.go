@@ -36,7 +36,7 @@ func ReplayTo(last uint64) Rebuild {
 
 // Check builds a read model that is compared with the one that is served, row by row at one event.
 func Check() Rebuild {
-	return Rebuild{shown: State{use: replays, Check: &wire.Check{}}, asOf: (*Builder).Erasure, until: applied, then: check}
+	return Rebuild{shown: State{use: replays, Check: &wire.Check{}}, asOf: (*Builder).AsOf, until: applied, then: check}
 }
 
 // Prefix builds the read model of a prefix of the log in place of the store's, on which no projector runs. The error is Conflict for a position that
@@ -60,14 +60,14 @@ func Prefix(past Past) (Rebuild, error) {
 // Compact lets the store begin at a horizon. Until the event is appended, an error leaves everything as it was.
 func Compact(asked Compacting) Rebuild {
 	c := &compaction{Compacting: asked}
-	return Rebuild{shown: State{use: compactions, Compaction: wire.Compaction{Before: asked.Before, By: asked.By}, Total: int64(asked.Horizon)}, asOf: (*Builder).Erasure, until: applied,
+	return Rebuild{shown: State{use: compactions, Compaction: wire.Compaction{Before: asked.Before, By: asked.By}, Total: int64(asked.Horizon)}, asOf: (*Builder).AsOf, until: applied,
 		begin: c.begin, then: c.takeOver}
 }
 
 // toHorizon builds what a compaction's base has.
 func (c *compaction) toHorizon(next *build) Rebuild {
 	past := Past{To: fanfold.Moment{Position: fanfold.At(c.Horizon, fanfold.MaxChanges)}, Last: c.Horizon}
-	return Rebuild{shown: State{use: compactions}, asOf: func(*Builder) uint64 { return next.erasure }, then: func(ctx context.Context, m *build) error {
+	return Rebuild{shown: State{use: compactions}, asOf: func(*Builder) fanfold.AsOf { return next.lists }, then: func(ctx context.Context, m *build) error {
 		if err := m.toEnd(ctx, past); err != nil {
 			return err
 		}
@@ -90,7 +90,7 @@ func onBase(base *batch.Base) Rebuild {
 
 // erased builds the read model for an erasure that is not in force yet.
 func erased(w *prepared) Rebuild {
-	return Rebuild{shown: State{use: erasures}, asOf: func(*Builder) uint64 { return w.erasure }, until: applied, begin: w.begin, then: w.follow}
+	return Rebuild{shown: State{use: erasures}, asOf: func(*Builder) fanfold.AsOf { return w.erasure }, until: applied, begin: w.begin, then: w.follow}
 }
 
 // changeOver builds the read model as of the erasures that are in force.
@@ -100,12 +100,12 @@ func changeOver() Rebuild {
 
 // comingModel prepares an announced model in a copy of the read model that is served.
 func comingModel(w *coming) Rebuild {
-	return Rebuild{shown: w.shown(), asOf: (*Builder).Erasure, copies: true, begin: w.begin, until: applied, then: w.follow}
+	return Rebuild{shown: w.shown(), asOf: (*Builder).AsOf, copies: true, begin: w.begin, until: applied, then: w.follow}
 }
 
 // erasedBase writes the log's base as of an erasure, and takes note of its horizon.
-func erasedBase(erasure uint64, w io.Writer, h *fanfold.Horizon) Rebuild {
-	return Rebuild{asOf: func(*Builder) uint64 { return erasure }, then: func(ctx context.Context, m *build) (err error) {
+func erasedBase(asOf fanfold.AsOf, w io.Writer, h *fanfold.Horizon) Rebuild {
+	return Rebuild{asOf: func(*Builder) fanfold.AsOf { return asOf }, then: func(ctx context.Context, m *build) (err error) {
 		*h, err = m.db.WriteSaltedBase(ctx, w)
 		return err
 	}}
@@ -114,11 +114,11 @@ func erasedBase(erasure uint64, w io.Writer, h *fanfold.Horizon) Rebuild {
 // applied returns the last event that is served.
 func applied(m *build) uint64 { return m.b.store.Applied.Seq() }
 
-// Erasure returns the last erase event whose substitutes the served read model has; 0 for none.
-func (b *Builder) Erasure() uint64 { return b.served.Erasure.Load() }
+// AsOf returns which lists of the log the served read model knows.
+func (b *Builder) AsOf() fanfold.AsOf { return fanfold.AsOf(b.served.AsOf.Load()) }
 
 // asOf returns the erasure for which a read model is built to replace the served one.
-func (b *Builder) asOf() uint64 {
+func (b *Builder) asOf() fanfold.AsOf {
 	_, inForce := b.log.Erasures()
-	return max(inForce, b.served.Asked.Load(), b.served.Erasure.Load())
+	return max(inForce, fanfold.AsOf(b.served.Asked.Load()), b.AsOf())
 }

@@ -370,7 +370,7 @@ func (f *folded) erase(op operation) {
 	before := maps.Clone(f.views)
 	f.rewrite(op, relations)
 	e := &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: keyOf(op.key), Members: pointers(op.members)}}, Keep: map[string][]string{op.key.collection: relations}}
-	in := &fanfold.Loss{UpTo: f.folds.log.last() + 1, List: &fanfold.Erasure{}}
+	in := &fanfold.Loss{UpTo: fanfold.AsOf(f.folds.log.last() + 1), List: &fanfold.Erasure{}}
 	for key, view := range f.views { // what a consumer may have read before the delete or the put is another history's
 		if before[key] != view || start[key] != view {
 			in.List.Documents = append(in.List.Documents, fanfold.ErasedDocument{Key: keyOf(key)})

@@ -23,7 +23,7 @@ type eventList struct {
 	events  []*fanfold.Event // from first on, as they were appended
 	bodies  map[uint64][]byte
 	base    *batch.Base
-	inForce uint64
+	inForce fanfold.AsOf
 	more    chan struct{} // closed by append
 }
 
@@ -81,17 +81,17 @@ func (l *eventList) Base(context.Context) (*batch.Base, error) {
 	return l.base, nil
 }
 
-func (l *eventList) Erasures() (last, inForce uint64) {
+func (l *eventList) Erasures() (last, inForce fanfold.AsOf) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.inForce, l.inForce // each comes into force at once
 }
 
-func (l *eventList) ErasuresAfter(after, upTo uint64) (out []*fanfold.Erasure) {
+func (l *eventList) ErasuresAfter(after, upTo fanfold.AsOf) (out []*fanfold.Erasure) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, ev := range l.erasures(upTo) {
-		if ev.Seq > after {
+		if fanfold.AsOf(ev.Seq) > after {
 			out = append(out, ev.Loss.List)
 		}
 	}
@@ -99,28 +99,29 @@ func (l *eventList) ErasuresAfter(after, upTo uint64) (out []*fanfold.Erasure) {
 }
 
 // erasures returns the erase events up to one. It is called with l.mu held.
-func (l *eventList) erasures(upTo uint64) (out []*fanfold.Event) {
+func (l *eventList) erasures(upTo fanfold.AsOf) (out []*fanfold.Event) {
 	for _, ev := range l.events {
-		if ev.Loss.Lists() && ev.Seq <= upTo {
+		if ev.Loss.Lists() && fanfold.AsOf(ev.Seq) <= upTo {
 			out = append(out, ev)
 		}
 	}
 	return out
 }
 
-func (l *eventList) Events(_ context.Context, from, erasure uint64) (batch.Reader, error) {
+func (l *eventList) Events(_ context.Context, from uint64, erasure fanfold.AsOf) (batch.Reader, error) {
 	return &listReader{l, from, erasure}, nil
 }
 
 // listReader reads an eventList as of an erasure.
 type listReader struct {
-	log           *eventList
-	next, erasure uint64
+	log  *eventList
+	next uint64
+	asOf fanfold.AsOf
 }
 
 func (r *listReader) Next(ctx context.Context) (*fanfold.Event, uint64, error) {
 	for {
-		ev, pending, more, err := r.log.at(r.next, r.erasure)
+		ev, pending, more, err := r.log.at(r.next, r.asOf)
 		if ev != nil || err != nil {
 			r.next++
 			return ev, pending, err
@@ -138,7 +139,7 @@ func (r *listReader) WaitSynced(context.Context, uint64) error { return nil }
 func (r *listReader) Close() {}
 
 // at returns an event as of an erasure, nil where it has yet to come, which more tells.
-func (l *eventList) at(seq, erasure uint64) (ev *fanfold.Event, pending uint64, more <-chan struct{}, err error) {
+func (l *eventList) at(seq uint64, asOf fanfold.AsOf) (ev *fanfold.Event, pending uint64, more <-chan struct{}, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if seq < l.first {
@@ -149,7 +150,7 @@ func (l *eventList) at(seq, erasure uint64) (ev *fanfold.Event, pending uint64, 
 		return nil, 0, l.more, nil
 	}
 	copied := *l.events[i]
-	for _, e := range l.erasures(erasure) {
+	for _, e := range l.erasures(asOf) {
 		if copied.Seq > e.Seq {
 			continue
 		}
@@ -192,8 +193,8 @@ func (l *eventList) substitute(ev *fanfold.Event, d fanfold.ErasedDocument, keep
 }
 
 // baseOf returns a base whose file is in memory.
-func baseOf(c fanfold.Horizon, erasure uint64, file []byte) *batch.Base {
-	return &batch.Base{Horizon: c, Erasure: erasure, Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file)), nil }}
+func baseOf(c fanfold.Horizon, asOf fanfold.AsOf, file []byte) *batch.Base {
+	return &batch.Base{Horizon: c, AsOf: asOf, Open: func(context.Context) (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(file)), nil }}
 }
 
 // pointers returns the JSON Pointers of members.

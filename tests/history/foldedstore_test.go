@@ -118,9 +118,9 @@ func (s *foldedStore) compact(before uint64) (oldest fanfold.Position) {
 	var run func(context.Context) error
 	if err == nil {
 		run, err = s.p.Begin(rebuild.Compact(rebuild.Compacting{Horizon: seq, File: filepath.Join(s.dir, "base"),
-			Store: func(_ context.Context, h fanfold.Horizon, _ uint64, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
+			Store: func(_ context.Context, h fanfold.Horizon, _ fanfold.AsOf, file io.Reader) (fanfold.BaseFile, *batch.Base, error) {
 				content, err := io.ReadAll(file)
-				base = baseOf(h, s.p.Erasure(), content)
+				base = baseOf(h, s.p.AsOf(), content)
 				return fanfold.BaseFile{Name: "base", Bytes: int64(len(content))}, base, err
 			},
 			Append: func(_ context.Context, c *fanfold.Compaction) (uint64, error) {

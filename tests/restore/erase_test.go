@@ -279,7 +279,7 @@ func awaitDeleted(t *testing.T, s *harness.Store) {
 		left, residue, err := s.Node.Log.Prefix().Unerased(t.Context())
 		if err == nil && left == 0 && !residue {
 			_, inForce := s.Node.Log.Prefix().Erasures()
-			if erased, err := buckets.NewSnapshots(s.Node.Log).Erased(t.Context(), inForce); err == nil && erased {
+			if erased, err := buckets.NewSnapshots(s.Node.Log).Erased(t.Context(), uint64(inForce)); err == nil && erased {
 				return
 			}
 		}
