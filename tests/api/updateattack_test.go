@@ -317,3 +317,38 @@ func TestUpdateAfterACompaction(t *testing.T) {
 		t.Errorf("another one: %+v", end)
 	}
 }
+
+// TestUpdateAgainstChecks: checks hold against updates by query, also checks of a sum over the documents. As many seats are
+// taken as there are.
+func TestUpdateAgainstChecks(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  events:
+    derive: { sold: { sum: orders.event, of: seats }, left: { value: doc.capacity - doc.sold } }
+    checks: { notOversold: { that: doc.left >= 0, message: "No seat is left" } }
+  orders:
+    relations: { event: { to: events, path: event } }
+    checks: { some: { that: doc.seats < 3 } }
+`)
+	s.Put("events", "e", `{"capacity":25}`)
+	for i := range 20 {
+		s.Put("orders", fmt.Sprintf("o%02d", i), `{"event":"e","seats":1}`)
+	}
+	seat := `[{"op":"increment","path":"/seats","value":1}]`
+	end := update(t, s, http.MethodPatch, where("orders", "true"), seat, "Content-Type", operations, "Idempotency-Key", "k")
+	if !end.Done || end.Written != 5 || end.Refused != 15 || !strings.Contains(end.refused["o19"], "No seat is left") {
+		t.Errorf("one seat more for each: %+v", end)
+	}
+	var event struct{ Sold, Left int }
+	harness.Decode(t, s.Want(http.StatusOK, http.MethodGet, "/v1/events/e?consistency=strong", "").Body, &event)
+	if event.Sold != 25 || event.Left != 0 {
+		t.Errorf("the event is %+v", event)
+	}
+	if end = update(t, s, http.MethodPatch, where("orders", "doc.seats == 2"), seat, "Content-Type", operations); !end.Done || end.Written != 0 || end.Refused != 5 {
+		t.Errorf("three seats: %+v", end)
+	}
+	if end = update(t, s, http.MethodDelete, where("orders", "doc.seats == 2"), ""); !end.Done || end.Written != 5 {
+		t.Errorf("deletes: %+v", end)
+	}
+	s.Verify()
+}

@@ -104,6 +104,12 @@ func (f *folded) run(op operation) {
 		if patch, ok := incremented(f.o.docs[op.key], op.body); ok {
 			f.patch(operation{kind: "json-patch", key: op.key, body: patch})
 		}
+	case "update":
+		for _, id := range slices.Sorted(slices.Values(ids)) {
+			if key := (okey{op.key.collection, id}); f.o.docs[key] != nil {
+				f.patch(operation{kind: "merge-patch", key: key, body: op.body, refresh: op.refresh})
+			}
+		}
 	case "delete":
 		f.delete(op.key)
 	case "transaction":

@@ -289,7 +289,7 @@ func (h *history) checkReplay() {
 
 // operation is one step of a history.
 type operation struct {
-	kind  string // put, delete, merge-patch, json-patch, increment, transaction, model, prepare, activate, withdraw, replay, restart, compact, erase, upgrade or prepare-upgrade
+	kind  string // put, delete, merge-patch, json-patch, increment, update, transaction, model, prepare, activate, withdraw, replay, restart, compact, erase, upgrade or prepare-upgrade
 	key   okey
 	body  string
 	model *omodel
@@ -337,6 +337,9 @@ func (h *history) operation(t *rapid.T) operation {
 		op.kind, op.body = "merge-patch", memberPatch(t)
 		op.key = h.there(t, op.key)
 		op.refresh = h.refresh(t, op.key)
+		if chance(t, 15) {
+			op.kind = "update"
+		}
 	case n < 73:
 		op.kind, op.body = "json-patch", patchText(t)
 		if chance(t, 20) {
@@ -366,7 +369,7 @@ func (h *history) operation(t *rapid.T) operation {
 	if slices.Contains([]string{"put", "merge-patch", "json-patch", "increment", "delete"}, op.kind) && chance(t, 20) {
 		op.below = draw(t, "-1", "2", "1e3", "1e3")
 	}
-	op.half = n < 84 && h.half != "" && chance(t, 50)
+	op.half = n < 84 && op.kind != "update" && h.half != "" && chance(t, 50)
 	return op
 }
 
@@ -507,6 +510,8 @@ func (h *history) run(op operation) {
 		h.patch(op, func(doc *jsonvalue.Value) bool { return jsonvalue.ApplyPatch(doc, op.body) })
 	case "increment":
 		h.increment(op)
+	case "update":
+		h.update(op)
 	case "delete":
 		h.delete(op)
 	case "transaction":
@@ -710,6 +715,47 @@ func (h *history) removed(gone map[okey]bool, edits map[okey]*jsonvalue.Value, r
 	}
 	if len(gone)+len(edits) > 0 {
 		h.t.Fatalf("the delete did not delete %v and not edit %v", gone, edits)
+	}
+}
+
+// update sends a merge patch of all documents of a collection. The oracle patches them one after the other, by id.
+func (h *history) update(op operation) {
+	var keys []okey
+	was := map[okey]storedText{}
+	for key := range h.o.docs {
+		if key.collection == op.key.collection {
+			keys, was[key] = append(keys, key), h.asWritten(key)
+		}
+	}
+	slices.SortFunc(keys, func(a, b okey) int { return strings.Compare(a.id, b.id) })
+	path, headers := "/v1/"+op.key.collection+"?filter=true&"+strings.TrimPrefix(op.query(), "?"), []string{"Content-Type", "application/merge-patch+json"}
+	if chance(h.t, 50) {
+		headers = append(headers, "Idempotency-Key", fmt.Sprint("update", h.lastSeq()))
+	}
+	r := h.s.Want(http.StatusOK, http.MethodPatch, strings.TrimSuffix(path, "&"), op.body, headers...)
+	written := 0
+	for _, key := range keys {
+		body, is := h.o.docs[key].body.Clone(), h.asWritten(key)
+		jsonvalue.MergePatch(body, jsonvalue.Parse(op.body))
+		left := h.o.longBody(body) || is.text == was[key].text && len(op.refresh) == 0 && !h.o.writesTell(key.collection)
+		if left != (is.revision == was[key].revision) {
+			h.t.Fatalf("%#v leaves %s at revision %s, %s; that it is left is to be %t", op, key, was[key].revision, is.text, left)
+		}
+		if left {
+			continue
+		}
+		seq, err := strconv.ParseUint(is.revision, 10, 64)
+		if err != nil {
+			h.t.Fatal(err)
+		}
+		written++
+		h.o.write(key, body, "", op.refresh...)
+		h.refreshed = op.refresh
+		h.stored(seq, "patch", key)
+		h.refreshed = nil
+	}
+	if told := fmt.Sprintf(`{"done":true,"folded":true,"matched":%d,"written":%d,`, len(keys), written); !strings.Contains(string(r.Body), told) {
+		h.t.Fatalf("%#v has no %s: %s", op, told, r.Body)
 	}
 }
 
