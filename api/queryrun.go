@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strconv"
 	"time"
@@ -135,6 +136,13 @@ func (r *queryRun) finish(a *admission.Answer) error {
 	}
 	if plan := r.result.Plan; plan.Matched == 0 && plan.NoValue > 0 && !r.asked.request.Explain {
 		a.AddString(`,"noValue":` + strconv.FormatInt(plan.NoValue, 10))
+	}
+	if hints := r.result.Hints; len(hints) > 0 {
+		text, err := json.Marshal(hints)
+		if err != nil {
+			return err
+		}
+		a.AddString(`,"hints":` + string(text))
 	}
 	if r.asked.request.Count {
 		a.AddString(`,"count":` + strconv.FormatInt(r.result.Count, 10))

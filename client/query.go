@@ -35,6 +35,8 @@ type Query struct {
 	Referring *Target
 	// OnNoValue is called where nothing matches, with how many documents the filter has no value for: a member may be misspelt.
 	OnNoValue func(documents int64)
+	// OnHints is called with sentences about members that the query names, where no document of a sample has them, but one with a like name.
+	OnHints func(hints []string)
 }
 
 // Target names a document: one to which others refer, or one that is to be erased.
@@ -45,6 +47,7 @@ type queryBody struct {
 	wire.Query
 	referring *Target // of the query
 	onNoValue func(documents int64)
+	onHints   func(hints []string)
 }
 
 // queryPage is the answer to a query.
@@ -54,12 +57,13 @@ type queryPage struct {
 	Next    string
 	Count   int64
 	NoValue int64 // documents for which the filter has no value, where nothing matches
+	Hints   []string
 	Explain json.RawMessage
 }
 
 // body returns the body of a request. The error is Invalid where Params cannot be written as JSON.
 func (q *Query) body() (queryBody, error) {
-	b := queryBody{wire.Query{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial}, q.Referring, q.OnNoValue}
+	b := queryBody{wire.Query{Filter: q.Filter, Sort: q.Sort, Fields: q.Fields, Limit: q.Limit, MaxScan: q.MaxScan, Partial: q.Partial}, q.Referring, q.OnNoValue, q.OnHints}
 	if q.Params == nil {
 		return b, nil
 	}
@@ -73,6 +77,9 @@ func (d *Documents[T]) ask(ctx context.Context, body queryBody, opts []ReadOptio
 	page, err := d.askPage(ctx, body, opts)
 	if err == nil && page.NoValue > 0 && body.onNoValue != nil {
 		body.onNoValue(page.NoValue)
+	}
+	if err == nil && len(page.Hints) > 0 && body.onHints != nil {
+		body.onHints(page.Hints)
 	}
 	return page, err
 }

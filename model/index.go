@@ -32,6 +32,8 @@ type Component struct {
 
 	// Reads lists the top-level members that the expression looks at; nil for any.
 	Reads []string
+	// Named lists the paths of members that the expression names; nil where nobody asks.
+	Named [][]string
 	// Evaluate returns the JSON text of the expression's value; ok is false where there is none.
 	Evaluate func(doc *jsondoc.Tree) (text []byte, ok bool)
 	// Try does what Evaluate does. The error says why CEL cannot give a value; it is nil where a member is missing.

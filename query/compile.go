@@ -104,6 +104,7 @@ func (q *Query) component(text string) (model.Component, error) {
 		q.spent += cost
 		return text, err
 	}
+	c.Named = term.Named()
 	if c.Timed != nil {
 		c.Timed = measure
 	}

@@ -56,10 +56,11 @@ type Group struct {
 
 // Result is the answer of a query, without the documents, which Run has shown.
 type Result struct {
-	Next   string  // the cursor of the next page; "" where nothing follows
-	Count  int64   // how many documents match, where the request asked; otherwise -1
-	Groups []Group // where the request asked; otherwise nil
-	Plan   *Plan   // what was done
+	Next   string   // the cursor of the next page; "" where nothing follows
+	Count  int64    // how many documents match, where the request asked; otherwise -1
+	Groups []Group  // where the request asked; otherwise nil
+	Hints  []string // of members that the query names and no document of a sample has, but one with a like name
+	Plan   *Plan    // what was done
 }
 
 // EachGroup calls fn with each group of the page, until fn returns an error.

@@ -22,6 +22,7 @@ func (q *Query) Run(ctx context.Context, s Snapshot, show func(doc *fanfold.Docu
 	r := &run{q: q, ctx: ctx, s: s, show: show, begin: time.Now(),
 		out: &Plan{Conditions: []string{}, Order: orderPlan, Rejected: []Rejected{}, Complete: true}}
 	r.result = &Result{Count: -1, Plan: r.out}
+	r.sample.misnamed = q.misnamed()
 	defer r.pass()
 	if err := r.prepare(); err != nil {
 		return nil, err
@@ -31,6 +32,7 @@ func (q *Query) Run(ctx context.Context, s Snapshot, show func(doc *fanfold.Docu
 		answer = r.group
 	}
 	err := answer()
+	r.result.Hints = r.sample.misnamed.found()
 	r.out.Seconds = time.Since(r.begin).Seconds()
 	return r.end(err)
 }
@@ -220,6 +222,7 @@ func (r *run) facts(doc *fanfold.Document) (expr.Facts, error) {
 			return expr.Facts{}, fmt.Errorf("%s: %w", doc.Key, err)
 		}
 		r.parsed = doc
+		r.sample.misnamed.look(&r.tree)
 	}
 	return expr.Facts{Doc: &r.tree, Created: doc.Created, Updated: doc.Updated}, nil
 }

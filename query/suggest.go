@@ -192,9 +192,10 @@ const sampleTime = 200 * time.Millisecond
 
 // sample has the numbers of documents that a run has looked at, evenly spread.
 type sample struct {
-	numbers []int64
-	stride  int
-	seen    int
+	numbers  []int64
+	stride   int
+	seen     int
+	misnamed misnamed // of the first ones
 }
 
 // note notes a document.

@@ -79,6 +79,11 @@ func (o *listOptions) runQuery(cmd *cobra.Command, docs *client.Documents[json.R
 	q.OnNoValue = func(documents int64) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "nothing matches; the filter has no value for %s: look for a misspelt member, or ask with --explain\n", wire.Counted(documents, "document", "documents"))
 	}
+	q.OnHints = func(hints []string) {
+		for _, hint := range hints {
+			fmt.Fprintln(cmd.ErrOrStderr(), shown(hint))
+		}
+	}
 	by, compute := params.Terms(o.query.group), params.Terms(o.query.compute)
 	switch {
 	case o.query.explain:

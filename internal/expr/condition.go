@@ -22,6 +22,7 @@ type Condition struct {
 	needed    []needed // the members of params that must be given
 	patterns  []pattern
 	shape     string
+	named     [][]string
 }
 
 // conjunct is one of the expressions that && joins.
@@ -51,7 +52,7 @@ func CompileCondition(source string) (*Condition, error) {
 // condition returns the condition that the whole expression is, whose text is source. Errors are CompileCondition's.
 func (q *query) condition(source string) (*Condition, error) {
 	root := q.ast.Expr()
-	c := &Condition{source: source, q: q, shape: q.shape(root)}
+	c := &Condition{source: source, q: q, shape: q.shape(root), named: named(root)}
 	b := &builder{q: q}
 	for _, e := range conjunctsOf(nil, root) {
 		if q.neverTruth(e) {

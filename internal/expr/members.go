@@ -207,3 +207,28 @@ func keepsElements(c ast.ComprehensionExpr) bool {
 	element := list.AsList().Elements()[0]
 	return element.Kind() == ast.IdentKind && element.AsIdent() == c.IterVar()
 }
+
+// maxNamed is how many members of an expression named returns.
+const maxNamed = 32
+
+// Named returns the paths of the members of doc that the condition names, 32 at most.
+func (c *Condition) Named() [][]string { return c.named }
+
+// Named returns the paths of the members of doc that the term names, 32 at most.
+func (t *Term) Named() [][]string { return t.named }
+
+// named returns the paths of the members of doc that an expression names, by selection, index or has.
+func named(root ast.Expr) (paths [][]string) {
+	ast.PreOrderVisit(root, ast.NewExprVisitor(func(e ast.Expr) {
+		of, path, ok := pathOf(e)
+		if e.Kind() == ast.SelectKind && e.AsSelect().IsTestOnly() {
+			of, path, ok = pathOf(e.AsSelect().Operand())
+			path = append(path, e.AsSelect().FieldName())
+		}
+		begins := func(p []string) bool { return len(p) >= len(path) && slices.Equal(p[:len(path)], path) }
+		if ok && of == "doc" && len(path) > 0 && len(paths) < maxNamed && !slices.ContainsFunc(paths, begins) {
+			paths = append(paths, path)
+		}
+	}))
+	return paths
+}

@@ -18,6 +18,7 @@ type Term struct {
 	text     string
 	path     string
 	timed    bool
+	named    [][]string
 	asUnique bool
 }
 
@@ -45,7 +46,7 @@ func compileTerm(source string) (*Term, error) {
 	if !timed && !free["doc"] && !free[".doc"] {
 		return nil, atLocation(common.NewLocation(1, 0), "the expression does not read doc")
 	}
-	t := &Term{text: q.text(root), timed: timed}
+	t := &Term{text: q.text(root), timed: timed, named: named(root)}
 	if t.text != source { // what is written alike costs alike
 		if q, err = parseQuery(termEnvironment, t.text); err != nil {
 			return nil, err

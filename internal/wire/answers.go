@@ -102,6 +102,7 @@ type Meta struct {
 // List holds a page of documents.
 type List struct {
 	Items   []json.RawMessage `json:"items" items:"DocumentWithMeta"`
+	Hints   []string          `json:"hints,omitempty" maxItems:"8" schema:"{'items':{'type':'string','minLength':1}}" doc:"Members that the query names and that none of the first 32 documents looked at has, where one has a like name: did you mean it?"`
 	NoValue int64             `json:"noValue,omitempty" minimum:"1" doc:"Of an answer in which nothing matches the filter: the documents for which it has no value, because a member is missing or types do not go together."`
 	Next    string            `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
 	Missing []string          `json:"missing,omitempty" schema:"{'items':{'type':'string','minLength':1}}" doc:"With ids or id: those of them without a document, in the order in which they were asked for."`
@@ -129,6 +130,7 @@ type Query struct {
 // Groups holds a page of groups.
 type Groups struct {
 	Groups  []GroupsGroup `json:"groups"`
+	Hints   []string      `json:"hints,omitempty" maxItems:"8" schema:"{'items':{'type':'string','minLength':1}}" doc:"Members that the query names and that none of the first 32 documents looked at has, where one has a like name: did you mean it?"`
 	NoValue int64         `json:"noValue,omitempty" minimum:"1" doc:"Of an answer in which nothing matches the filter: the documents for which it has no value, because a member is missing or types do not go together."`
 	Next    string        `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
 }

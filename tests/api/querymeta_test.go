@@ -49,3 +49,23 @@ func TestQueriesByTimes(t *testing.T) {
 		t.Errorf("the refusal is %s", r.Body)
 	}
 }
+
+// TestQueriesSuggestMembers: filters, sorts, groups and aggregates by a member that no document has say which one may be meant.
+func TestQueriesSuggestMembers(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	s.Put("things", "a", `{"price":1,"at":{"city":"x"},"lines":[{"sku":"s"}]}`)
+	s.Put("things", "b", `{"price":2,"optional":true,"lines":[]}`)
+	const hint = `"hints":["there is no member \"Price\"; did you mean \"price\"?"]`
+	for _, query := range []string{"filter=doc.Price>1", "filter=has(doc.Price)", "sort=Price", "sort=-lower(doc.Price)", "group=Price", "compute=sum(Price)", `filter=doc["Price"]==1||doc.price==1`} {
+		name, value, _ := strings.Cut(query, "=")
+		if got := string(s.Want(http.StatusOK, http.MethodGet, "/v1/things?"+name+"="+url.QueryEscape(value), "").Body); !strings.Contains(got, hint) {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+	for _, query := range []string{"filter=doc.price>1", "filter=has(doc.optional)", "filter=doc.none==1", "sort=price", "filter=doc.lines.exists(l,l.sku=='s')", "filter=doc.at.city=='x'"} {
+		name, value, _ := strings.Cut(query, "=")
+		if got := string(s.Want(http.StatusOK, http.MethodGet, "/v1/things?"+name+"="+url.QueryEscape(value), "").Body); strings.Contains(got, "hints") {
+			t.Errorf("%s: %s", query, got)
+		}
+	}
+}

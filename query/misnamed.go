@@ -1,0 +1,106 @@
+package query
+
+import (
+	"slices"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Bounds of looking for misnamed members: the documents that are looked at, and the sentences of an answer.
+const (
+	misnamedSample = 32
+	maxHints       = 8
+)
+
+// misnamed finds members that a query names, and that none of the first documents has, although each of some has one with a like name.
+type misnamed struct {
+	paths  [][]string
+	hints  []string // for each path, "" while nothing is like it
+	looked int
+}
+
+// misnamed returns what looks for the members that the query names.
+func (q *Query) misnamed() misnamed {
+	var paths [][]string
+	for _, c := range q.conditions {
+		paths = append(paths, c.compiled.Named()...)
+	}
+	add := func(x *model.Index) {
+		if x == nil {
+			return
+		}
+		for _, c := range x.Components {
+			if c.Named != nil {
+				paths = append(paths, c.Named...)
+			} else if c.Expression == "" && c.Time == "" {
+				paths = append(paths, namesOf(c.Path))
+			}
+		}
+	}
+	add(q.sort)
+	if q.grouping != nil {
+		add(q.grouping.by)
+		for _, a := range q.grouping.compute {
+			add(a.of)
+		}
+	}
+	return misnamed{paths: paths, hints: make([]string, len(paths))}
+}
+
+// namesOf returns the names of a path up to its first array.
+func namesOf(path model.Path) (names []string) {
+	for _, step := range path {
+		if step.Each() {
+			break
+		}
+		names = append(names, step.Name)
+	}
+	return names
+}
+
+// look looks at a document, unless enough were looked at.
+func (m *misnamed) look(doc *jsondoc.Tree) {
+	if len(m.paths) == 0 || m.looked == misnamedSample {
+		return
+	}
+	m.looked++
+	for i := len(m.paths) - 1; i >= 0; i-- {
+		has, hint := lookUp(doc, m.paths[i])
+		if has {
+			m.paths, m.hints = slices.Delete(m.paths, i, i+1), slices.Delete(m.hints, i, i+1)
+		} else if m.hints[i] == "" {
+			m.hints[i] = hint
+		}
+	}
+}
+
+// lookUp tells whether a document has the member at a path, or something else than an object on the way. Otherwise the hint names a
+// member that may be meant, "" for none.
+func lookUp(doc *jsondoc.Tree, path []string) (has bool, hint string) {
+	at := jsondoc.Root
+	for _, name := range path {
+		if doc.Kind(at) != jsondoc.Object {
+			return true, ""
+		}
+		next := doc.Member(at, name)
+		if next == jsondoc.None {
+			if hint = doc.Missing(at, name); !jsondoc.Suggests(hint) {
+				hint = ""
+			}
+			return false, hint
+		}
+		at = next
+	}
+	return true, ""
+}
+
+// found returns a sentence for each misnamed member.
+func (m *misnamed) found() (hints []string) {
+	for _, hint := range m.hints {
+		if hint != "" && !slices.Contains(hints, hint) && len(hints) < maxHints {
+			hints = append(hints, hint)
+		}
+	}
+	return hints
+}
