@@ -142,16 +142,8 @@ func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 	return opt, nil
 }
 
-// refusal holds how the answer reports a line that was not stored.
-type refusal struct {
-	Line   int    `json:"line"`
-	Status int    `json:"status"`
-	Type   string `json:"type"`
-	Detail string `json:"detail"`
-}
-
 // refusalOf returns the report of a line that err refused, to who has a view.
-func refusalOf(seen view.View, line int, err error) refusal {
+func refusalOf(seen view.View, line int, err error) wire.ImportRefusal {
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
 		e = fanfold.Errorf(fanfold.Internal, "the server made a mistake")
@@ -165,26 +157,7 @@ func refusalOf(seen view.View, line int, err error) refusal {
 	for _, p := range e.Problems {
 		detail += "; " + p.Path + ": " + p.Detail
 	}
-	return refusal{Line: line, Status: status, Type: ProblemType(e.Code), Detail: detail}
-}
-
-// importState is a line that says how far an import has come.
-type importState struct {
-	Position fanfold.Bookmark      `json:"position"`
-	Progress writer.ImportProgress `json:"progress"`
-}
-
-// importSummary is the last line of the answer to an import.
-type importSummary struct {
-	Detail   string           `json:"detail,omitempty"` // why not all is stored, or shown
-	Done     bool             `json:"done"`             // everything was read, and is stored or was refused
-	Folded   *bool            `json:"folded,omitempty"` // what is stored is shown; absent where the import failed
-	Line     int              `json:"line"`
-	Position fanfold.Bookmark `json:"position"`
-	Refused  int              `json:"refused"`
-	Status   int              `json:"status,omitempty"` // of the failure
-	Type     string           `json:"type,omitempty"`
-	Written  int              `json:"written"`
+	return wire.ImportRefusal{Line: line, Status: status, Type: ProblemType(e.Code), Detail: detail}
 }
 
 // importAnswer writes the answer of an import piece by piece.
@@ -205,7 +178,7 @@ func (a *importAnswer) report(r writer.ImportReport) error {
 			return err
 		}
 	}
-	if err := enc.Encode(importState{a.mark(r.Last), r.Progress}); err != nil {
+	if err := enc.Encode(wire.ImportState{Position: a.mark(r.Last), Progress: wire.ImportCounts(r.Progress)}); err != nil {
 		return err
 	}
 	return a.send(b.Bytes())
@@ -232,7 +205,7 @@ type importEnd struct {
 // finish writes the last line, which says whether everything was read and stored, and then whether it is shown.
 func (ip *imports) finish(a *importAnswer, e importEnd) {
 	p := e.report.Progress
-	end := importSummary{Done: e.failed == nil, Line: p.Line, Written: p.Written, Refused: p.Refused, Position: a.mark(e.report.Last)}
+	end := wire.ImportSummary{Done: e.failed == nil, Line: p.Line, Written: p.Written, Refused: p.Refused, Position: a.mark(e.report.Last)}
 	switch {
 	case e.failed == nil && e.late == nil:
 		end.Folded = new(true)

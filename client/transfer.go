@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // ImportOptions say how an import goes. The zero value works.
@@ -99,14 +101,11 @@ func importRequest(opt ImportOptions) *request {
 // readImport reads the answer to an import to its end.
 func readImport(in *json.Decoder, result ImportResult, opt ImportOptions) (ImportResult, error) {
 	for {
-		var l struct {
-			Line, Status     int
-			Type, Detail     string
-			Done             *bool
-			Folded           *bool
-			Written, Refused int
-			Position         string
-			Progress         *ImportResult
+		var l struct { // a wire.ImportRefusal, a wire.ImportState or a wire.ImportSummary, which has most of their members
+			wire.ImportSummary
+			Done     *bool              `json:"done"`
+			Position string             `json:"position"`
+			Progress *wire.ImportCounts `json:"progress"`
 		}
 		if err := in.Decode(&l); errors.Is(err, AnswerLimit) {
 			return result, err
@@ -125,8 +124,7 @@ func readImport(in *json.Decoder, result ImportResult, opt ImportOptions) (Impor
 			}
 			return result, nil
 		case l.Progress != nil:
-			result = *l.Progress
-			result.Position, result.Begun = l.Position, true
+			result = ImportResult{Line: l.Progress.Line, Written: l.Progress.Written, Refused: l.Progress.Refused, Position: l.Position, Begun: true}
 			if opt.Progress != nil {
 				opt.Progress(result)
 			}

@@ -278,3 +278,37 @@ type Changes struct {
 	End     string           `json:"end,omitempty" enum:"rights-changed|position-gone|work-bound" doc:"feed=normal: changes behind last_seq are left out. rights-changed: the rights have changed with which the answer began. position-gone: changes that follow are no longer kept. work-bound: the answer has looked at as many changes as one may without a row for it; go on from last_seq."`
 	Oldest  fanfold.Bookmark `json:"oldest,omitzero" doc:"position-gone: the oldest position from which the feed can be read."`
 }
+
+// ImportRefusal is the line of an import's answer about a line that was not stored.
+type ImportRefusal struct {
+	Line   int    `json:"line"`
+	Status int    `json:"status"`
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
+}
+
+// ImportState is a line that says how far an import has come.
+type ImportState struct {
+	Position fanfold.Bookmark `json:"position"`
+	Progress ImportCounts     `json:"progress"`
+}
+
+// ImportCounts say what became of the lines of an import.
+type ImportCounts struct {
+	Line    int `json:"line"`
+	Written int `json:"written"`
+	Refused int `json:"refused"`
+}
+
+// ImportSummary is the last line of the answer to an import.
+type ImportSummary struct {
+	Detail   string           `json:"detail,omitempty"` // why not all is stored, or shown
+	Done     bool             `json:"done"`             // everything was read, and is stored or was refused
+	Folded   *bool            `json:"folded,omitempty"` // what is stored is shown; absent where the import failed
+	Line     int              `json:"line"`
+	Position fanfold.Bookmark `json:"position"`
+	Refused  int              `json:"refused"`
+	Status   int              `json:"status,omitempty"` // of the failure
+	Type     string           `json:"type,omitempty"`
+	Written  int              `json:"written"`
+}
