@@ -16,3 +16,12 @@ func (ev *Event) Given() (g GivenNumbers, err error) {
 	}
 	return g, nil
 }
+
+// Counter tells the last number that documents of a collection got at a path, for one value of the sequence's per.
+type Counter struct {
+	Collection string  `json:"collection" ref:"CollectionName"`
+	Path       string  `json:"path"`
+	Key        string  `json:"-"` // in place of the value
+	Per        *string `json:"per,omitempty" doc:"The value of per; absent where the sequence has none, or where no document tells it any more."`
+	Last       uint64  `json:"last" doc:"The last number given."`
+}

@@ -5,11 +5,13 @@ import (
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"strings"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
 )
@@ -73,4 +75,77 @@ func checkCollection(snap *view.Prefix, name string) error {
 		err = fanfold.Errorf(fanfold.UnknownCollection, "there is no collection %q: the model does not declare it, and it never held a document; GET /v1 lists those there are", name)
 	}
 	return err
+}
+
+// sequences tells which numbers documents got.
+type sequences struct{ *documents }
+
+// list answers GET /v1/_sequences: the last numbers that documents got, by collection and path.
+func (d sequences) list(c echo.Context) error {
+	if err := readParameters(c, "collection", "cursor"); err != nil {
+		return err
+	}
+	collection := c.QueryParam("collection")
+	if collection != "" {
+		if err := fanfold.CheckCollection(collection); err != nil {
+			return err
+		}
+	}
+	after := fanfold.Counter{}
+	scope := "the sequences of " + collection
+	if v := c.QueryParam("cursor"); v != "" {
+		place, err := parseCursor(scope, v)
+		parts := strings.SplitN(place, "\x00", 3)
+		if err != nil || len(parts) != 3 {
+			return badCursorOr(err, v)
+		}
+		after = fanfold.Counter{Collection: parts[0], Path: parts[1], Key: parts[2]}
+	}
+	if err := d.fresh.await(c); err != nil {
+		return err
+	}
+	list := wire.Counters{Items: []fanfold.Counter{}}
+	var at fanfold.Position
+	if err := d.open(c).Read(func(snap *view.Prefix) error {
+		at = snap.At()
+		items, more, err := snap.Sequences(collection, after)
+		list.Items = append(list.Items, items...)
+		if more {
+			last := items[len(items)-1]
+			list.Next = makeCursor(scope, last.Collection+"\x00"+last.Path+"\x00"+last.Key)
+		}
+		return err
+	}); err != nil {
+		return err
+	}
+	c.Response().Header()[keyPosition] = []string{d.positions.mark(at).String()}
+	return sendJSON(c, d.budget, http.StatusOK, list)
+}
+
+// badCursorOr returns err, or the Invalid of a cursor that no list gave where there is none.
+func badCursorOr(err error, cursor string) error {
+	if err != nil {
+		return err
+	}
+	return badCursor(fanfold.Clip(cursor))
+}
+
+// assigned returns the numbers that a document got when an operation created it, by their paths; nil for none, and once it is gone.
+func (d sequences) assigned(c echo.Context, key fanfold.Key) map[string]json.RawMessage {
+	m, _, _ := d.models.Model()
+	of := m.Collection(key.Collection)
+	if !of.Numbers() {
+		return nil
+	}
+	doc, _, err := d.open(c).Get(key, fanfold.Referenced)
+	if err != nil || doc == nil {
+		return nil
+	}
+	t, all := jsondoc.MustParse(doc.Body), map[string]json.RawMessage{}
+	for _, s := range of.Sequences {
+		if n := s.Path.Lookup(t, jsondoc.Root); n != jsondoc.None {
+			all[s.Path.String()] = t.Raw(n)
+		}
+	}
+	return all
 }

@@ -115,7 +115,7 @@ func (ip *imports) begin(c echo.Context) (*importAnswer, error) {
 
 // readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.
 func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
-	if err := parameters(c, "collection", "id", "resume", "first", "allowFanout", "allowRemoval"); err != nil {
+	if err := parameters(c, "collection", "id", "resume", "first", "allowFanout", "allowRemoval", "restore"); err != nil {
 		return opt, err
 	}
 	if _, err := mediaType(c, ndjsonType, "application/jsonl"); err != nil {
@@ -132,6 +132,9 @@ func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
 		return opt, err
 	}
 	if opt.AllowRemoval, err = params.Bool(c.QueryParams(), "allowRemoval"); err != nil {
+		return opt, err
+	}
+	if opt.Restore, err = params.Bool(c.QueryParams(), "restore"); err != nil {
 		return opt, err
 	}
 	if first := c.QueryParam("first"); first != "" {

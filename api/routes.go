@@ -179,6 +179,7 @@ func (d *documents) table() []route {
 		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, logless, d.history},
 		{"POST", "/v1/:collection/:id/_revert", rightWrite, byRoom, both, 0, d.revert},
 		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, logless, d.children},
+		{"GET", "/v1/_sequences", rightMonitor, atOnce, 0, logless, sequences{d}.list},
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.imports.answer}, // it says itself why it takes no key
 		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.imports.progress},

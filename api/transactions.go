@@ -351,7 +351,9 @@ func (d *documents) addOutcomes(c echo.Context, result *wire.TransactionResult, 
 		if changes[i] == nil && op.Kind == writer.Delete {
 			o.key = op.Key
 		}
-		r.ID, r.Status, result.Tx = o.key.ID, o.status(), o.tx
+		if r.ID, r.Status, result.Tx = o.key.ID, o.status(), o.tx; o.op == fanfold.OpCreate {
+			r.Assigned = sequences{d}.assigned(c, o.key)
+		}
 		if op.Kind != writer.Delete && len(op.Dropped) == 0 {
 			r.ETag = d.positions.tag(first + uint64(i))
 		}

@@ -76,6 +76,10 @@ func (m *memory) HasCollection(name string) (bool, error) {
 
 func (m *memory) ReadLong(fn func(s Snapshot) error) error { return m.Read(fn) }
 
+func (m *memory) SequencesAfter(string, fanfold.Counter, int) ([]fanfold.Counter, bool, error) {
+	return nil, false, nil
+}
+
 func (m *memory) CollectionsBehind(string, int) ([]fanfold.CollectionCount, bool, error) {
 	m.calls["CollectionsBehind"]++
 	return []fanfold.CollectionCount{{Name: "books", Documents: 2}}, false, nil

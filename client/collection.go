@@ -28,6 +28,26 @@ func (c *Client) Collections(ctx context.Context, opts ...ReadOption) iter.Seq2[
 	})
 }
 
+// Sequence tells the last number that documents of a collection got.
+type Sequence = fanfold.Counter
+
+// Sequences returns the last numbers of a collection's sequences, "" for all collections. It asks for a page when the loop gets there. An
+// error ends the loop.
+func Sequences(ctx context.Context, c *Client, collection string, opts ...ReadOption) iter.Seq2[Sequence, error] {
+	return eachOfPages(func(cursor string) ([]Sequence, string, error) {
+		r := readRequest("/v1/_sequences", opts)
+		if collection != "" {
+			r.query.Set("collection", collection)
+		}
+		if cursor != "" {
+			r.query.Set("cursor", cursor)
+		}
+		var list wire.Counters
+		err := c.sendJSON(ctx, r, &list)
+		return list.Items, list.Next, err
+	})
+}
+
 // Bounds of one request for several documents; the server's are about the same.
 const (
 	maxIDs     = 1000

@@ -27,8 +27,10 @@ type ImportOptions struct {
 	AllowFanout bool // load also what changes more documents than the model's fanout.limit
 	// AllowRemoval lets a model among the lines take rules and guards away.
 	AllowRemoval bool
-	Refused      func(r Refusal)      // called for each line that is refused; the others are stored
-	Progress     func(p ImportResult) // called now and then
+	// Restore keeps the numbers of sequences that documents come with. It needs the role admin.
+	Restore  bool
+	Refused  func(r Refusal)      // called for each line that is refused; the others are stored
+	Progress func(p ImportResult) // called now and then
 }
 
 // Refusal tells why a line of an import was not stored.
@@ -84,6 +86,9 @@ func importRequest(opt ImportOptions) *request {
 	}
 	if opt.AllowFanout {
 		r.query.Set("allowFanout", "true")
+	}
+	if opt.Restore {
+		r.query.Set("restore", "true")
 	}
 	if opt.AllowRemoval {
 		r.query.Set("allowRemoval", "true")

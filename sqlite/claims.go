@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
@@ -108,27 +109,22 @@ func (s sequenceReader) Sequence(collection, path, key string) (last, seq uint64
 	return last, seq, err
 }
 
-// Counter is a row of a sequence: the last number for one value of per.
-type Counter struct {
-	Collection, Path, Key string
-	Last                  uint64
-	Per                   string // "" where Told is false
-	Told                  bool
-}
-
-// EachSequence calls fn for the counters of a collection, "" for all collections, after one in the order of collection, path and key.
-// fn returns whether it takes more.
-func (s sequenceReader) EachSequence(collection string, after Counter, fn func(c Counter) (more bool)) error {
-	stop := false
-	return s.c.Query("SELECT collection, path, key, last, per FROM sequence WHERE (?1 = '' OR collection = ?1) AND (collection, path, key) > (?2, ?3, ?4) ORDER BY collection, path, key LIMIT ?5 + 0",
+// SequencesAfter returns the counters of a collection, "" for all collections, after one in the order of collection, path and key, limit of
+// them at most. more tells whether others follow.
+func (s sequenceReader) SequencesAfter(collection string, after fanfold.Counter, limit int) (list []fanfold.Counter, more bool, err error) {
+	err = s.c.Query("SELECT collection, path, key, last, per FROM sequence WHERE (?1 = '' OR collection = ?1) AND (collection, path, key) > (?2, ?3, ?4) ORDER BY collection, path, key LIMIT ?5 + 0",
 		func(r driver.Row) error {
-			if !stop {
-				c := Counter{Collection: r.Text(0), Path: r.Text(1), Key: r.Text(2), Last: uint64(r.Int(3)), Per: r.Text(4), Told: r[4] != nil}
-				stop = !fn(c)
+			if len(list) == limit {
+				more = true
+				return driver.ErrStop
 			}
+			one := fanfold.Counter{Collection: r.Text(0), Path: r.Text(1), Key: r.Text(2), Last: uint64(r.Int(3))}
+			if r[4] != nil {
+				per := r.Text(4)
+				one.Per = &per
+			}
+			list = append(list, one)
 			return nil
-		}, collection, cmp.Or(after.Collection, collection), after.Path, after.Key, int64(SequencePage))
+		}, collection, cmp.Or(after.Collection, collection), after.Path, after.Key, int64(limit)+1)
+	return list, more, err
 }
-
-// SequencePage is for how many counters EachSequence calls its function at most.
-const SequencePage = 1000

@@ -39,6 +39,8 @@ type ImportOptions struct {
 	By          *access.Rights // see Intent
 	// AllowRemoval says that a model among the lines may take rules and guards away.
 	AllowRemoval bool
+	// Restore says that documents keep the numbers of sequences that they come with. It needs the role admin.
+	Restore bool
 }
 
 // intent returns what the import's writes are meant to do.
@@ -107,6 +109,11 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 	im.opt.First = max(1, opt.First)
 	if opt.By == nil {
 		return nil, errNobody
+	}
+	if opt.Restore {
+		if err := checkAdmin(opt.By); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.awaitModel(ctx); err != nil {
 		return nil, err
@@ -354,7 +361,7 @@ func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.W
 	var first uint64
 	switch {
 	case w.needGuards(writes):
-		first, _, err = (&guardRound{w: w, checked: true, most: w.opt.ImportBatch, recent: im.recent, after: im.last}).storeAll(ctx, writes)
+		first, _, err = (&guardRound{w: w, checked: true, restore: im.opt.Restore, most: w.opt.ImportBatch, recent: im.recent, after: im.last}).storeAll(ctx, writes)
 	case appendStaged != nil:
 		first, err = appendStaged(ctx, rest)
 	default:

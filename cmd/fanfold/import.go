@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
@@ -55,8 +56,7 @@ for that.`,
 	delimiter := f.String("delimiter", ",", "of CSV: the character between columns; \\t is a tab")
 	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
 	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
-	f.BoolVar(&im.allowFanout, "allow-fanout", false, "load also what changes more documents than the model's fanout.limit")
-	f.BoolVar(&im.allowRemoval, "allow-removal", false, "let a model in the file take away rules and guards of the model that applies")
+	im.permissions(f)
 	f.IntVar(&im.refusals.most, "refusals", 10, "how many lines that are refused to print")
 	f.BoolVar(&im.json, "json", false, "print the result as JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
@@ -94,6 +94,7 @@ type importer struct {
 
 	allowFanout  bool
 	allowRemoval bool
+	restore      bool
 
 	stderr   io.Writer
 	refusals refusals
@@ -276,4 +277,11 @@ func (im *importer) storedLines(ctx context.Context) (before client.ImportResult
 		return before, fanfold.Wrap(err, fanfold.Unavailable, "%s; when it is back, %s", fanfold.MessageOf(problemOf(err)), im.howToGoOn())
 	}
 	return p, err
+}
+
+// permissions adds the flags that let an import do more.
+func (im *importer) permissions(f *pflag.FlagSet) {
+	f.BoolVar(&im.allowFanout, "allow-fanout", false, "load also what changes more documents than the model's fanout.limit")
+	f.BoolVar(&im.allowRemoval, "allow-removal", false, "let a model in the file take away rules and guards of the model that applies")
+	f.BoolVar(&im.restore, "restore", false, "keep the numbers of sequences that documents come with; for who has the role admin")
 }

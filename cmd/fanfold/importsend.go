@@ -52,7 +52,7 @@ func (im *importer) howToGoOn() string {
 
 // options returns how an import goes with done lines stored.
 func (im *importer) options(done int) client.ImportOptions {
-	opt := client.ImportOptions{Collection: im.collection, AllowFanout: im.allowFanout, AllowRemoval: im.allowRemoval,
+	opt := client.ImportOptions{Collection: im.collection, AllowFanout: im.allowFanout, AllowRemoval: im.allowRemoval, Restore: im.restore,
 		Refused: func(r client.Refusal) { im.refusals.add(im.stderr, r) }, Progress: im.progress.stored}
 	if im.id != "" {
 		opt.ID, opt.Resume, opt.First = im.id, im.resume, done+1

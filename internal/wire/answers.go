@@ -20,6 +20,12 @@ type Collections struct {
 	Next        string                    `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
 }
 
+// Counters holds a page of the counters of sequences.
+type Counters struct {
+	Items []fanfold.Counter `json:"items"`
+	Next  string            `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
+}
+
 // DeleteStep holds the answer to one step of a delete in steps.
 type DeleteStep struct {
 	Done     bool             `json:"done" doc:"The document itself is deleted."`
@@ -51,7 +57,9 @@ type OperationResult struct {
 	Status     int              `json:"status,omitempty" schema:"{'enum':[201,204]}" doc:"What the operation by itself would be answered with; absent until it is folded."`
 	Revision   fanfold.Revision `json:"revision,omitempty"`
 	ETag       string           `json:"etag,omitempty"`
-	Dropped    []string         `json:"dropped,omitempty" doc:"The members of the body that are not stored, as Fanfold-Dropped-Members has them."`
+	// Assigned holds the numbers of a document that the operation created.
+	Assigned map[string]json.RawMessage `json:"assigned,omitempty" schema:"{'additionalProperties':{'type':['string','number']}}" doc:"The numbers that the created document got, by the paths of its sequences."`
+	Dropped  []string                   `json:"dropped,omitempty" doc:"The members of the body that are not stored, as Fanfold-Dropped-Members has them."`
 }
 
 // Problem holds a problem document (RFC 9457).

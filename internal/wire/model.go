@@ -11,7 +11,15 @@ type ModelCollection struct {
 	Pages     *ModelCollectionPages    `json:"pages,omitempty" doc:"Documents that refer to one target are kept in fixed pages, in order of arrival: of when each began to refer to it. A place is never given out again."`
 	Schema    json.RawMessage          `json:"schema,omitempty" schema:"{'type':['object','boolean'],'additionalProperties':true}" doc:"A JSON Schema, draft 2020-12, that documents as written must fit."`
 	Unique    []json.RawMessage        `json:"unique,omitempty" schema:"{'items':{'oneOf':[{'type':'string'},{'type':'array','minItems':2,'maxItems':8,'items':{'type':'string'}}]}}" doc:"What no two documents have alike: the path of a member, a CEL expression over doc, the document as written, or a list of both, which are compared together."`
+	Sequences map[string]ModelSequence `json:"sequences,omitempty" nullable:"true" maxProperties:"8" doc:"Numbers that documents get when they are created, by path."`
 	Indexes   map[string][]string      `json:"indexes,omitempty" nullable:"true" maxProperties:"64" schema:"{'propertyNames':{'pattern':'^[A-Za-z][A-Za-z0-9_-]*$','maxLength':64},'additionalProperties':{'type':['array','null'],'minItems':1,'maxItems':8,'items':{'type':'string','minLength':1}}}" doc:"Indexes by name: what each is ordered by, as paths and CEL expressions over doc with - before those that descend; _meta.createdAt and _meta.updatedAt, too. One array at most."`
+}
+
+// ModelSequence says which numbers documents get when they are created.
+type ModelSequence struct {
+	Per    string `json:"per,omitempty" doc:"A CEL expression over doc, the document as written. Each of its values has numbers of its own."`
+	Start  int64  `json:"start,omitempty" minimum:"1" maximum:"9007199254740991" default:"1" doc:"The first number."`
+	Format string `json:"format,omitempty" maxLength:"255" doc:"Of a text: literals, {n} or {n:6}, and {per}. Without it the number is a JSON number."`
 }
 
 // ModelCollectionAccess is a part of a ModelCollection.

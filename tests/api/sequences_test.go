@@ -4,9 +4,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // numbered is a model with a sequence for each event, and one for all orders.
@@ -88,4 +91,143 @@ func TestSequenceAddedLater(t *testing.T) {
 	s.Put("orders", "c", `{}`)
 	s.WantDoc("orders", "c", `{"id":"c","n":19}`)
 	s.Verify()
+}
+
+// TestSequencesAreListed: the last numbers are listed by collection and path, and a transaction tells what it assigned.
+func TestSequencesAreListed(t *testing.T) {
+	s := harness.OpenTemp(t, numbered)
+	r := s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[{"op":"put","collection":"orders","id":"a","body":{"event":"e1"}},{"op":"create","collection":"orders","body":{"event":"e1"}}]}`, "Idempotency-Key", "t1")
+	for _, want := range []string{`"assigned":{"meta.serial":1,"number":"e1-001000"}`, `"assigned":{"meta.serial":2,"number":"e1-001001"}`} {
+		if !strings.Contains(string(r.Body), want) {
+			t.Errorf("the result is %s, without %s", r.Body, want)
+		}
+	}
+	if again := s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[{"op":"put","collection":"orders","id":"a","body":{"event":"e1"}},{"op":"create","collection":"orders","body":{"event":"e1"}}]}`, "Idempotency-Key", "t1"); string(again.Body) != string(r.Body) {
+		t.Errorf("sent again it is answered by %s, not %s", again.Body, r.Body)
+	}
+	if again := s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions", `{"operations":[{"op":"put","collection":"orders","id":"a","body":{"event":"e1"}}]}`); strings.Contains(string(again.Body), "assigned") {
+		t.Errorf("a document that was there is told of by %s", again.Body)
+	}
+	const items = `{"items":[{"collection":"orders","path":"meta.serial","last":2},{"collection":"orders","path":"number","per":"e1","last":1001}]}`
+	for query, want := range map[string]string{"": items, "?collection=orders": items, "?collection=others": `{"items":[]}`} {
+		if r := s.Want(http.StatusOK, http.MethodGet, "/v1/_sequences"+query, ""); strings.TrimSpace(string(r.Body)) != want {
+			t.Errorf("%s: %s, want %s", query, r.Body, want)
+		}
+	}
+	s.Want(http.StatusBadRequest, http.MethodGet, "/v1/_sequences?cursor=x", "")
+	s.Want(http.StatusBadRequest, http.MethodGet, "/v1/_sequences?collection=_x", "")
+	s.CloseHouse()
+	s.As("read").Want(http.StatusForbidden, http.MethodGet, "/v1/_sequences", "")
+	s.As("monitor").Want(http.StatusOK, http.MethodGet, "/v1/_sequences", "")
+}
+
+// TestNumbersAreRestored: an import that restores keeps the numbers of its lines, and the counters go on after the greatest. Any other one
+// refuses them.
+func TestNumbersAreRestored(t *testing.T) {
+	s := harness.OpenTemp(t, numbered)
+	s.Put("orders", "a", `{"event":"e1"}`)
+	s.Put("orders", "b", `{"event":"e1"}`)
+	export := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_export", "").Body)
+	into := harness.OpenTemp(t, "")
+	load := func(query, lines string) string {
+		return string(into.Want(http.StatusOK, http.MethodPost, "/v1/_import"+query, lines, "Content-Type", "application/x-ndjson").Body)
+	}
+	if answer := load("", export); !strings.Contains(answer, `"refused":2`) || !strings.Contains(answer, "restore=true") {
+		t.Errorf("without restore: %s", answer)
+	}
+	if answer := load("?restore=true", export); !strings.Contains(answer, `"refused":0`) {
+		t.Errorf("with restore: %s", answer)
+	}
+	into.WantDoc("orders", "b", `{"id":"b","event":"e1","meta":{"serial":2},"number":"e1-001001"}`)
+	load("?restore=true&collection=orders", `{"id":"z","event":"e1","meta":{"serial":40},"number":"e1-000007"}`+"\n"+`{"id":"y","event":"e1"}`)
+	into.Put("orders", "c", `{"event":"e1"}`)
+	into.WantDoc("orders", "c", `{"id":"c","event":"e1","meta":{"serial":41},"number":"e1-001002"}`)
+	into.WantDoc("orders", "y", `{"id":"y","event":"e1"}`)
+	load("?collection=orders", `{"id":"d","event":"e1"}`+"\n"+`{"id":"e","event":"e1"}`)
+	into.WantDoc("orders", "e", `{"id":"e","event":"e1","meta":{"serial":43},"number":"e1-001004"}`)
+	into.Verify()
+	into.CloseHouse()
+	into.As("write").Want(http.StatusForbidden, http.MethodPost, "/v1/_import?restore=true&collection=orders", "{}", "Content-Type", "application/x-ndjson")
+}
+
+// TestNumbersStay: the last numbers stay after deletes, a replay, a compaction and a rebuild.
+func TestNumbersStay(t *testing.T) {
+	s := harness.OpenTemp(t, numbered)
+	for _, id := range []string{"a", "b", "c"} {
+		s.Put("orders", id, `{"event":"`+id[:1]+`1"}`)
+	}
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/orders/a", "")
+	s.Replay()
+	s.Put("orders", "d", `{"event":"a1"}`)
+	s.WantDoc("orders", "d", `{"id":"d","event":"a1","meta":{"serial":4},"number":"a1-001001"}`)
+	before := s.Digest()
+	s.Replay()
+	if after := s.Digest(); after != before {
+		t.Errorf("a replay gives other rows: %s, not %s", after, before)
+	}
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/orders/b", "")
+	s.Compact(0)
+	s.Put("orders", "e", `{"event":"b1"}`)
+	s.WantDoc("orders", "e", `{"id":"e","event":"b1","meta":{"serial":5},"number":"b1-001001"}`)
+	s.Verify()
+}
+
+// TestNumbersUnderOlderFolds: a model with sequences is refused before the fold that knows their events is in force.
+func TestNumbersUnderOlderFolds(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), KeepFold: true})
+	defer s.Close()
+	s.Model(`{collections: {orders: {}}}`)
+	if r := s.Want(http.StatusConflict, http.MethodPut, "/v1/_model", numbered, "Content-Type", "application/yaml"); !strings.Contains(string(r.Body), "fanfold upgrade") {
+		t.Errorf("the refusal is %s", r.Body)
+	}
+	s.SetFold(9)
+	s.Model(numbered)
+	s.Put("orders", "a", `{"event":"e1"}`)
+	s.WantDoc("orders", "a", `{"id":"a","event":"e1","meta":{"serial":1},"number":"e1-001000"}`)
+}
+
+// TestNumbersOfNodes: writers on two nodes, some with an Idempotency-Key that they send twice, get every number once, in the order of the log.
+func TestNumbersOfNodes(t *testing.T) {
+	suite.Parallel(t)
+	url := natsserver.Start(t, 1)[0]
+	var nodes [2]*harness.Store
+	for i := range nodes {
+		nodes[i] = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+		defer nodes[i].Close()
+	}
+	nodes[0].Model(`{collections: {orders: {sequences: {n: {}}}}}`)
+	nodes[1].CatchUp()
+	const writers, each = 8, 10
+	var all sync.WaitGroup
+	for i := range writers {
+		all.Go(func() {
+			for j := range each {
+				body, headers := fmt.Sprintf(`{"id":"%d-%d"}`, i, j), []string{}
+				if i%2 == 0 {
+					headers = []string{"Idempotency-Key", fmt.Sprintf("%d-%d", i, j)}
+				}
+				sent := 0
+				for _, node := range nodes[:1+(i+1)%2] { // a request with a key goes to both
+					if r, err := nodes[(i/2+sent)%2].Do(http.MethodPost, "/v1/orders", []byte(body), headers...); err != nil || r.Status != http.StatusCreated {
+						t.Errorf("%s on %v: %v, %v", body, node, r, err)
+					}
+					sent++
+				}
+			}
+		})
+	}
+	all.Wait()
+	nodes[0].CatchUp()
+	rows, _ := nodes[0].Changes("include_docs=true&limit=1000")
+	n := 0
+	for _, row := range rows {
+		if n++; !strings.Contains(string(row.Doc), fmt.Sprintf(`"n":%d,"_meta"`, n)) {
+			t.Fatalf("document %d of the log is %s", n, row.Doc)
+		}
+	}
+	if n != writers*each {
+		t.Errorf("%d documents, want %d", n, writers*each)
+	}
+	nodes[0].WantSameDigest(nodes[1])
+	nodes[0].Verify()
 }

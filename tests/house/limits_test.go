@@ -57,6 +57,8 @@ var limitTests = map[string]string{
 	"id":                                                   "TestRefusedIDs",
 	"ids at a relation":                                    "TestLimitsAreExact",
 	"derived ids at a relation":                            "TestTooManyDerivedIDs",
+	"`per` of a sequence; its number":                      "TestSequences TestLastNumber",
+	"sequences of a collection; format; its digits":        "TestSequenceBounds TestNoFormats",
 	"unique value":                                         "TestUnique TestUniqueTogether",
 	"strict references and unique values of a write":       "TestManyStrictReferences",
 	"documents that checks look at and a write changes":    "TestChecksOfManyDocuments",

@@ -152,8 +152,14 @@ var ofOperation = []Operation{
 			{"200", "What is stored.", "", is("ImportProgress")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden Missing Internal Unavailable"},
+	{Route: "GET /v1/_sequences", ID: "listSequences", Summary: "The last numbers that documents got, by collection and path",
+		Takes: "collection-sequences cursor consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Answers: []Answer{
+			{"200", "A page.", "Fanfold-Position", is("Counters")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden PositionGone TooMany Internal Unavailable Timeout"},
 	{Route: "POST /v1/_import", ID: "import", Summary: "Store a stream of documents, in order",
-		Takes: "collection-import id-import-new resume first allowFanout allowRemoval-import",
+		Takes: "collection-import id-import-new resume first allowFanout allowRemoval-import restore",
 		Body:  &Body{Text: "NDJSON. With collection a line is a document; without, {\"collection\":\"...\",\"doc\":{...}}, or {\"model\":{...}}, as the export writes them.", Content: Content{"application/x-ndjson": "text", "application/jsonl": "text"}},
 		Answers: []Answer{
 			{"200", "NDJSON, written while the body is read: {line,status,type,detail} for a refused line, {progress,position} for what is stored, and at the end {done,line,written,refused,position,folded}; done is false, with status, type and detail, where the import ended early; folded is false, with detail, where everything is stored and was not all shown within a minute.", "", Content{"application/x-ndjson": "text"}},

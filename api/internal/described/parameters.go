@@ -85,6 +85,8 @@ var Parameters = map[string]Parameter{
 	"id-import-new":        {Name: "id", In: "query", Schema: `{"type": "string", "minLength": 1, "maxLength": 255}`, Text: "Names the import, so that it can be resumed."},
 	"resume":               {In: "query", Schema: `{"type": "boolean"}`, Text: "Go on behind the last line that is stored under this id; without it the import begins anew."},
 	"first":                {In: "query", Schema: `{"type": "integer", "minimum": 1}`, Text: "The number of the body's first line; 1 where it is not said."},
+	"collection-sequences": {Name: "collection", In: "query", Schema: `{"type": "string"}`, Text: "Of the documents; without it those of all collections."},
+	"restore":              {In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Documents keep the numbers of sequences that they come with, and the counters go on after the greatest. It needs the role admin."},
 	"allowRemoval-import":  {Name: "allowRemoval", In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Let a model among the lines take away rules and guards of the one that applies."},
 	"after":                {In: "query", Schema: `{"type": "string", "minLength": 1, "maxLength": 255}`, Text: "The segments begin after the event of this position, which the node waits for. Without it they begin with the log, and so they do where the log begins later by now. A position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. The manifest has the digest of all events up to there."},
 	"base":                 {In: "query", Schema: `{"type": "integer", "format": "int64", "minimum": 0}`, Text: "The last event of the base that the reader has, which does not come again then. Without it the base comes."},

@@ -16,6 +16,8 @@ type Listing interface {
 	HasCollection(name string) (bool, error)
 	// CollectionsBehind returns up to limit of them, by name, later than the name after, and whether others follow.
 	CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error)
+	// SequencesAfter returns up to limit counters of a collection, "" for all, later than one, and whether others follow.
+	SequencesAfter(collection string, after fanfold.Counter, limit int) (list []fanfold.Counter, more bool, err error)
 }
 
 // Lists reads documents in lists.

@@ -27,6 +27,14 @@ func (p *Prefix) HasCollection(name string) (bool, error) {
 	return p.snap.HasCollection(name)
 }
 
+// maxSequences is how many counters a page has.
+const maxSequences = 1000
+
+// Sequences returns the counters of a collection, "" for all, later than one, and whether others follow. The route asks for the right.
+func (p *Prefix) Sequences(collection string, after fanfold.Counter) (list []fanfold.Counter, more bool, err error) {
+	return p.snap.SequencesAfter(collection, after, maxSequences)
+}
+
 // Collections returns up to limit collections, by name, later than the name after, and whether others follow.
 func (p *Prefix) Collections(after string, limit int) (list []fanfold.CollectionCount, more bool, err error) {
 	if p.rights.ReadsAll() {

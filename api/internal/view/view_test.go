@@ -60,6 +60,10 @@ func (s *shelf) HasCollection(string) (bool, error) {
 	return true, nil
 }
 
+func (s *shelf) SequencesAfter(string, fanfold.Counter, int) ([]fanfold.Counter, bool, error) {
+	return nil, false, nil
+}
+
 func (s *shelf) CollectionsBehind(after string, limit int) (list []fanfold.CollectionCount, more bool, err error) {
 	for _, name := range []string{"a", "books", "notes", "vault", "vault2", "z"} {
 		if name > after && len(list) == limit {
