@@ -196,3 +196,60 @@ collections:
 	s.WantDoc("events", "e", `{"id":"e","capacity":4,"left":0,"sold":4}`)
 	s.Verify()
 }
+
+// TestAMillionElements: the largest arrays that a document has room for are gone through, and an expression that costs too much over them has no
+// value, which the status counts.
+func TestAMillionElements(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  lists:
+    derive:
+      total: { sum: "n[]" }
+      positive: { count: "n[]", where: element > 0 }
+      dear: { count: "o[]", where: "doc.k.map(x, x + 1).sum() > 0" }
+      "o[].v": { value: element.w }
+      mean: { avg: "o[].v" }
+`)
+	k := "[" + strings.Repeat("1,", 5000) + "1]"
+	s.Put("lists", "n", `{"n":[`+strings.Repeat("1,", 999_999)+`1]}`)
+	for want, path := range map[string]string{`"total":1000000`: "lists/n", `"positive":1000000`: "lists/n"} {
+		if body := string(s.Want(http.StatusOK, "GET", "/v1/"+path, "").Body); !strings.Contains(body, want) {
+			t.Errorf("%s has no %s: %.200s", path, want, body)
+		}
+	}
+	s.Put("lists", "o", `{"k":`+k+`,"o":[`+strings.Repeat(`{"w":2},`, 200_000)+`{"w":2}]}`)
+	if body := string(s.Want(http.StatusOK, "GET", "/v1/lists/o", "").Body); !strings.HasSuffix(body, `,{"w":2,"v":2}],"mean":2,"positive":0,"total":0}`) {
+		t.Errorf("the document ends with %s", body[len(body)-200:])
+	}
+	status := string(s.Want(http.StatusOK, "GET", "/v1/_status", "").Body)
+	if !strings.Contains(status, `"rule":"lists.dear"`) || !strings.Contains(status, "costs too much over all elements") {
+		t.Errorf("the status is %s", status)
+	}
+}
+
+// TestOrdersWithLines: the model that the documentation promises, with defaults for the array that rules go through.
+func TestOrdersWithLines(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  events:
+    derive: { sold: { sum: orders.event, of: "lines[].quantity", where: doc.status != "cancelled" }, left: { value: doc.capacity - doc.sold } }
+    checks: { notOversold: { that: doc.left >= 0, message: "No seat is left" } }
+  orders:
+    relations: { event: { path: event, to: events } }
+    defaults:  { status: new, lines: [] }
+    derive:
+      "lines[].amount": { value: element.price * element.quantity }
+      total:     { sum: "lines[].amount" }
+`)
+	s.Put("events", "e", `{"capacity":3}`)
+	s.Put("orders", "1", `{"event":"e"}`)
+	s.WantDoc("orders", "1", `{"id":"1","event":"e","status":"new","lines":[],"total":0}`)
+	s.Want(http.StatusNoContent, "PATCH", "/v1/orders/1", `[{"op":"add","path":"/lines/-","value":{"price":29.90,"quantity":3}},{"op":"increment","path":"/lines/0/quantity","value":-1}]`, "Content-Type", "application/json-patch+json")
+	s.WantDoc("orders", "1", `{"id":"1","event":"e","status":"new","lines":[{"price":29.90,"quantity":2,"amount":59.80}],"total":59.8}`)
+	s.WantDoc("events", "e", `{"id":"e","capacity":3,"left":1,"sold":2}`)
+	r := s.Want(http.StatusBadRequest, "PUT", "/v1/_model", `collections: {orders: {defaults: {lines: [{amount: 1}]}, derive: {"lines[].amount": {value: element.price}}}}`, "Content-Type", "application/yaml")
+	if !strings.Contains(string(r.Body), "the store derives it") {
+		t.Errorf("the answer is %s", r.Body)
+	}
+	s.Verify()
+}
