@@ -138,11 +138,10 @@ func (w changes) skip(ctx context.Context, op *Operation, document []byte, expec
 	if in.DryRun {
 		return &rehearsal{sample: model.Sample{Most: in.Examples, Reads: in.By.Reads}}
 	}
-	if w.catchUp(ctx) != nil { // as a strong read does: only an equal document costs a fence
-		return nil
-	}
-	if same, equal := w.stored(op.Key, document, expect); equal {
-		return &unchangedWrite{same}
+	if w.catchUp(ctx) == nil { // as a strong read does: only an equal document costs a fence
+		if same, equal := w.stored(op.Key, document, expect); equal {
+			return &unchangedWrite{same}
+		}
 	}
 	return nil
 }
