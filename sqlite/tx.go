@@ -32,7 +32,7 @@ type Tx struct {
 
 // newTx returns a transaction whose rows are pending in p until they are written.
 func newTx(c *driver.Conn, p *pending) *Tx {
-	tx := &Tx{c: c, pending: p, Documents: newDocuments(p), Before: BeforeImages{p: p}, Links: Links{p: p}, Aggregates: Aggregates{p}, Uniques: Uniques{p}, Sequences: Sequences{c},
+	tx := &Tx{c: c, pending: p, Documents: newDocuments(p), Before: BeforeImages{p: p}, Links: Links{p: p}, Aggregates: Aggregates{p}, Uniques: Uniques{p}, Sequences: Sequences{p},
 		Indexes: Indexes{p}}
 	tx.KeptValues, tx.Coming = KeptValues{p, &tx.Links}, Coming{tx}
 	return tx

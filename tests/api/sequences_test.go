@@ -52,6 +52,23 @@ func TestSequences(t *testing.T) {
 	s.Verify()
 }
 
+// TestSequencesInRehearsals: dry runs, and checks over derived values, look at documents with numbers for a value of per without a trace.
+func TestSequencesInRehearsals(t *testing.T) {
+	s := harness.OpenTemp(t, `{collections: {events: {derive: {orders: {count: orders.event}}, checks: {full: {that: doc.orders <= doc.seats}}},
+		orders: {relations: {event: {path: event, to: events}}, sequences: {number: {per: doc.event, format: "{per}-{n}"}}}}}`)
+	s.Put("events", "e1", `{"seats":2}`)
+	s.Want(http.StatusOK, http.MethodPost, "/v1/orders?dryRun=true", `{"event":"e1"}`)
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_transactions?dryRun=true", `{"operations":[{"op":"create","collection":"orders","body":{"event":"e1"}}]}`)
+	s.Put("orders", "a", `{"event":"e1"}`)
+	s.Want(http.StatusOK, http.MethodPost, "/v1/orders?dryRun=true", `{"event":"e1"}`)
+	s.Put("orders", "b", `{"event":"e1"}`)
+	s.Want(http.StatusUnprocessableEntity, http.MethodPut, "/v1/orders/c", `{"event":"e1"}`)
+	s.Put("events", "e1", `{"seats":3}`)
+	s.Put("orders", "c", `{"event":"e1"}`)
+	s.WantDoc("orders", "c", `{"id":"c","event":"e1","number":"e1-3"}`)
+	s.Verify()
+}
+
 // TestSequencesOfTransactions: the documents of a transaction get consecutive numbers in the order of its operations, or none.
 func TestSequencesOfTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, numbered)
