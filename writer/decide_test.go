@@ -79,3 +79,43 @@ func TestKeyOfActor(t *testing.T) {
 		t.Errorf("the keys of two actors are %v and %v", a, b)
 	}
 }
+
+// changing is a read model that shows no document at first, and revision 3 once it has caught up.
+type changing struct {
+	ReadModel
+	Leader
+
+	caughtUp bool
+}
+
+func (c *changing) Get(key fanfold.Key, _ fanfold.View) (*fanfold.Document, fanfold.Position, error) {
+	if !c.caughtUp {
+		return nil, 0, nil
+	}
+	return &fanfold.Document{Key: key, Revision: 3}, 0, nil
+}
+
+func (c *changing) Wait(context.Context, uint64) error {
+	c.caughtUp = true
+	return nil
+}
+
+func (c *changing) Last(context.Context, fanfold.Key) (fanfold.Revision, bool, error) {
+	return 2, false, nil
+}
+
+// TestDocumentsThatChangeMeanwhile: a document changes after the log's leader has told its revision. Then a write is decided again, unless it asks
+// for that revision.
+func TestDocumentsThatChangeMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		conditions Conditions
+		again      bool
+	}{{Conditions{}, true}, {Conditions{Exists: true}, true}, {Conditions{Revisions: []fanfold.Revision{2}}, false}} {
+		model := &changing{}
+		w := &Writer{Dependencies: Dependencies{ReadModel: model, Leader: model}}
+		_, err := w.current(t.Context(), fanfold.Key{Collection: "docs", ID: "d"}, c.conditions)
+		if stale := staleError(err); stale == nil || stale.Current != 3 || (lostTo(err) != nil) != c.again {
+			t.Errorf("%+v: %v", c.conditions, err)
+		}
+	}
+}

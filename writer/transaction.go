@@ -185,17 +185,15 @@ func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *
 		return nil
 	}
 	doc, err := tx.w.current(ctx, op.Key, op.Conditions)
-	if err == nil {
-		op.expect = exactly(ctx, doc.Revision)
-		switch op.Kind {
-		case Patch:
-			op.patched, err = tx.w.tryPatch(ctx, op, doc, budget)
-		case Check:
-			op.event.Base = doc.Revision
-		}
+	if err != nil {
+		return err
 	}
-	if op.Kind == Patch && op.goesByCurrent() {
-		err = again(err)
+	op.expect = exactly(ctx, doc.Revision)
+	switch op.Kind {
+	case Patch:
+		op.patched, err = tx.w.tryPatch(ctx, op, doc, budget)
+	case Check:
+		op.event.Base = doc.Revision
 	}
 	return err
 }

@@ -171,8 +171,8 @@ func (w *Writer) appendOnCurrent(ctx context.Context, op *Operation, in Intent) 
 }
 
 // current returns the document that a write is to replace, once this node shows it. The leader is asked only where the
-// read model, which may lag, does not meet the conditions. Errors are ConditionFailed, Stale, also where the document changes meanwhile, NotFound
-// and Unavailable.
+// read model, which may lag, does not meet the conditions. Errors are ConditionFailed, Stale, NotFound and Unavailable. If the document
+// changes meanwhile, the error is a Stale, of type again where no revisions are asked for.
 func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) (*fanfold.Document, error) {
 	doc, _, err := w.ReadModel.Get(key, fanfold.Referenced)
 	if err != nil || doc != nil && cond.meets(doc.Revision) && cond.checkContent(doc, w.Parsing) == nil {
@@ -195,13 +195,17 @@ func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) 
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "this node does not show revision %d yet: try again%s", rev, reasonOf(err))
 	}
 	doc, _, err = w.ReadModel.Get(key, fanfold.Referenced)
-	if err == nil && revisionOf(doc) != rev {
+	if err != nil {
+		return nil, err
+	}
+	if revisionOf(doc) != rev {
 		err = &fanfold.Error{Code: fanfold.Stale, Message: "the document changed meanwhile", Current: max(rev, revisionOf(doc))}
+		if len(cond.Revisions) == 0 {
+			err = again(err)
+		}
+		return nil, err
 	}
-	if err == nil {
-		err = cond.checkContent(doc, w.Parsing)
-	}
-	return doc, err
+	return doc, cond.checkContent(doc, w.Parsing)
 }
 
 // revisionOf returns the revision of a document, 0 for nil.
