@@ -85,7 +85,7 @@ func (c *Condition) Holds(doc *fanfold.Document) error {
 	case verdict == expr.True:
 		return nil
 	case verdict == expr.NoValue:
-		why = "has no value: a member is missing, or types do not go together"
+		why = "has no value (a member is missing, types do not go together, or it takes too much work)"
 	}
 	return &fanfold.Error{Code: fanfold.ConditionFailed, Current: doc.Revision, Message: "nothing was written: the condition if " + why + " for " + doc.Key.String() + " as it is"}
 }

@@ -1,6 +1,7 @@
 package condition
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,9 @@ func TestConditionsCost(t *testing.T) {
 	condition, err := new(Set).Parse("doc.list.all(a, doc.list.all(b, doc.list.all(c, a == b && b == c)))", nil)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if err = condition.Holds(doc); !strings.Contains(fanfold.MessageOf(err), "too much work") {
+		t.Errorf("a condition that costs too much on one document: %v", err)
 	}
 	for range 2 + 2*maxCost/100_000 {
 		if err = condition.Holds(doc); fanfold.CodeOf(err) == fanfold.Unprocessable {
