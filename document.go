@@ -35,14 +35,14 @@ func CheckCollection(name string) error {
 	if len(name) <= MaxCollectionLen && isCollection(name) {
 		return nil
 	}
-	return Errorf(Invalid, "%q cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", Clip(name), MaxCollectionLen)
+	return Errorf(Invalid, "%q cannot name a collection: use [a-zA-Z][a-zA-Z0-9_-]*, at most %d bytes", Clip(name), MaxCollectionLen)
 }
 
-// isCollection tells whether a name is [a-z][a-z0-9_-]*. It is no regular expression, because every request and event asks.
+// isCollection tells whether a name is [a-zA-Z][a-zA-Z0-9_-]*. It is no regular expression, because every request and event asks.
 func isCollection(name string) bool {
 	for i := range len(name) {
 		switch c := name[i]; {
-		case c >= 'a' && c <= 'z':
+		case c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
 		case i > 0 && (c >= '0' && c <= '9' || c == '_' || c == '-'):
 		default:
 			return false

@@ -7,11 +7,11 @@ import (
 )
 
 func FuzzCheckCollection(f *testing.F) {
-	for _, s := range []string{"", "a", "books", "a-b_9", "9a", "_a", "-a", "A", "aB", "a\n", "\na", "\u00e9", "a\xff", "a.b", "a b", strings.Repeat("a", MaxCollectionLen),
+	for _, s := range []string{"", "a", "books", "a-b_9", "9a", "_a", "-a", "A", "aB", "Zz", "[", "@", "`", "{", "aZ[", "a\n", "\na", "\u00e9", "a\xff", "a.b", "a b", strings.Repeat("a", MaxCollectionLen),
 		strings.Repeat("a", MaxCollectionLen+1)} {
 		f.Add(s)
 	}
-	valid := regexp.MustCompile(`\A[a-z][a-z0-9_-]*\z`)
+	valid := regexp.MustCompile(`\A[a-zA-Z][a-zA-Z0-9_-]*\z`)
 	f.Fuzz(func(t *testing.T, s string) {
 		if err := CheckCollection(s); (err == nil) != (len(s) <= MaxCollectionLen && valid.MatchString(s)) || err != nil && CodeOf(err) != Invalid {
 			t.Fatalf("CheckCollection(%q) is %v", s, err)

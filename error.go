@@ -46,7 +46,7 @@ const (
 	Internal         Code = "internal"          // a defect
 
 	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document. It is
-	// also for a write to a collection that a closed model does not declare.
+	// also for a write to a collection that a closed model does not declare, or whose name the model does not admit.
 	UnknownCollection Code = "unknown-collection"
 )
 

@@ -15,7 +15,7 @@ func (m *Model) Writable(collection string) bool { return !m.Closed || m.byName[
 // CheckWritable returns an UnknownCollection unless documents of the collection can be written.
 func (m *Model) CheckWritable(collection string) error {
 	if m.Writable(collection) {
-		return nil
+		return m.checkName(collection)
 	}
 	return fanfold.Errorf(fanfold.UnknownCollection, "the model declares no collection %q, and is closed (open: false): declare it there, or see GET /v1 for those that there are", fanfold.Clip(collection))
 }

@@ -20,10 +20,11 @@ func (m *Model) StrictTo(collection string) bool {
 	return slices.ContainsFunc(m.to[collection], (*Relation).strict)
 }
 
-// AddsGuards tells whether Next has strict relations, unique members, checks or sequences that Prev does not have.
+// AddsGuards tells whether Next has strict relations, unique members, checks or sequences that Prev does not have, or other names
+// with capitals.
 func (c *Comparison) AddsGuards() bool {
 	strict, unique := c.NewGuards()
-	return len(strict)+len(unique)+len(c.NewChecks())+len(c.NewSequences()) > 0
+	return len(strict)+len(unique)+len(c.NewChecks())+len(c.NewSequences()) > 0 || c.ChangesCapitals()
 }
 
 // NewGuards returns what Next guards and Prev does not: the strict relations that Prev lacks, or by which it finds other

@@ -68,6 +68,8 @@ type Model struct {
 
 	byName map[string]*Collection // made by Index
 	to     map[string][]*Relation // by the collection that they lead to
+
+	bySmall map[string]string // names of collections by their lower-case forms
 }
 
 // Collection returns what the model says about a collection, nil where it does not declare it.
@@ -108,10 +110,10 @@ func Empty() *Model {
 // Index sorts the model's collections, relations and rules by name and prepares the model's lookups. Whoever reads a
 // model calls it once, when all collections are in place.
 func (m *Model) Index() {
-	m.byName, m.to = map[string]*Collection{}, map[string][]*Relation{}
+	m.byName, m.to, m.bySmall = map[string]*Collection{}, map[string][]*Relation{}, map[string]string{}
 	slices.SortFunc(m.Collections, func(a, b *Collection) int { return strings.Compare(a.Name, b.Name) })
 	for _, c := range m.Collections {
-		m.byName[c.Name] = c
+		m.byName[c.Name], m.bySmall[strings.ToLower(c.Name)] = c, c.Name
 		slices.SortFunc(c.Relations, func(a, b *Relation) int { return strings.Compare(a.Name, b.Name) })
 		slices.SortFunc(c.Rules, func(a, b *Rule) int { return strings.Compare(a.Path.String(), b.Path.String()) })
 		slices.SortFunc(c.Sequences, func(a, b *Sequence) int { return strings.Compare(a.Path.String(), b.Path.String()) })
@@ -124,7 +126,7 @@ func (m *Model) Index() {
 	}
 }
 
-// ChecksFrom is the version of the fold from which on a model may have checks: programs that know older ones alone cannot read it.
+// ChecksFrom is the version of the fold from which on a model may have checks, and names with capitals: programs that know older ones alone cannot read it.
 const ChecksFrom = 9
 
 // Proposal holds a model that the log has announced and that does not apply yet. Every node prepares its documents in the

@@ -57,7 +57,7 @@ func (w *Writer) activate(ctx context.Context, p *model.Proposal) error {
 	change := model.Compare(have, p.Model)
 	err := w.withoutWrites(ctx, change.AddsGuards() || change.LosesUnreleased(), func(guards bool, stored func()) error {
 		problems, err := w.Models.Objections(p.Seq)
-		if err == nil && len(change.NewSequences()) > 0 { // numbers were written meanwhile, perhaps
+		if err == nil && (len(change.NewSequences()) > 0 || change.ChangesCapitals()) { // numbers or documents were written meanwhile, perhaps
 			var standing []fanfold.Problem
 			standing, err = w.Inspector.Guards(ctx, p.Model, true)
 			problems = append(problems, standing...)

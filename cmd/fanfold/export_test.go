@@ -21,7 +21,7 @@ func TestExportOfUnknownCollections(t *testing.T) {
 	}
 	export("boks").want(t, exitFailed, `there is no collection "boks": it never held a document, and the model declares "authors"`)
 	export("books,boks,athors").want(t, exitFailed, `there is no collection "boks", "athors"`)
-	export("Books").want(t, exitUsage, "cannot name a collection")
+	export("9books").want(t, exitUsage, "cannot name a collection")
 	export(strings.Repeat("a,", maxCollections)+"a").want(t, exitUsage, "--collections has 1001 names")
 	if _, err := os.Stat(out); err == nil {
 		t.Error("an export that fails has written a file")

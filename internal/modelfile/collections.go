@@ -17,7 +17,7 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 		return
 	}
 	if err := fanfold.CheckCollection(name); err != nil {
-		p.problem(at, "cannot name a collection: use [a-z][a-z0-9_-]*, at most %d bytes", fanfold.MaxCollectionLen)
+		p.problem(at, "cannot name a collection: use [a-zA-Z][a-zA-Z0-9_-]*, at most %d bytes", fanfold.MaxCollectionLen)
 	}
 	c := &model.Collection{Name: name}
 	p.model.Collections = append(p.model.Collections, c)
@@ -52,6 +52,18 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access and release")
 		}
 	})
+}
+
+// checkNames reports collections whose names differ by case alone.
+func checkNames(p *parser) {
+	names := map[string]string{}
+	for _, c := range p.model.Collections {
+		small := strings.ToLower(c.Name)
+		if other, taken := names[small]; taken && other != c.Name {
+			p.problem("collections."+c.Name, "differs from %q by case alone: names of collections are unique without case", other)
+		}
+		names[small] = c.Name
+	}
 }
 
 // schema reads a JSON Schema, and compiles it unless it was accepted before.

@@ -172,13 +172,14 @@ func TestParseItsOwnSource(t *testing.T) {
 
 func TestParseListsMistakes(t *testing.T) {
 	for src, want := range map[string][]string{
-		"collections: [":          {"the model is not YAML"},
-		`{"collections":{},`:      {"the model is not JSON"},
+		"collections: [":     {"the model is not YAML"},
+		`{"collections":{},`: {"the model is not JSON"},
+		"collections: {orders: {}, Orders: {}, b: {}}": {`collections.orders: differs from "Orders" by case alone: names of collections are unique without case`},
 		`7`:                       {": the model must be a mapping with the member collections"},
 		`{collections: {}, x: 1}`: {"x: unknown member; the model has collections, open, fanout and embedded"},
 		"collections: {}\nx: 1":   {"x: unknown member; the model has collections, open, fanout and embedded"},
-		"collections: {A: {}, b: 1, c: {colour: 1}}\nfanout: {limit: 0}": {
-			"collections.A: cannot name a collection",
+		"collections: {1a: {}, b: 1, c: {colour: 1}}\nfanout: {limit: 0}": {
+			"collections.1a: cannot name a collection",
 			"collections.b: must be a mapping",
 			"collections.c.colour: unknown member",
 			"fanout.limit: must be a whole number from 1 to",
@@ -284,7 +285,7 @@ func TestParseAccepted(t *testing.T) {
 	if err != nil || string(m.Collection("a").Schema) != `{"type":"text"}` {
 		t.Errorf("ParseAccepted: %v", err)
 	}
-	if _, err := ParseAccepted([]byte(`{"collections":{"A":{}}}`)); fanfold.CodeOf(err) != fanfold.Invalid {
+	if _, err := ParseAccepted([]byte(`{"collections":{"1a":{}}}`)); fanfold.CodeOf(err) != fanfold.Invalid {
 		t.Errorf("ParseAccepted of another mistake: %v", err)
 	}
 }

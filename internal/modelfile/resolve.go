@@ -9,8 +9,9 @@ import (
 )
 
 // resolve finds the collections and relations that relations, pages and rules name, and checks that no two paths of a
-// collection overlap that must not.
+// collection overlap that must not. It checks names, too.
 func (p *parser) resolve() {
+	checkNames(p)
 	for _, c := range p.model.Collections {
 		for _, r := range c.Relations {
 			if r.To != "" && p.model.Collection(r.To) == nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // Guards returns which documents break a strict relation or unique member that only the new model has, and which values
-// on documents it would lose unreleased. Unless misfits may be, it also returns which break a new check. It looks at the documents of their
+// on documents it would lose unreleased. Collections whose names the model does not admit are among them. Unless misfits may be, it also returns which break a new check. It looks at the documents of their
 // collections alone, for writes wait meanwhile. The error is the read model's, or ctx's.
 func (i *Inspector) Guards(ctx context.Context, m *model.Model, misfits bool) (problems []fanfold.Problem, err error) {
 	problems, err = i.guards(ctx, m)
@@ -45,6 +45,11 @@ func (i *Inspector) guards(ctx context.Context, m *model.Model) (problems []fanf
 	if err := v.checkGuards(c); err != nil {
 		return nil, err
 	}
+	misnamed, err := misnamedCollections(sc.Snapshot, change.Models)
+	if err != nil {
+		return nil, err
+	}
+	v.out.Problems = append(v.out.Problems, misnamed...)
 	lost, err := change.LostUnreleased(sc.Snapshot)
 	return append(v.out.Problems, lost...), err
 }

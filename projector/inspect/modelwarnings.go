@@ -30,21 +30,15 @@ func modelWarnings(s *sqlite.Snapshot, prev, next *model.Model) ([]fanfold.Probl
 	}
 	var named []string
 	closed := 0
-	for after, more := "", true; more; {
-		var list []fanfold.CollectionCount
-		var err error
-		if list, more, err = s.CollectionsBehind(after, closedPage); err != nil {
-			return nil, err
+	if err := eachWithDocuments(s, func(c fanfold.CollectionCount) {
+		if next.Writable(c.Name) || !prev.Writable(c.Name) {
+			return
 		}
-		for _, c := range list {
-			after = c.Name
-			if c.Documents == 0 || next.Writable(c.Name) || !prev.Writable(c.Name) {
-				continue
-			}
-			if closed++; closed <= closedNamed {
-				named = append(named, fmt.Sprintf("%s (%d)", c.Name, c.Documents))
-			}
+		if closed++; closed <= closedNamed {
+			named = append(named, fmt.Sprintf("%s (%d)", c.Name, c.Documents))
 		}
+	}); err != nil {
+		return nil, err
 	}
 	if closed > closedNamed {
 		named = append(named, fmt.Sprintf("and %d more", closed-closedNamed))
@@ -53,4 +47,35 @@ func modelWarnings(s *sqlite.Snapshot, prev, next *model.Model) ([]fanfold.Probl
 		warnings = append(warnings, fanfold.Problem{Path: "open", Detail: "documents of collections that the model does not declare stay, can be read, and cannot be written any more: " + strings.Join(named, ", ")})
 	}
 	return warnings, nil
+}
+
+// eachWithDocuments calls fn for each collection that holds documents, in order of their names. The error is the read model's.
+func eachWithDocuments(s *sqlite.Snapshot, fn func(c fanfold.CollectionCount)) error {
+	for after, more := "", true; more; {
+		var list []fanfold.CollectionCount
+		var err error
+		if list, more, err = s.CollectionsBehind(after, closedPage); err != nil {
+			return err
+		}
+		for _, c := range list {
+			if after = c.Name; c.Documents > 0 {
+				fn(c)
+			}
+		}
+	}
+	return nil
+}
+
+// misnamedCollections returns the problems of collections that hold documents under names that the model does not admit, closedNamed
+// of them at most.
+func misnamedCollections(s *sqlite.Snapshot, change *model.Comparison) (problems []fanfold.Problem, err error) {
+	if !change.ChangesCapitals() {
+		return nil, nil
+	}
+	err = eachWithDocuments(s, func(c fanfold.CollectionCount) {
+		if problem, bad := change.Misnamed(c.Name); bad && len(problems) < closedNamed {
+			problems = append(problems, problem)
+		}
+	})
+	return problems, err
 }

@@ -186,6 +186,11 @@ func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelCha
 	if err := errors.Join(v.compileSchemas(), v.compileChecks(), v.listIndexes(sc.Snapshot)); err != nil {
 		return nil, err
 	}
+	misnamed, err := misnamedCollections(sc.Snapshot, change.Models)
+	if err != nil {
+		return nil, err
+	}
+	v.out.Problems = append(v.out.Problems, misnamed...)
 	if v.out.Warnings, err = modelWarnings(sc.Snapshot, change.Prev.Model, m); err != nil {
 		return nil, err
 	}

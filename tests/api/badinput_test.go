@@ -84,7 +84,7 @@ func TestBadParameters(t *testing.T) {
 		get("cursor garbage", "/v1/books?cursor=%21%21", "cursor=!!"),
 		get("child cursor garbage", "/v1/authors/a1/books?cursor=eHg", "cursor=eHg"),
 		get("relation", "/v1/authors/a1/books?relation=x", "relation=x", "authors"),
-		get("collection name", "/v1/Books/b1", `"Books"`),
+		get("collection name", "/v1/9books/b1", `"9books"`),
 		get("collection long", "/v1/"+strings.Repeat("b", 65)+"/b1", "64"),
 		get("id UTF-8", "/v1/books/%ff", "UTF-8"),
 		get("since", "/v1/_changes?since=yesterday", "since=yesterday", "now"),

@@ -265,6 +265,50 @@ func TestGuardsComeToAllNodesAtOnce(t *testing.T) {
 	t.Logf("the model applied %d times and was refused %d times", applied, refused)
 }
 
+// TestOneNameOnAllNodes: the first document of orders is written on one node while a model that declares Orders comes on another, which
+// folds late. Either the document is stored or the model applies, never both.
+func TestOneNameOnAllNodes(t *testing.T) {
+	suite.Parallel(t)
+	url := natsserver.Start(t, 1)[0]
+	a := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Members: shortLeases})
+	defer a.Close()
+	b := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, Members: shortLeases, FailWrite: func() error {
+		time.Sleep(3 * time.Millisecond) // what makes the node lag
+		return nil
+	}})
+	defer b.Close()
+	awaitStatus(t, a.Client, "both nodes", func(s node.Status) bool { return liveNodes(s) == 2 })
+	a.Model("collections: {notes: {}}")
+	for round := range 12 {
+		small := fmt.Sprintf("orders%d", round)
+		a.Put("notes", "n", fmt.Sprintf(`{"n":%d}`, round))
+		begin, written := make(chan struct{}), make(chan int, 1)
+		go func() {
+			<-begin
+			for range round { // so that it comes earlier or later in the model's way
+				_, _ = b.Do(http.MethodGet, "/v1/notes/n", nil)
+			}
+			r, err := b.Do(http.MethodPut, "/v1/"+small+"/1", []byte(`{}`), "Fanfold-Timeout", "60")
+			if err != nil {
+				r = &harness.Response{}
+			}
+			written <- r.Status
+		}()
+		close(begin)
+		r, err := a.Do(http.MethodPut, "/v1/_model?allowRemoval=true", []byte(fmt.Sprintf("collections: {notes: {}, Orders%d: {}}", round)), "Content-Type", "application/yaml", "Fanfold-Timeout", "60")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write := <-written
+		if r.Status == http.StatusOK && write == http.StatusNotFound || r.Status == http.StatusUnprocessableEntity && write == http.StatusCreated {
+			continue
+		}
+		t.Fatalf("round %d: the model is answered %d %s, and the document %d", round, r.Status, r.Body, write)
+	}
+	b.CatchUp()
+	a.WantSameDigest(b)
+}
+
 // TestStoppedProcess: a node's process is stopped (SIGSTOP) while a model with new guards comes, which applies twenty seconds later.
 // Requests that were sent meanwhile are read when it goes on, and break no guard.
 func TestStoppedProcess(t *testing.T) {
