@@ -167,7 +167,8 @@ func (g *Eraser) newErasing(ctx context.Context, asked fanfold.EraseRequest, by 
 			if err := checkKnown(s, key); err != nil {
 				return err
 			}
-			if err := checkMembers(asked.Members, key.Collection, e.keep[key.Collection]); err != nil {
+			m, _, _ := g.projector.Model()
+			if err := cmp.Or(checkMembers(asked.Members, key.Collection, e.keep[key.Collection]), checkNumbers(asked.Members, m.Collection(key.Collection))); err != nil {
 				return err
 			}
 		}
@@ -261,6 +262,21 @@ func checkMembers(members []string, collection string, kept []string) error {
 		for _, path := range paths {
 			if meets(member, path) {
 				return fanfold.Errorf(fanfold.Conflict, "member %s of %s has ids of other documents by the model, at %s, and these stay", fanfold.Clip(member), collection, path)
+			}
+		}
+	}
+	return nil
+}
+
+// checkNumbers returns a Conflict for a member that has the number of a sequence, or is inside or around it: a document keeps its number.
+func checkNumbers(members []string, c *model.Collection) error {
+	if !c.Numbers() {
+		return nil
+	}
+	for _, member := range members {
+		for _, s := range c.Sequences {
+			if meets(member, s.Path) {
+				return fanfold.Errorf(fanfold.Conflict, "member %s of %s has the number of a sequence, at %s, and a document keeps its number: erase the document, or members that do not have it", fanfold.Clip(member), c.Name, s.Path)
 			}
 		}
 	}

@@ -69,6 +69,28 @@ func TestSequencesInRehearsals(t *testing.T) {
 	s.Verify()
 }
 
+// TestEraseNumbers: the number of a sequence is erased with its document alone. A request for the member is refused at once, and writes nothing.
+func TestEraseNumbers(t *testing.T) {
+	s := harness.OpenTemp(t, numbered)
+	s.Put("orders", "a", `{"event":"e1","mail":"x@y"}`)
+	tag := func() string { return s.Want(http.StatusOK, http.MethodGet, "/v1/orders/a", "").Header.Get("ETag") }
+	before := tag()
+	for _, member := range []string{"/number", "/meta", "/meta/serial"} {
+		for _, query := range []string{"", "?dryRun=true"} {
+			r := s.Want(http.StatusConflict, http.MethodPost, "/v1/orders/a/_erase"+query, `{"members":["`+member+`"]}`)
+			if !strings.Contains(string(r.Body), "has the number of a sequence") {
+				t.Errorf("%s: %s", member, r.Body)
+			}
+		}
+	}
+	s.WantDoc("orders", "a", `{"id":"a","event":"e1","mail":"x@y","meta":{"serial":1},"number":"e1-001000"}`)
+	if after := tag(); after != before {
+		t.Errorf("refused erasures moved the document from %s to %s", before, after)
+	}
+	awaitErasure(t, s, s.Want(http.StatusAccepted, http.MethodPost, "/v1/orders/a/_erase", `{"members":["/mail"]}`))
+	s.WantDoc("orders", "a", `{"id":"a","event":"e1","meta":{"serial":1},"number":"e1-001000"}`)
+}
+
 // TestSequencesOfTransactions: the documents of a transaction get consecutive numbers in the order of its operations, or none.
 func TestSequencesOfTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, numbered)
