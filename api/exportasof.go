@@ -112,3 +112,12 @@ func (s *pastSource) EachKept(holder int64, fn func(rule, target string, value [
 		}, fn)
 	})
 }
+
+// SequencesAfter implements exportfile.Source. It reads the counters as they are now, because no number may come again.
+func (s *pastSource) SequencesAfter(collection string, after fanfold.Counter, _ int) (list []fanfold.Counter, more bool, err error) {
+	err = s.open.ReadLong(func(snap *view.Prefix) (err error) {
+		list, more, err = snap.Sequences(collection, after)
+		return err
+	})
+	return list, more, err
+}

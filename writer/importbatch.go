@@ -29,16 +29,24 @@ type Refusal struct {
 	number int // the line's place in the import
 }
 
-// importBatch holds what is stored at once: documents, or a model.
+// importedModel is a model that an import brings; both are nil where it brings none.
+type importedModel struct {
+	model   []byte
+	retired []byte // JSON of the rules that the model brings besides it
+}
+
+// importBatch holds what is stored at once: documents, the last numbers of sequences, or a model.
 type importBatch struct {
+	importedModel
+
 	writes   []fanfold.Write
-	lines    []int // the line of each write
-	shown    []int // the number under which each write is reported where it is refused
-	model    []byte
-	retired  []byte // JSON of the rules that the model brings besides it
-	bytes    int    // of the writes
-	messages int    // that they are in the log, with their guards, if nothing was there before and each link is a message of its own
-	joined   int    // how many of these are none, because a link has several holders
+	lines    []int            // the line of each write
+	shown    []int            // the number under which each write is reported where it is refused
+	counters []*fanfold.Event // of sequences
+	retired  []byte           // JSON of the rules that the model brings besides it
+	bytes    int              // of the writes
+	messages int              // that they are in the log, with their guards, if nothing was there before and each link is a message of its own
+	joined   int              // how many of these are none, because a link has several holders
 	links    map[link]struct{}
 	keys     map[fanfold.Key]struct{}
 	forms    map[fanfold.Key]*checked // of documents that are stored otherwise where they exist
@@ -203,6 +211,9 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		l, err = b.w.importEvent(b.by, b.opt.Collection, line, number)
 		ev = &l.event
 	}
+	if err == nil && ev.Kind == fanfold.KindSequence && !b.opt.Restore {
+		err = errNotRestored
+	}
 	messages := b.w.messages(ev, err)
 	switch {
 	case err != nil:
@@ -219,6 +230,10 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		}
 		b.by = b.opt.By.Renewed()
 		return true
+	case ev.Kind == fanfold.KindSequence:
+		return b.addCounter(ctx, ev, number)
+	case len(b.batch.counters) > 0 && !b.send(ctx):
+		return false
 	case b.batch.isFullFor(ev, messages, b.mayGrow, b.beside) && !b.send(ctx):
 		return false
 	}
@@ -228,6 +243,19 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		b.batch.forms[ev.Key] = l.forms
 	}
 	return true
+}
+
+// errNotRestored refuses the last number of a sequence. It is an Unprocessable.
+var errNotRestored = fanfold.Errorf(fanfold.Unprocessable, "the line has the last number of a sequence: with restore=true, an import takes it over")
+
+// addCounter adds the last number of a sequence to the batch, which holds no documents then. It is false once ctx has ended.
+func (b *batcher) addCounter(ctx context.Context, ev *fanfold.Event, number int) bool {
+	if len(b.batch.writes) > 0 && !b.send(ctx) {
+		return false
+	}
+	ev.Actor = actorOf(b.opt.By)
+	b.batch.counters, b.batch.line = append(b.batch.counters, ev), number
+	return len(b.batch.counters) < importWrites || b.send(ctx)
 }
 
 // mayGrow returns whether the batch may have so many messages, more than importWrites. It may if lines come fast, no earlier batch

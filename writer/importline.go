@@ -10,6 +10,7 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // importEnvelope is the number of levels that a line of an import may nest deeper than its document.
@@ -24,6 +25,7 @@ type importLine struct {
 	exact      bool   // the document is to be stored as it is
 	guardsLast bool   // of a model: a later line brings its guards
 	retired    bool   // of a model: it brings rules that were removed
+	counter    bool   // the line says which number was the last one that a sequence gave
 
 	forms *checked // of a document, where what is stored depends on whether it exists
 }
@@ -50,7 +52,7 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 	if err := ck.readImportLine(l, line); err != nil {
 		return l, err
 	}
-	if ev.Kind == fanfold.KindModel {
+	if ev.Kind != fanfold.KindPut {
 		err = by.CheckRole(model.RoleAdmin)
 	} else {
 		err = by.CheckWrite(ev.Key.Collection)
@@ -61,12 +63,22 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 	case ev.Kind == fanfold.KindModel && l.guardsLast:
 		ev.Body, err = ck.unguardedModel(ev.Body)
 	case ev.Kind == fanfold.KindModel:
+	case ev.Kind == fanfold.KindSequence:
+		err = ck.mayRaise()
 	default:
 		if err = ck.takes(ev.Key.Collection); err == nil {
 			err = ck.importDocument(l)
 		}
 	}
 	return l, err
+}
+
+// mayRaise returns a Conflict where the fold in force does not know the events of counters.
+func (ck *checker) mayRaise() error {
+	if m, _, _ := ck.models.Model(); m.Fold < model.SequenceFold {
+		return fanfold.Errorf(fanfold.Conflict, "the last numbers of sequences come with fold %d; fold %d is in force: put a model first, or run fanfold upgrade (docs/run/upgrade.md)", model.SequenceFold, m.Fold)
+	}
+	return nil
 }
 
 // takes returns an UnknownCollection where the model that applies lets no documents of the collection be written.
@@ -116,7 +128,7 @@ func (ck *checker) longestMember(name string) (most int64, known bool) {
 		return max(ck.maxBody, modelfile.MaxBytes), true
 	case "kept", "retired":
 		return int64(ck.maxEvent), true
-	case "line", "collection", "text", "refused", "guards":
+	case "line", "collection", "text", "refused", "guards", "path", "key", "per", "last":
 		return ck.maxBody, true
 	}
 	return 0, false
@@ -131,6 +143,16 @@ func (l *importLine) read(t *jsondoc.Tree) error {
 		if err := l.member(t, n); err != nil {
 			return err
 		}
+	}
+	if l.counter {
+		ev, err := numbering.ParseCounter(t.Raw(jsondoc.Root))
+		if err == nil && len(ev.Path) > modelfile.MaxPath {
+			err = errImportLine
+		}
+		if err == nil {
+			l.event = *ev
+		}
+		return err
 	}
 	ev := &l.event
 	isModel := ev.Kind == fanfold.KindModel
@@ -171,6 +193,8 @@ func (l *importLine) member(t *jsondoc.Tree, n jsondoc.Node) error {
 		return fanfold.Errorf(fanfold.Invalid, "%s", t.Text(n))
 	case "model":
 		ev.Kind, ev.Body = fanfold.KindModel, bytes.Clone(t.Raw(n))
+	case "path", "key", "per", "last":
+		l.counter = true
 	case "guards":
 		if l.guardsLast = t.Text(n) == "last"; !l.guardsLast {
 			return errImportLine

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // Bounds of an import.
@@ -221,7 +222,11 @@ func (im *Import) late(err error, seq uint64) error {
 // store stores a batch, and reports what was refused and how far the import has come. It goes on from what another
 // request of the import has stored, if that was faster.
 func (im *Import) store(ctx context.Context, b *importBatch) error {
-	_, err := im.w.decide(ctx, plan{await: atOnce, try: func(ctx context.Context, lost bool) (uint64, error) {
+	await := atOnce
+	if len(b.counters) > 0 || len(b.forms) > 0 { // which the read model decides about
+		await = nil
+	}
+	_, err := im.w.decide(ctx, plan{await: await, try: func(ctx context.Context, lost bool) (uint64, error) {
 		if lost {
 			if err := im.adoptProgress(ctx); err != nil {
 				return 0, err
@@ -261,6 +266,12 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	}
 	p := ImportProgress{Line: b.line, Written: im.progress.Written + len(b.writes), Refused: im.progress.Refused + len(b.refusals)}
 	writes := slices.Clip(b.writes)
+	if len(b.counters) > 0 {
+		var err error
+		if writes, err = im.raised(ctx, b); err != nil {
+			return err
+		}
+	}
 	if im.opt.ID != "" {
 		body, err := json.Marshal(p)
 		if err != nil {
@@ -278,6 +289,18 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	}
 	im.progress = p
 	return im.report(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
+}
+
+// raised returns the writes that raise the batch's counters, which the import may have moved before. Errors are wait's, and the read model's.
+func (im *Import) raised(ctx context.Context, b *importBatch) (writes []fanfold.Write, err error) {
+	if err := im.wait(ctx, im.last); err != nil {
+		return nil, err
+	}
+	err = im.w.ReadModel.Read(func(snap Snapshot) error {
+		writes, err = numbering.Raise(snap, b.counters)
+		return err
+	})
+	return writes, err
 }
 
 // chooseForms makes the writes of a batch the ones for documents that exist or do not, where that decides what is stored, on condition
@@ -360,6 +383,8 @@ func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.W
 	b.unstage()
 	var first uint64
 	switch {
+	case len(b.counters) > 0:
+		first, err = w.Log.AppendAll(ctx, "", numbering.TellRest(writes))
 	case w.needGuards(writes):
 		first, _, err = (&guardRound{w: w, checked: true, restore: im.opt.Restore, most: w.opt.ImportBatch, recent: im.recent, after: im.last}).storeAll(ctx, writes)
 	case appendStaged != nil:
@@ -457,6 +482,9 @@ func renewed(by *access.Rights) (*access.Rights, error) {
 // adoptProgress goes on from what another request of the same import has stored meanwhile: one whose connection was cut
 // may have had a batch on its way. The error is Conflict where that request began the import again.
 func (im *Import) adoptProgress(ctx context.Context) error {
+	if im.opt.ID == "" { // no other request has it
+		return nil
+	}
 	p, expect, err := im.w.importProgress(ctx, im.opt.ID, im.opt.By)
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -28,6 +29,8 @@ type Source interface {
 	All(after int64, limit int) (docs []*fanfold.Document, more bool, err error)
 	// EachKept calls fn for each value that stays on the document with a number, by rule, then by target.
 	EachKept(holder int64, fn func(rule, target string, value []byte) error) error
+	// SequencesAfter returns up to limit counters of a collection, "" for all, later than one, and whether others follow.
+	SequencesAfter(collection string, after fanfold.Counter, limit int) (list []fanfold.Counter, more bool, err error)
 }
 
 // Bounds of what an export holds at a time.
@@ -36,8 +39,8 @@ const (
 	exportPiece = 256 << 10 // bytes from which on lines are sent
 )
 
-// Write writes the model, unless only some collections are exported, and then every document in order of creation. nil stands
-// for all collections. It blocks until all is written; errors are ctx's, from's and to's.
+// Write writes the model, unless only some collections are exported, then the last numbers of sequences, and then every document in
+// order of creation. nil stands for all collections. It blocks until all is written; errors are ctx's, from's and to's.
 func Write(ctx context.Context, from Source, to io.Writer, collections []string) error {
 	ex := &exporter{from: from, out: to, shapes: map[string]*model.Shape{}, schemas: map[string]*schema.Schema{}}
 	return ex.run(ctx, collections)
@@ -74,6 +77,9 @@ func (ex *exporter) run(ctx context.Context, collections []string) error {
 			}
 		}
 	}
+	if err := ex.counters(ctx, collections); err != nil {
+		return err
+	}
 	if err := ex.documents(ctx, collections); err != nil {
 		return err
 	}
@@ -100,6 +106,33 @@ func (ex *exporter) appendModel(src []byte, guardsLast bool) error {
 		ex.buf = append(ex.buf, `,"guards":"last"`...)
 	}
 	ex.buf = append(ex.buf, "}\n"...)
+	return nil
+}
+
+// counters writes the last numbers of the collections' sequences. Documents that follow find their counters raised, and deleted ones are
+// counted. nil stands for all collections.
+func (ex *exporter) counters(ctx context.Context, collections []string) error {
+	if collections == nil {
+		collections = []string{""}
+	}
+	for _, collection := range collections {
+		after := fanfold.Counter{}
+		for more := true; more; {
+			var list []fanfold.Counter
+			var err error
+			if list, more, err = ex.from.SequencesAfter(collection, after, exportPage); err != nil {
+				return err
+			}
+			for _, one := range list {
+				after = one
+				ex.buf = jsondoc.AppendQuote(append(ex.buf, `{"collection":"`+one.Collection+`","path":`...), one.Path)
+				ex.buf = append(strconv.AppendUint(append(ex.buf, `,"key":"`+one.Key+`","last":`...), one.Last, 10), "}\n"...)
+			}
+			if err := cmp.Or(ctx.Err(), ex.flush()); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
 }
 

@@ -29,7 +29,17 @@ func (s *source) EachKept(holder int64, fn func(rule, target string, value []byt
 	return nil
 }
 
-// TestWrite: an export has the model, with its guards last, and every document with what stays on it. A document that an import would not
+func (s *source) SequencesAfter(collection string, after fanfold.Counter, _ int) ([]fanfold.Counter, bool, error) {
+	if collection == "authors" {
+		return nil, false, nil
+	}
+	if after.Key == "" {
+		return []fanfold.Counter{{Collection: "books", Path: "number", Key: "aa", Last: 7}}, true, nil
+	}
+	return []fanfold.Counter{{Collection: "books", Path: "a\"b", Key: "bb", Last: 1 << 53}}, false, nil
+}
+
+// TestWrite: an export has the model, with its guards last, the last numbers of sequences and every document with what stays on it. A document that an import would not
 // take as it is comes as a text.
 func TestWrite(t *testing.T) {
 	s := &source{}
@@ -37,6 +47,9 @@ func TestWrite(t *testing.T) {
 		s.docs = append(s.docs, &fanfold.Document{Key: fanfold.Key{Collection: d.collection}, Number: int64(i + 1), Body: []byte(d.body)})
 	}
 	model, _, _, _ := s.Model()
+	const counters = `{"collection":"books","path":"number","key":"aa","last":7}
+{"collection":"books","path":"a\"b","key":"bb","last":9007199254740992}
+`
 	const documents = `{"collection":"authors","doc":{"id":"a1"}}
 {"collection":"books","kept":{"books.name":{"a1":"Ursula"}},"doc":{"id":"b1","author":"a1"}}
 {"collection":"books","kept":{"books.name":{}},"text":"{\"id\":\"b2\",\"author\":\"a1\",\"name\":\"mine\"}"}
@@ -45,7 +58,7 @@ func TestWrite(t *testing.T) {
 		collections []string
 		want        string
 	}{
-		{nil, `{"model":` + string(model) + `,"guards":"last"}` + "\n" + documents + `{"model":` + string(model) + "}\n"},
+		{nil, `{"model":` + string(model) + `,"guards":"last"}` + "\n" + counters + documents + `{"model":` + string(model) + "}\n"},
 		{[]string{"authors"}, `{"collection":"authors","doc":{"id":"a1"}}` + "\n"},
 	} {
 		var out bytes.Buffer

@@ -96,8 +96,8 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 	if s == "" {
 		return c, false
 	}
-	if p.isNew && len(s) > maxPath && !namesDoc.MatchString(s) {
-		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), maxPath)
+	if p.isNew && len(s) > MaxPath && !namesDoc.MatchString(s) {
+		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), MaxPath)
 		return c, false
 	}
 	c, err := parseComponent(s, p.isNew)

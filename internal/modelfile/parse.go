@@ -219,8 +219,8 @@ func (p *parser) limit(n jsondoc.Node, name string, most int, set func(limit int
 
 // path parses a path; nil stands for a mistake.
 func (p *parser) path(s, at string) model.Path {
-	if p.isNew && len(s) > maxPath {
-		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), maxPath)
+	if p.isNew && len(s) > MaxPath {
+		p.problem(at, "the path has %d bytes; at most %d are taken", len(s), MaxPath)
 		return nil
 	}
 	parse := model.ParsePath

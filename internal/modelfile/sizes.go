@@ -16,12 +16,14 @@ const (
 	maxIndexes      = 500
 	maxSequences    = 8 // of one collection
 	maxRelease      = 2000
-	maxFields       = 100 // of one rule
-	maxLevels       = 64  // of rules that each read a value of the one before: a document is computed once for each
-	maxName         = 255 // of a relation's name, in bytes
-	maxPath         = 2000
+	maxFields       = 100       // of one rule
+	maxLevels       = 64        // of rules that each read a value of the one before: a document is computed once for each
+	maxName         = 255       // of a relation's name, in bytes
 	maxSchemas      = 128 << 10 // bytes of all JSON Schemas together
 )
+
+// MaxPath is how many bytes a path has at most.
+const MaxPath = 2000
 
 // maxProblems is how many mistakes of a model are listed.
 const maxProblems = 100

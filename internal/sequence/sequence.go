@@ -163,6 +163,9 @@ func Per(value []byte) (text string, ok bool) {
 	return text, len(text) <= MaxPer
 }
 
+// KeyBytes is how many bytes a key has, each as two hexadecimal digits.
+const KeyBytes = sha256.Size
+
 // Key returns the key of the counter of a path under a value of per. It does not tell the value.
 func Key(path, per string) string {
 	sum := sha256.Sum256([]byte(path + "\x00" + per))

@@ -171,5 +171,10 @@ func (p *LongPrefix) EachKept(holder int64, fn func(rule, target string, value [
 	return p.scan.EachKept(holder, fn)
 }
 
+// SequencesAfter returns counters of a collection, "" for all: see Listing. CheckExport says whether they may be told.
+func (p *LongPrefix) SequencesAfter(collection string, after fanfold.Counter, limit int) (list []fanfold.Counter, more bool, err error) {
+	return p.scan.SequencesAfter(collection, after, limit)
+}
+
 // Close ends the scan.
 func (p *LongPrefix) Close() error { return p.scan.Close() }
