@@ -43,7 +43,6 @@ type importBatch struct {
 	lines    []int            // the line of each write
 	shown    []int            // the number under which each write is reported where it is refused
 	counters []*fanfold.Event // of sequences
-	retired  []byte           // JSON of the rules that the model brings besides it
 	bytes    int              // of the writes
 	messages int              // that they are in the log, with their guards, if nothing was there before and each link is a message of its own
 	joined   int              // how many of these are none, because a link has several holders
