@@ -3,10 +3,13 @@ package api_test
 import (
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/suite"
@@ -227,6 +230,34 @@ func TestCountersAreRestored(t *testing.T) {
 		t.Errorf("a replay gives other rows: %s, not %s", after, before)
 	}
 	into.Verify()
+}
+
+// TestPlantedNumbers: verify finds a number that stands twice, and one above the last one that was given.
+func TestPlantedNumbers(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer s.Close()
+	s.Model(numbered)
+	s.Put("orders", "a", `{"event":"e1"}`)
+	s.Put("orders", "b", `{"event":"e1"}`)
+	s.Verify()
+	for id, body := range map[string]string{"x": `{"id":"x","event":"e1","number":"e1-001001"}`, "y": `{"id":"y","event":"e1","meta":{"serial":3}}`} { // as no writer does
+		if _, err := s.Node.Log.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "orders", ID: id}, Body: []byte(body)}, fanfold.Expect{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.CatchUp()
+	v, err := inspect.Verify(t.Context(), s.Node.Store, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found []string
+	for _, w := range v.Wrong {
+		found = append(found, w.Document+" "+w.Detail)
+	}
+	slices.Sort(found)
+	if want := []string{"orders/x has the number at number that orders/b has", "orders/y has number 3 at meta.serial, where the last one that was given is 2"}; !slices.Equal(found, want) {
+		t.Errorf("verify finds %q, want %q", found, want)
+	}
 }
 
 // TestNumbersStay: the last numbers stay after deletes, a replay, a compaction and a rebuild.
