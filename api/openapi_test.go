@@ -32,7 +32,7 @@ const schemasPath = "#/components/schemas/"
 
 // schemaTypes lists the types of answers and bodies by the names of their schemas. A type that only these lead to has its own name.
 var schemaTypes = map[string]any{
-	"Status": wire.Status{}, "Work": wire.Work{}, "Verified": wire.Verified{}, "LogReport": wire.LogReport{}, "Lineage": wire.Lineage{}, "Node": wire.Node{}, "Sequences": wire.Range{},
+	"Status": wire.Status{}, "Work": wire.Work{}, "Verified": wire.Verified{}, "LogReport": wire.LogReport{}, "Lineage": wire.Lineage{}, "Node": wire.Node{}, "Sequences": wire.Range{}, "Counters": wire.Counters{},
 	"Replicas": wire.Replicas{}, "Snapshot": wire.Snapshot{}, "QueryShape": wire.QueryShape{}, "Front": wire.Front{}, "Simple": wire.Alive{},
 	"CompactPlan": wire.CompactPlan{}, "Compaction": wire.Compaction{}, "Erasure": wire.Erasure{}, "ErasureResidue": wire.ErasureResidue{}, "ErasurePlan": wire.ErasurePlan{}, "Erasures": wire.Erasures{}, "FoundList": wire.FoundList{},
 	"Problem": wire.Problem{}, "ProblemItem": fanfold.Problem{}, "Accepted": wire.Accepted{}, "DeleteStep": wire.DeleteStep{}, "Fanout": dryRunResult{}, "UpdateTrial": updateTrial{}, "RefusedDocument": wire.RefusedDocument{}, "Collections": wire.Collections{},

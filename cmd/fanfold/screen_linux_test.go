@@ -65,6 +65,7 @@ func TestNoCommandMovesTheTerminal(t *testing.T) {
 		{"get", "free", hostile}, {"get", "free", hostile, "--lineage"}, {"get", "free", "none" + hostile}, {"list", "free"}, {"list", "free", "--json"}, {"list", "none" + hostile},
 		{"put", "books", "b" + hostile, "-"}, {"put", "books", "b2", write("unique.json", `{"code":`+quoted+`}`)}, {"put", "books", "b3", write("strict.json", `{"shelf":"none`+quoted[1:]+`}`)}, {"put", "books", "b4", hostile},
 		{"patch", "free", "none" + hostile, write("patch.json", `{}`)}, {"delete", "shelves", hostile}, {"delete", "free", "none" + hostile},
+		{"update", "free", "--filter", "true", "--dry-run", write("all.json", `{`+quoted+`:1}`)}, {"update", "shelves", "--filter", "doc." + hostile, "{}"}, {"update", "books", "--filter", "true", "--yes", write("code.json", `{"code":`+quoted+`}`)},
 		{"changes", "--since", "0", "--once"}, {"changes", "--since", "0", "--once", "--json", "--mode", "all"}, {"history", "free", hostile}, {"history", "free", hostile, "--json"}, {"diff", "--from", "0"},
 		{"diff", "--from", "0", "--json"}, {"revert", "free", hostile, "--at", "7", "--dry-run"}, {"revert", "--at", "3", "--dry-run"}, {"export"}, {"import", lines, "--collection", "books"}, {"import", hostile},
 		{"model", "check", model}, {"model", "diff", good}, {"model", "apply", good}, {"model", "apply", good, "--allow-removal"}, {"erase", "free", hostile, "--dry-run"}, {"erase", "--find", "title"}, {"erase", "shelves", hostile, "--dry-run"}, {"erasures"},

@@ -92,6 +92,9 @@ func TestRevokedWhileTheBodyComes(t *testing.T) {
 		path = names.ReplaceAllStringFunc(path, func(name string) string {
 			return map[string]string{":collection": "books", ":name": "g"}[name] + map[string]string{":id": "d"}[name]
 		})
+		if route == "PATCH /v1/:collection" {
+			path += "?filter=true"
+		}
 		path = strings.Replace(path, "/v1/_keys//_rotate", "/v1/_keys/d/_rotate", 1)
 		key := s.NewKey("admin")
 		late := sendLate(t, s.Node.Addr(), method, path, media, key, `{"name":"n","roles":["admin"]}`)

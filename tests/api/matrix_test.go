@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -137,11 +138,14 @@ var bodies = map[string]string{
 var types = map[string]string{
 	"POST /v1/_import":            harness.NDJSON,
 	"PATCH /v1/_model":            harness.MergeType,
+	"PATCH /v1/{collection}":      harness.MergeType,
 	"PATCH /v1/{collection}/{id}": harness.MergeType,
 }
 
-// queries are the parameters without which a request cannot be answered. C stands for the collection.
+// queries are the parameters without which a request cannot be answered, by path, or by method and path. C stands for the collection.
 var queries = map[string]string{
+	"PATCH /v1/{collection}":       "?dryRun=true&filter=true",
+	"DELETE /v1/{collection}":      "?dryRun=true&filter=true",
 	"/v1/_export":                  "?collections=C",
 	"/v1/_changes":                 "?collections=C",
 	"/v1/_diff":                    "?from=0&collections=C",
@@ -215,7 +219,7 @@ func askAs(t *testing.T, s *sender, route, right, collection string, all bool) {
 			names = append(names, child)
 		}
 		url := strings.NewReplacer("{collection}", collection, "{id}", id, "{child}", child, "{name}", "g", "{batch}", "1", "{work}", "w", "{number}", "1").Replace(path)
-		if query := queries[path]; method == http.MethodPut || method == http.MethodPatch || method == http.MethodPost || !strings.Contains(query, "dryRun") {
+		if query := cmp.Or(queries[route], queries[path]); method == http.MethodDelete && queries[route] != "" || method == http.MethodPut || method == http.MethodPatch || method == http.MethodPost || !strings.Contains(query, "dryRun") {
 			url += strings.ReplaceAll(query, "C", collection)
 		}
 		body := ""

@@ -164,7 +164,7 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 	}
 	s.Put("wide", "w", `{"to":["q0","q1","q2","q3","q4","q5","q6","q7"]}`)
 	c := underContract(t, s)
-	for _, st := range slices.Concat(writeSteps, transactionSteps, readSteps, revertSteps, otherSteps) {
+	for _, st := range slices.Concat(writeSteps, transactionSteps, manySteps, readSteps, revertSteps, otherSteps) {
 		r, err := s.Do(st.method, st.path, []byte(st.body), st.headers...)
 		if err != nil || st.want != 0 && r.Status != st.want {
 			t.Fatalf("%s %s %q: %v, want %d: %+v", st.method, st.path, st.headers, err, st.want, r)

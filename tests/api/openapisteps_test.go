@@ -384,3 +384,20 @@ var otherSteps = []step{
 	{200, "GET", "/metrics", ``, nil},
 	{200, "GET", "/openapi.json", ``, nil},
 }
+
+var manySteps = []step{
+	{200, "PATCH", "/v1/books?filter=true&dryRun=true", `{"n":1}`, []string{"Content-Type", harness.MergeType}},
+	{200, "PATCH", "/v1/books?filter=doc.id=='none'", `{"n":1}`, []string{"Content-Type", harness.MergeType, "Idempotency-Key", "many"}},
+	{400, "PATCH", "/v1/books", `{}`, []string{"Content-Type", harness.MergeType}},
+	{404, "PATCH", "/v1/_books?filter=true", `{}`, []string{"Content-Type", harness.MergeType}},
+	{413, "PATCH", "/v1/books?filter=true", `{"x":"` + strings.Repeat("x", 3<<20) + `"}`, []string{"Content-Type", harness.MergeType}},
+	{415, "PATCH", "/v1/books?filter=true", `{}`, nil},
+	{422, "PATCH", "/v1/books?filter=true", `{"_x":1}`, []string{"Content-Type", harness.MergeType}},
+	{200, "DELETE", "/v1/books?filter=doc.id=='none'", ``, nil},
+	{400, "DELETE", "/v1/books", ``, nil},
+	{404, "DELETE", "/v1/_books?filter=true", ``, nil},
+	{422, "DELETE", "/v1/books?filter=doc.id=='none'", ``, []string{"Idempotency-Key", "many"}},
+	{200, "GET", "/v1/_sequences?collection=books", ``, nil},
+	{410, "GET", "/v1/_sequences", ``, elsewhere},
+	{504, "GET", "/v1/_sequences", ``, late},
+}

@@ -88,6 +88,7 @@ var filler = map[string]string{
 	"horizon_paged": "INSERT INTO horizon_paged VALUES ('r', 't', 7)",
 	"omission":      "INSERT INTO omission VALUES ('r', 1, 1)", "once": "INSERT INTO once VALUES ('k', 'd', 1, 1)",
 	"import_progress": "INSERT INTO import_progress VALUES (x'6b', 1, x'7b7d')",
+	"sequence":        "INSERT INTO sequence VALUES ('c', 'n', 'k', 7, 7, 'p')",
 	"erasure":         "INSERT INTO erasure VALUES (7, 7, 1, 1, 7, NULL, NULL)",
 	"erased_document": "INSERT INTO erased_document VALUES (7, 'c', 'd', NULL, NULL)",
 }
