@@ -43,7 +43,7 @@ func TestFeedQuery(t *testing.T) {
 			t.Errorf("%s %s: %+v, %v, want %+v", c.parameters, c.header, got, err, c.want)
 		}
 	}
-	for _, wrong := range []string{"x=1", "feed=x", "mode=x", "include_docs=x", "limit=0", "timeout=-1", "heartbeat=99", "collections=A", "derived=x", "cascades=no", "view=x", "partition=4/4", "partition=01/4", "since="} {
+	for _, wrong := range []string{"x=1", "feed=x", "mode=x", "include_docs=x", "limit=0", "timeout=-1", "heartbeat=99", "collections=1a", "derived=x", "cascades=no", "view=x", "partition=4/4", "partition=01/4", "since="} {
 		if _, err := FeedQuery(httptest.NewRequest(http.MethodGet, "/v1/_changes?"+wrong, nil)); fanfold.CodeOf(err) != fanfold.Invalid {
 			t.Errorf("%s: %v, want an Invalid", wrong, err)
 		}

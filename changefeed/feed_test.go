@@ -99,7 +99,7 @@ func TestCloseEndsFeeds(t *testing.T) {
 func TestBadRequests(t *testing.T) {
 	feed := changefeed.New(newMemoryStore(), changefeed.Options{})
 	defer feed.Close()
-	for _, query := range []string{"x=1", "limit=0", "limit=1&limit=2", "feed=poll", "mode=some", "since=yesterday", "include_docs=yes", "heartbeat=1", "collections=A", "%zz"} {
+	for _, query := range []string{"x=1", "limit=0", "limit=1&limit=2", "feed=poll", "mode=some", "since=yesterday", "include_docs=yes", "heartbeat=1", "collections=1a", "%zz"} {
 		w := httptest.NewRecorder()
 		err := answer(feed, w, httptest.NewRequest(http.MethodGet, "/v1/_changes?"+query, nil))
 		if fanfold.CodeOf(err) != fanfold.Invalid || w.Body.Len() > 0 {

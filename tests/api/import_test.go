@@ -36,7 +36,7 @@ func TestImportTellsOfEachLine(t *testing.T) {
 	s.WantDoc("books", "b3", `{"id":"b3","authors":[{"id":"a1"}]}`)
 	s.WantDoc("books", "b4", `{"id":"b4"}`)
 	got = harness.ImportText(t, s.Client, "", strings.Join([]string{
-		`{"collection":"books","doc":{"id":"e1"}}`, `{"collection":"Books","doc":{}}`, `{"doc":{}}`, `{"line":77,"collection":"books","doc":{"_x":1}}`,
+		`{"collection":"books","doc":{"id":"e1"}}`, `{"collection":"9books","doc":{}}`, `{"doc":{}}`, `{"line":77,"collection":"books","doc":{"_x":1}}`,
 		`{"collection":"books","text":"{\n \"id\": \"e2\" }"}`, `{"collection":"books","text":"{"}`, `{"model":{"collections":{"x":{"relations":{}}}},"doc":{}}`, `{"more":1}`}, "\n"))
 	for line, status := range map[int]int{2: 400, 3: 400, 77: 422, 6: 400, 7: 400, 8: 400} {
 		if !strings.Contains(got, fmt.Sprintf(`{"line":%d,"status":%d,`, line, status)) {

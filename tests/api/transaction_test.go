@@ -137,7 +137,7 @@ func TestTransactionIsAllOrNothing(t *testing.T) {
 		{400, 1, `{"op":"put","collection":"books","id":"x"}`},
 		{400, 1, `{"op":"check","collection":"books","id":"x"}`},
 		{400, 1, `{"op":"drop","collection":"books","id":"x"}`},
-		{400, 1, `{"op":"put","collection":"Books","id":"x","body":{}}`},
+		{400, 1, `{"op":"put","collection":"9books","id":"x","body":{}}`},
 		{400, 1, `{"op":"put","collection":"books","id":"x","body":{},"nonsense":1}`},
 		{400, 1, `{"op":"patch","collection":"books","id":"b1","patch ifMatch":{"n":9}}`},
 		{400, 1, `{"op":"patch","collection":"books","id":"b1","patch":{"n":9},"ifMatch refresh":1}`},

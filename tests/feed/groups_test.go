@@ -226,7 +226,7 @@ func TestGroupRefusals(t *testing.T) {
 	for body, status := range map[string]int{
 		`{"partitions":0}`: 400, `{"partitions":1001}`: 400, `{"partitions":1.5}`: 400, `{"partitions":"1"}`: 400, `{"partitions":3}`: 409,
 		`{"since":"1-0"}`: 409, `{"since":"x"}`: 400, `{"since":"9-0"}`: 504, `{"mode":"some"}`: 400, `{"view":"x"}`: 400, `{"derived":""}`: 400, `{"filter":"doc."}`: 400, `{"filter":"` + strings.Repeat("x", 1025) + `"}`: 400, `{"since":"1-0-aaaaaaaa"}`: 410, `{"mode":null}`: 400, `{"lease":"1ms"}`: 400, `{"lease":"2h"}`: 400, `{"lease":5}`: 400, `{"lease":"x"}`: 400,
-		`{"maxAttempts":0}`: 400, `{"maxAttempts":1001}`: 400, `{"x":1}`: 400, `[]`: 400, `{`: 400, `{"mode":"all","mode":"all"}`: 400, `{"collections":["A"]}`: 400, `{"collections":[[[[[]]]]]}`: 422,
+		`{"maxAttempts":0}`: 400, `{"maxAttempts":1001}`: 400, `{"x":1}`: 400, `[]`: 400, `{`: 400, `{"mode":"all","mode":"all"}`: 400, `{"collections":["1a"]}`: 400, `{"collections":[[[[[]]]]]}`: 422,
 		`{"collections":` + string(many) + `}`: 400, `{"mode":"` + strings.Repeat("x", 40<<10) + `"}`: 413} {
 		if !strings.Contains(body, "partitions") {
 			body = strings.Replace(body, "{", `{"partitions":2,`, 1)

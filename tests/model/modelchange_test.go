@@ -160,7 +160,7 @@ func TestModelParts(t *testing.T) {
 
 	harness.Refuse(t, s, harness.Refusal{"", 400, "invalid", "PATCH", "/v1/_model", `[]`, []string{"Content-Type", harness.MergeType}, []string{"mapping"}})
 	harness.Refuse(t, s, harness.Refusal{"", 400, "invalid", "PATCH", "/v1/_model", `{"collections":{"a":{"b":1}}}`, []string{"Content-Type", harness.MergeType}, []string{"collections.a.b"}})
-	harness.Refuse(t, s, harness.Refusal{"", 400, "invalid", "PUT", "/v1/_model/Books", `{}`, nil, []string{"collections.Books"}})
+	harness.Refuse(t, s, harness.Refusal{"", 400, "invalid", "PUT", "/v1/_model/9books", `{}`, nil, []string{"collections.9books"}})
 	harness.Refuse(t, s, harness.Refusal{"", 400, "invalid", "PUT", "/v1/_model/books", `- a`, []string{"Content-Type", harness.YAMLType}, []string{"mapping"}})
 	harness.Refuse(t, s, harness.Refusal{"", 413, "too-large", "PUT", "/v1/_model/books", strings.Repeat(" ", 1<<20+1), nil, []string{"1048576"}})
 	harness.Refuse(t, s, harness.Refusal{"", 413, "too-large", "PATCH", "/v1/_model", strings.Repeat(" ", 1<<20+1), []string{"Content-Type", harness.MergeType}, []string{"1048576"}})
