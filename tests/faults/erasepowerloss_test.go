@@ -39,9 +39,15 @@ func lifeOfErasure() *life {
 	of.stepFile, of.steps = killEraseStep, forget.EraseSteps
 	of.deaths = map[string]int{"kill": 5, "stop": 3, "power": 6}
 	of.begin = func(_ *lives, p *harness.Process) { p.Model(forgetModel) }
+	acked := of.holds
+	of.holds = func(l *lives, p *harness.Process) {
+		acked(l, p)
+		if !l.last { // before a step of an erasure of the life before may kill it
+			e.write(p, fmt.Sprint("ann", l.n))
+			p.Put("customers", fmt.Sprint("bob", l.n), fmt.Sprintf(`{"name":%q}`, marker("bob", "name")))
+		}
+	}
 	of.work = func(l *lives, p *harness.Process) {
-		e.write(p, fmt.Sprint("ann", l.n))
-		p.Put("customers", fmt.Sprint("bob", l.n), fmt.Sprintf(`{"name":%q}`, marker("bob", "name")))
 		l.writeUntilDead(p, func(l *lives, p *harness.Process) { e.ask(l.T, p) })
 	}
 	of.end = func(l *lives, p *harness.Process) {
