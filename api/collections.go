@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
@@ -92,7 +93,7 @@ func (d sequences) list(c echo.Context) error {
 		}
 	}
 	after := fanfold.Counter{}
-	scope := "the sequences of " + collection
+	scope := "the sequences of " + cmp.Or(collection, "all collections")
 	if v := c.QueryParam("cursor"); v != "" {
 		place, err := parseCursor(scope, v)
 		parts := strings.SplitN(place, "\x00", 3)

@@ -66,7 +66,7 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 		set.guards = joinLinks(set.guards)
 	}
 	if all := len(set.guards) + len(writes); all > most {
-		return nil, fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with what guards its strict relations and unique members the request has %d messages; a transaction has at most %d", all, most)
+		return nil, fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with what guards its strict relations, unique members and sequences the request has %d messages; a transaction has at most %d", all, most)
 	}
 	return set, nil
 }

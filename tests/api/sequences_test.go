@@ -94,6 +94,25 @@ func TestEraseNumbers(t *testing.T) {
 	s.WantDoc("orders", "a", `{"id":"a","event":"e1","meta":{"serial":1},"number":"e1-001000"}`)
 }
 
+// TestSequenceRefusals: a refusal about numbers says what is refused, and why.
+func TestSequenceRefusals(t *testing.T) {
+	s := harness.OpenTemp(t, `{collections: {orders: {sequences: {a: {per: doc.t}, b: {per: doc.t}}}}}`)
+	s.Put("orders", "1", `{"t":"x"}`)
+	s.Want(http.StatusNoContent, http.MethodPut, "/v1/orders/1", `{}`)
+	operations := make([]string, 400)
+	for i := range operations {
+		operations[i] = fmt.Sprintf(`{"op":"create","collection":"orders","body":{"t":%d}}`, i)
+	}
+	for _, c := range []struct{ method, path, body, want string }{
+		{http.MethodPut, "/v1/orders/1", `{"t":"x"}`, "no value of its per"},
+		{http.MethodPost, "/v1/_transactions", `{"operations":[` + strings.Join(operations, ",") + `]}`, "unique members and sequences"},
+	} {
+		if r := s.Want(http.StatusUnprocessableEntity, c.method, c.path, c.body); !strings.Contains(string(r.Body), c.want) {
+			t.Errorf("%s %s: %s", c.method, c.path, r.Body)
+		}
+	}
+}
+
 // TestSequencesOfTransactions: the documents of a transaction get consecutive numbers in the order of its operations, or none.
 func TestSequencesOfTransactions(t *testing.T) {
 	s := harness.OpenTemp(t, numbered)

@@ -204,8 +204,12 @@ func sameCounter(s *model.Sequence, was, is *jsondoc.Tree) error {
 		return nil
 	}
 	after, has := s.PerOf(is)
-	if before, had := s.PerOf(was); !has || had && before == after {
+	before, had := s.PerOf(was)
+	if !has || had && before == after {
 		return nil
+	}
+	if !had {
+		return fanfold.Errorf(fanfold.Unprocessable, "the document has a number at %s and no value of its per, %s, any more, so it gets none: %q may be another than the number was given for", s.Path, s.Per, after)
 	}
 	return fanfold.Errorf(fanfold.Unprocessable, "the number at %s was given for another value of its per, %s, than %q: that value stays as it is", s.Path, s.Per, after)
 }
