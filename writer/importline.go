@@ -64,7 +64,7 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 		ev.Body, err = ck.unguardedModel(ev.Body)
 	case ev.Kind == fanfold.KindModel:
 	case ev.Kind == fanfold.KindSequence:
-		err = ck.mayRaise()
+		err = ck.mayRaise(ev.Key.Collection)
 	default:
 		if err = ck.takes(ev.Key.Collection); err == nil {
 			err = ck.importDocument(l)
@@ -73,12 +73,12 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 	return l, err
 }
 
-// mayRaise returns a Conflict where the fold in force does not know the events of counters.
-func (ck *checker) mayRaise() error {
+// mayRaise returns a Conflict where the fold in force does not know the events of counters, and what takes returns.
+func (ck *checker) mayRaise(collection string) error {
 	if m, _, _ := ck.models.Model(); m.Fold < model.SequenceFold {
 		return fanfold.Errorf(fanfold.Conflict, "the last numbers of sequences come with fold %d; fold %d is in force: put a model first, or run fanfold upgrade (docs/run/upgrade.md)", model.SequenceFold, m.Fold)
 	}
-	return nil
+	return ck.takes(collection)
 }
 
 // takes returns an UnknownCollection where the model that applies lets no documents of the collection be written.

@@ -234,6 +234,7 @@ func TestCountersAreRestored(t *testing.T) {
 	into.WantDoc("orders", "d", `{"id":"d","event":"e1","meta":{"serial":4},"number":"e1-001003"}`)
 	load("?restore=true", export, `"refused":0`)
 	load("", counter+`7}`, "with restore=true")
+	load("?restore=true", `{"collection":"Orders","path":"n","last":1}`, `"refused":1`)
 	load("?restore=true", counter+`0}`, "as _export writes it")
 	load("?restore=true", `{"collection":"orders","path":"`+strings.Repeat("x", 2001)+`","last":1}`, `"refused":1`)
 	load("?restore=true", counter+`7}`+"\n"+counter+`9}`+"\n"+`{"collection":"orders","path":"number","per":"e2","last":5000}`+"\n"+`{"collection":"orders","doc":{"id":"x","event":"e2","meta":{"serial":8},"number":"e2-004000"}}`, `"written":1,"refused":0`)
