@@ -46,6 +46,7 @@ match, and asks on a terminal before it deletes; --yes answers that. Those that 
 	cmd.Flags().BoolVar(&d.steps, "steps", false, "in as many transactions as it takes, of 1,000 documents at most")
 	cmd.Flags().BoolVar(&d.asJSON, "json", false, "print JSON")
 	d.add(cmd)
+	d.addIf(cmd)
 	d.many.add(cmd, "in place of ID: delete")
 	for _, name := range byQueryNames {
 		cmd.MarkFlagsMutuallyExclusive("steps", name)

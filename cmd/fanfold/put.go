@@ -28,11 +28,16 @@ type writeFlags struct {
 func (w *writeFlags) add(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&w.ifMatch, "if-match", "", `only where the document has this revision or ETag, or, with "*", is there`)
-	f.StringVar(&w.condition, "if", "", "only where this expression is true of the document as it was written, such as 'doc.stock > 0'")
-	f.StringVar(&w.params, "params", "", "with --if, and of delete with --filter: the values of params in it, as a JSON object")
 	f.BoolVar(&w.dryRun, "dry-run", false, "write nothing, and print what would be stored and how much it would change")
 	f.IntVar(&w.examples, "examples", 0, "with --dry-run: print so many of the changes of other documents, at most 20")
 	f.BoolVar(&w.allowFanout, "allow-fanout", false, "also where it changes more documents than the model's fanout.limit")
+}
+
+// addIf adds the flags of a condition over content.
+func (w *writeFlags) addIf(cmd *cobra.Command) {
+	f := cmd.Flags()
+	f.StringVar(&w.condition, "if", "", "only where this expression is true of the document as it was written, such as 'doc.stock > 0'")
+	f.StringVar(&w.params, "params", "", "with --if, and of delete with --filter: the values of params in it, as a JSON object")
 }
 
 // options returns the flags as options of the client.
@@ -90,6 +95,7 @@ show it.`,
 	}
 	server := serverFlag(cmd)
 	flags.add(cmd)
+	flags.addIf(cmd)
 	cmd.Flags().BoolVar(&flags.strict, "strict", false, "refuse members that the store derives or adds, instead of dropping them")
 	cmd.Flags().BoolVar(&flags.ifAbsent, "if-absent", false, "only where the document is not there")
 	cmd.MarkFlagsMutuallyExclusive("if-match", "if-absent")
@@ -118,6 +124,7 @@ an object is a merge patch (RFC 7396), in which null removes a member, and an ar
 	}
 	server := serverFlag(cmd)
 	flags.add(cmd)
+	flags.addIf(cmd)
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print the result as JSON")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		return server.write(cmd, args, flags, asJSON, func(docs *client.Documents[json.RawMessage], body []byte, opts []client.WriteOption) (*client.Written, error) {

@@ -34,6 +34,7 @@ func TestRevertCommand(t *testing.T) {
 	s.Delete("books", "b")
 	revert("--at", "4").want(t, exitDone, "created books/b: revision 8")
 	revert("--at", "2").want(t, exitFailed, "404", "delete it")
+	revert("--at", "3", "--if", "true").want(t, exitUsage, "unknown flag: --if")
 	revert("--at", "yesterday").want(t, exitUsage, "at=yesterday")
 	revert("--at", "3-0-aaaaaaaa").want(t, exitFailed, "410")
 }
