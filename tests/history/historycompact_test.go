@@ -113,7 +113,7 @@ func (h *history) goneRows(view string) (rows []harness.Change) {
 // wantGone wants everything that is asked about a position before the horizon to be refused, with the oldest that is kept.
 func (h *history) wantGone(seq uint64, text, view string) {
 	h.t.Helper()
-	c, id := draw(h.t, collections...), draw(h.t, ids...)
+	c, id := draw(h.t, h.o.model.collections()...), draw(h.t, ids...)
 	for _, path := range []string{
 		harness.Path(c, id) + "?at=" + text + "&view=" + view,
 		fmt.Sprintf("/v1/_changes?since=%d", seq),

@@ -41,7 +41,7 @@ type orule struct {
 }
 
 type omodel struct {
-	arrays   bool // rules may go through elements of arrays: the version of the fold that brought them is in force
+	arrays   bool // rules may go through elements of arrays, and names have capitals: the version of the fold that brought them is in force
 	rels     []*orel
 	rules    []*orule
 	indexes  []*oindex

@@ -17,7 +17,7 @@ var defaultPaths = []string{"name", "n", "flag", "extra", "extra.deep", "extra.d
 
 // addDefault declares a default, or takes one away.
 func (m *omodel) addDefault(t *rapid.T) {
-	d := odefault{draw(t, collections...), draw(t, defaultPaths...), draw(t, "1", "2.50", `"new"`, "[]", "{}", "null", "true")}
+	d := odefault{draw(t, m.collections()...), draw(t, defaultPaths...), draw(t, "1", "2.50", `"new"`, "[]", "{}", "null", "true")}
 	m.defaults = slices.DeleteFunc(slices.Clone(m.defaults), func(o odefault) bool { return o.collection == d.collection && o.path == d.path })
 	if chance(t, 75) {
 		m.defaults = append(m.defaults, d)

@@ -47,7 +47,7 @@ func arrayOf(path string) string {
 
 // addOfElements adds values beside elements, and a total over an array.
 func (m *omodel) addOfElements(t *rapid.T) {
-	c := draw(t, collections...)
+	c := draw(t, m.collections()...)
 	for range 1 + upTo(t, 1) {
 		r := &orule{kind: "each", collection: c, path: draw(t, arrayPaths...)}
 		if m.rule(r.name()) == nil {

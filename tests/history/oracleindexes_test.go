@@ -53,7 +53,7 @@ const (
 
 // addIndex adds an index, or declares one otherwise.
 func (m *omodel) addIndex(t *rapid.T) {
-	x := &oindex{collection: draw(t, collections...), name: draw(t, "i1", "I-2", "i_3")}
+	x := &oindex{collection: draw(t, m.collections()...), name: draw(t, "i1", "I-2", "i_3")}
 	array := draw(t, "", "", "tags[]", "authors[].", "sections[].")
 	for range 1 + upTo(t, 2) {
 		c := draw(t, m.indexable(t, x.collection, array)...)

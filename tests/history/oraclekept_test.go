@@ -88,7 +88,7 @@ func (o *oracle) countKept(name string) (n int) {
 
 // releaseAll is a model that releases everything, and what it would lose by that.
 func (o *oracle) releaseAll() (model, lost string) {
-	m := &omodel{release: map[string][]string{}}
+	m := &omodel{arrays: o.model.arrays, release: map[string][]string{}}
 	keepers := o.keepers()
 	var told []string
 	for _, name := range slices.Sorted(maps.Keys(keepers)) {

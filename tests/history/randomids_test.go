@@ -12,7 +12,7 @@ import (
 // addDerivedIDs adds a rule that gives ids, a relation that reads them, and rules on that.
 func (m *omodel) addDerivedIDs(t *rapid.T) {
 	m.addRelation(t)
-	source := &orule{collection: draw(t, collections...), kind: draw(t, "copy", "copy", "copy", "value", "ids")}
+	source := &orule{collection: draw(t, m.collections()...), kind: draw(t, "copy", "copy", "copy", "value", "ids")}
 	by := slices.DeleteFunc(slices.Clone(m.rels), func(rel *orel) bool {
 		return source.kind == "ids" && rel.to != source.collection || source.kind == "copy" && rel.collection != source.collection
 	})

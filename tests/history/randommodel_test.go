@@ -53,6 +53,14 @@ func randomModel(t *rapid.T, prev *omodel, arrays bool) *omodel {
 	return m
 }
 
+// collections are the names that the model declares.
+func (m *omodel) collections() []string {
+	if m.arrays {
+		return collections
+	}
+	return collections[1:]
+}
+
 func (m *omodel) clone() *omodel {
 	c := &omodel{limit: m.limit, defaults: slices.Clone(m.defaults), access: maps.Clone(m.access), indexes: slices.Clone(m.indexes)}
 	moved := map[*orel]*orel{}
@@ -84,7 +92,7 @@ func (m *omodel) change(t *rapid.T) {
 		if m.access == nil {
 			m.access = map[string]string{}
 		}
-		m.access[draw(t, collections...)] = draw(t, "", `{}`, `{"read":["everyone"]}`, `{"read":["half"],"write":["write"]}`)
+		m.access[draw(t, m.collections()...)] = draw(t, "", `{}`, `{"read":["everyone"]}`, `{"read":["half"],"write":["write"]}`)
 	case op == "default":
 		m.addDefault(t)
 	case op == "index":
@@ -148,7 +156,7 @@ func sharedFields(field, path string) bool {
 
 // addRelation adds a relation; two of a collection may read the same path.
 func (m *omodel) addRelation(t *rapid.T) {
-	c := draw(t, collections...)
+	c := draw(t, m.collections()...)
 	path := relationPaths[upTo(t, len(relationPaths)-1)].path
 	if chance(t, 8) { // over derived ids where a rule gives them
 		path = derivedPaths[upTo(t, len(derivedPaths)-1)].path
@@ -162,7 +170,7 @@ func (m *omodel) addRelationAt(t *rapid.T, c, path string) {
 	if slices.ContainsFunc(m.rels, func(r *orel) bool { return r.collection == c && r.name == name }) {
 		return
 	}
-	rel := &orel{c, name, path, draw(t, collections...), draw(t, policies...), 0}
+	rel := &orel{c, name, path, draw(t, m.collections()...), draw(t, policies...), 0}
 	m.rels = append(m.rels, rel)
 	m.paged(t, rel)
 }
@@ -211,7 +219,7 @@ func (m *omodel) addRuleOn(t *rapid.T, rel *orel) {
 
 // addComputed adds a member that is computed of the document itself, sometimes where others may derive another.
 func (m *omodel) addComputed(t *rapid.T) {
-	r := &orule{kind: "value", collection: draw(t, collections...), path: draw(t, "own", "Own", "stats.own", "up.own", "A", "stats.count", "pubName")}
+	r := &orule{kind: "value", collection: draw(t, m.collections()...), path: draw(t, "own", "Own", "stats.own", "up.own", "A", "stats.count", "pubName")}
 	if m.rule(r.name()) == nil {
 		r.options(t, m)
 		m.rules = append(m.rules, r)
@@ -399,7 +407,7 @@ func (m *omodel) reaches(from, to *orule, seen map[*orule]bool) bool {
 // String is the model as the store reads it.
 func (m *omodel) String() string {
 	var parts []string
-	for _, c := range collections {
+	for _, c := range m.collections() {
 		var rels, rules []string
 		var pages string
 		for _, r := range m.rels {
