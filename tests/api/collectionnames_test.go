@@ -5,9 +5,11 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // wantNoName wants a request to be refused because of the name of its collection, which the refusal tells of.
@@ -106,6 +108,24 @@ func TestNamesComeAndGo(t *testing.T) {
 	s.Verify()
 	s = s.Reopen()
 	wantNoName(t, s, http.MethodPut, "/v1/Orders/1", `{}`, `the model declares \"orders\"`)
+}
+
+// TestNamesWrittenMeanwhile: a model that is prepared is withdrawn where a document was written meanwhile in a collection that differs from a
+// new name by case alone.
+func TestNamesWrittenMeanwhile(t *testing.T) {
+	hold := harness.NewActivationHold()
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Writer: writer.Options{BeforeActivate: hold.Wait}})
+	defer s.Close()
+	s.Model("collections: {notes: {}}")
+	s.Propose("collections: {notes: {}, Orders: {}}")
+	s.Prepared()
+	s.Put("orders", "1", `{}`)
+	hold.Release()
+	harness.Await(t, "the model's end", time.Minute, func() bool {
+		return !strings.Contains(string(s.Want(http.StatusOK, http.MethodGet, "/v1/_status", "").Body), `"preparing":{`)
+	})
+	s.Put("orders", "2", `{}`)
+	wantNoName(t, s, http.MethodPut, "/v1/Orders/1", `{}`, `as Orders: {}`)
 }
 
 // TestNamesNeedAFold: under a version of the fold whose programs stop at names with capitals a model with one is refused, and so is
