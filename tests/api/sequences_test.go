@@ -209,6 +209,9 @@ func TestNumbersAreRestored(t *testing.T) {
 	into.Verify()
 	into.CloseHouse()
 	into.As("write").Want(http.StatusForbidden, http.MethodPost, "/v1/_import?restore=true&collection=orders", "{}", "Content-Type", "application/x-ndjson")
+	if r := into.As("write").Want(http.StatusOK, http.MethodPost, "/v1/_import", `{"collection":"orders","path":"meta.serial","last":99}`, "Content-Type", "application/x-ndjson"); !strings.Contains(string(r.Body), `"status":403`) {
+		t.Errorf("who is no admin raises a counter: %s", r.Body)
+	}
 }
 
 // TestCountersAreRestored: an export has the last numbers of sequences, even of deleted documents. An import that restores takes them over,
