@@ -36,7 +36,7 @@ func Compile(r *model.Rule) (p *Program, err error) {
 		p.rest = r.Of[len(p.elements):]
 	}
 	if r.Value != "" {
-		if p.value, err = expr.CompileElement(r.Value); err != nil {
+		if p.value, err = expr.CompileOwnElement(r.Value); err != nil {
 			return nil, err
 		}
 	}
@@ -57,13 +57,13 @@ func (p *Program) Find(doc *jsondoc.Tree) ([]jsondoc.Node, error) {
 
 // Values returns the values beside the elements of a document, in its order, each nil for no value. The error is the first one besides a
 // missing member. There are none where the elements are too many or cost too much together.
-func (p *Program) Values(doc *jsondoc.Tree) (values [][]byte, failed error) {
+func (p *Program) Values(doc *jsondoc.Tree, meta expr.Meta) (values [][]byte, failed error) {
 	nodes, err := p.Find(doc)
 	if err != nil {
 		return nil, err
 	}
 	values = make([][]byte, len(nodes))
-	over := expr.NewElements(doc, len(nodes))
+	over := expr.NewElements(doc, meta, len(nodes))
 	for i, n := range nodes {
 		text, err := over.Eval(p.value, n)
 		switch {
@@ -80,12 +80,12 @@ func (p *Program) Values(doc *jsondoc.Tree) (values [][]byte, failed error) {
 
 // Look looks for what a part of the rule finds, which "value", "where" or "of" names, in each element. If none has it, why says
 // why the first one has not. matches reports whether a condition holds for one.
-func (p *Program) Look(part string, doc *jsondoc.Tree) (found, matches bool, why string) {
+func (p *Program) Look(part string, doc *jsondoc.Tree, meta expr.Meta) (found, matches bool, why string) {
 	nodes, err := p.Find(doc)
 	if err != nil {
 		return false, false, err.Error()
 	}
-	over := expr.NewElements(doc, len(nodes))
+	over := expr.NewElements(doc, meta, len(nodes))
 	for _, n := range nodes {
 		ok, holds := p.looks(over, part, doc, n)
 		if found, matches = found || ok, matches || holds; found && matches || over.Exhausted() {
@@ -93,7 +93,7 @@ func (p *Program) Look(part string, doc *jsondoc.Tree) (found, matches bool, why
 		}
 	}
 	if !found {
-		why = p.why(part, doc, nodes)
+		why = p.why(part, doc, meta, nodes)
 	}
 	return found, matches, why
 }
@@ -116,18 +116,18 @@ func (p *Program) looks(over *expr.Elements, part string, doc *jsondoc.Tree, n j
 }
 
 // why returns why a part of the rule finds nothing in the first element of a document.
-func (p *Program) why(part string, doc *jsondoc.Tree, nodes []jsondoc.Node) string {
+func (p *Program) why(part string, doc *jsondoc.Tree, meta expr.Meta, nodes []jsondoc.Node) string {
 	if len(nodes) == 0 {
 		return fmt.Sprintf("there is no element at %s", p.elements)
 	}
-	return p.WhyNot(part, doc, nodes[0])
+	return p.WhyNot(part, doc, meta, nodes[0])
 }
 
 // WhyNot returns why a part of the rule finds nothing in an element, in words for people, and "" where it finds something.
-func (p *Program) WhyNot(part string, doc *jsondoc.Tree, n jsondoc.Node) string {
+func (p *Program) WhyNot(part string, doc *jsondoc.Tree, meta expr.Meta, n jsondoc.Node) string {
 	switch part {
 	case "value":
-		return p.value.ExplainElement(doc, n)
+		return p.value.ExplainElement(doc, meta, n)
 	case "where":
 		return p.where.ExplainElementCondition(doc, n)
 	}

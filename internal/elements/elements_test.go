@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -82,13 +83,13 @@ func TestSumsOfManySizes(t *testing.T) {
 func TestValues(t *testing.T) {
 	p := program(t, "", "a[].v", "element.n * doc.by", "")
 	doc := jsondoc.MustParse([]byte(`{"by":3,"a":[{"n":29.90},{},{"n":"x"},5,{"n":1}]}`))
-	values, err := p.Values(doc)
+	values, err := p.Values(doc, expr.Meta{})
 	if got := fmt.Sprintf("%s", values); got != "[89.70    3]" || err == nil {
 		t.Errorf("the values are %q, %v", got, err)
 	}
 	for i, want := range []string{"", `there is no member "n" in /a/1`, "no such overload", `there is no member "n"`} {
 		nodes, _ := p.Find(doc)
-		if why := p.WhyNot("value", doc, nodes[i]); !strings.HasPrefix(why, want) || want == "" && why != "" {
+		if why := p.WhyNot("value", doc, expr.Meta{}, nodes[i]); !strings.HasPrefix(why, want) || want == "" && why != "" {
 			t.Errorf("element %d: %q", i, why)
 		}
 	}
@@ -111,11 +112,11 @@ func TestBounds(t *testing.T) {
 		t.Errorf("the sum of more is %v, %v", ok, err)
 	}
 	objects := list(200_000, `{}`)
-	if values, err := program(t, "", "a[].v", "1", "").Values(objects); err != nil || len(values) != 200_000 {
+	if values, err := program(t, "", "a[].v", "1", "").Values(objects, expr.Meta{}); err != nil || len(values) != 200_000 {
 		t.Errorf("there are %d values, %v", len(values), err)
 	}
 	dear := "doc.l.map(x, x + 1).sum()"
-	if values, err := program(t, "", "a[].v", dear, "").Values(objects); !errors.Is(err, errCost) || values != nil {
+	if values, err := program(t, "", "a[].v", dear, "").Values(objects, expr.Meta{}); !errors.Is(err, errCost) || values != nil {
 		t.Errorf("values that cost too much: %d, %v", len(values), err)
 	}
 	if _, ok, err := program(t, model.Count, "a[]", "", dear+" > 0").Total(objects); !errors.Is(err, errCost) || ok {

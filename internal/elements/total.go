@@ -24,7 +24,7 @@ func (p *Program) Total(doc *jsondoc.Tree) (total Total, ok bool, failed error) 
 		return Total{}, false, err
 	}
 	t := totaling{kind: p.kind}
-	over := expr.NewElements(doc, len(nodes))
+	over := expr.NewElements(doc, expr.Meta{}, len(nodes))
 	for _, n := range nodes {
 		if p.where != nil {
 			matches, err := over.Decide(p.where, n)

@@ -16,11 +16,13 @@ type cache[T any] struct {
 
 // The caches keep the programs, terms and conditions that were compiled lately.
 var (
-	compiled       = cache[Program]{programs: map[string]*Program{}}
-	compiledBinary = cache[Program]{programs: map[string]*Program{}}
-	compiledOver   = cache[Program]{programs: map[string]*Program{}}
-	terms          = cache[Term]{programs: map[string]*Term{}}
-	conditions     = cache[Condition]{programs: map[string]*Condition{}}
+	compiled        = cache[Program]{programs: map[string]*Program{}}
+	compiledBinary  = cache[Program]{programs: map[string]*Program{}}
+	compiledOver    = cache[Program]{programs: map[string]*Program{}}
+	compiledOwn     = cache[Program]{programs: map[string]*Program{}}
+	compiledOwnOver = cache[Program]{programs: map[string]*Program{}}
+	terms           = cache[Term]{programs: map[string]*Term{}}
+	conditions      = cache[Condition]{programs: map[string]*Condition{}}
 )
 
 // get returns what an expression was compiled to; nil where it is not kept.

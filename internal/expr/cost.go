@@ -2,6 +2,7 @@ package expr
 
 import (
 	"fmt"
+	"time"
 
 	"cel.dev/cel-go/cel"
 	"cel.dev/cel-go/common/types"
@@ -45,6 +46,8 @@ type evaluation struct {
 	// params and facts are the other variables of a condition, and params one of a filter; nil where there are none.
 	params ref.Val
 	facts  *Facts
+	// meta is what a document's own value sees as meta; nil for other expressions.
+	meta *Meta
 	// element is the element that an expression over elements sees; nil for other expressions.
 	element ref.Val
 	// explained takes note of what is missing; nil where nobody asks.
@@ -102,6 +105,10 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return e.doc, true
 	case name == "element" && e.element != nil:
 		return e.element, true
+	case name == metaCreated && e.meta != nil:
+		return types.String(e.meta.Created.UTC().Format(time.RFC3339Nano)), true
+	case name == metaUpdated && e.meta != nil:
+		return types.String(e.meta.Updated.UTC().Format(time.RFC3339Nano)), true
 	case name == metaCreated && e.facts != nil:
 		return types.Timestamp{Time: e.facts.Created}, true
 	case name == metaUpdated && e.facts != nil:

@@ -1,8 +1,11 @@
 package expr
 
 import (
+	"errors"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"cel.dev/cel-go/cel"
 
@@ -36,7 +39,7 @@ func CompileElement(source string) (*Program, error) {
 // ElementMembersRead returns the top-level members of doc and the members of element that an expression over elements can look at. nil means
 // any of them. The error says what is wrong with the expression.
 func ElementMembersRead(source string) (doc, element []string, err error) {
-	p, err := CompileElement(source)
+	p, err := CompileOwnElement(source)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -47,8 +50,9 @@ func ElementMembersRead(source string) (doc, element []string, err error) {
 type Elements struct{ e *evaluation }
 
 // NewElements returns the evaluations over so many elements of a document.
-func NewElements(doc *jsondoc.Tree, count int) *Elements {
+func NewElements(doc *jsondoc.Tree, meta Meta, count int) *Elements {
 	e := newEvaluation(doc)
+	e.meta = &meta
 	e.limit += elementUnits * count
 	e.left = e.limit
 	return &Elements{e}
@@ -76,9 +80,9 @@ func (x *Elements) Decide(p *Program, n jsondoc.Node) (matches bool, err error) 
 }
 
 // ExplainElement does what Explain does, with the element at a node.
-func (p *Program) ExplainElement(doc *jsondoc.Tree, n jsondoc.Node) string {
+func (p *Program) ExplainElement(doc *jsondoc.Tree, meta Meta, n jsondoc.Node) string {
 	e, err := p.explain(doc, func(e *evaluation) error {
-		e.element = wrap(e, doc, n)
+		e.element, e.meta = wrap(e, doc, n), &meta
 		out, err := p.eval(e)
 		if err == nil {
 			_, err = e.appendJSON(nil, out, 0)
@@ -96,4 +100,104 @@ func (p *Program) ExplainElementCondition(doc *jsondoc.Tree, n jsondoc.Node) str
 		return err
 	})
 	return e.reason(err)
+}
+
+// Meta is what the value of a document's own sees as meta, beside doc and element.
+type Meta struct{ Created, Updated time.Time }
+
+// errMeta says which members meta has.
+var errMeta = errors.New("meta has createdAt and updatedAt, each with its own name, and nothing else: write meta.createdAt or meta.updatedAt")
+
+// metaVariables are the members of meta, as the texts that documents show in _meta.
+var metaVariables = []cel.EnvOption{cel.Variable("doc", cel.DynType), cel.Variable(metaCreated, cel.StringType), cel.Variable(metaUpdated, cel.StringType)}
+
+// ownEnvironment returns the language with doc and meta, and exact numbers.
+var ownEnvironment = sync.OnceValues(func() (*cel.Env, error) { return environmentOf(verbatim{}, metaVariables...) })
+
+// ownElementEnvironment returns the language with doc, element and meta, and exact numbers.
+var ownElementEnvironment = sync.OnceValues(func() (*cel.Env, error) {
+	return environmentOf(verbatim{}, append([]cel.EnvOption{cel.Variable("element", cel.DynType)}, metaVariables...)...)
+})
+
+// CompileOwn returns the program of a document's own value: over doc, or over doc and meta.
+func CompileOwn(source string) (*Program, error) {
+	p, err := Compile(source)
+	if err == nil {
+		return p, nil
+	}
+	return compileWithMeta(&compiledOwn, source, ownEnvironment)
+}
+
+// CompileOwnElement does what CompileOwn does for a value beside an element, which the expression sees, too.
+func CompileOwnElement(source string) (*Program, error) {
+	p, err := CompileElement(source)
+	if err == nil {
+		return p, nil
+	}
+	return compileWithMeta(&compiledOwnOver, source, ownElementEnvironment)
+}
+
+// compileWithMeta returns the program of an expression that reads meta. One that does not compiles without it, and means what it meant before
+// there was meta.
+func compileWithMeta(programs *cache[Program], source string, environment func() (*cel.Env, error)) (*Program, error) {
+	if p := programs.get(source); p != nil {
+		return p, nil
+	}
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	p, err := compileIn(env, source, true, func(*cel.Ast) error { return nil })
+	if err != nil {
+		return nil, ofMeta(err)
+	}
+	programs.put(source, p)
+	return p, nil
+}
+
+// ofMeta returns errMeta where an error says that there is no meta, and the error otherwise.
+func ofMeta(err error) error {
+	if err != nil && strings.Contains(err.Error(), "undeclared reference to 'meta'") {
+		return errMeta
+	}
+	return err
+}
+
+// CheckOwn does what Check does for what CompileOwn takes.
+func CheckOwn(source string) (parts int, err error) {
+	if parts, err = Check(source); err == nil || checkText(source) != nil {
+		return parts, err
+	}
+	parts, err = checkIn(&compiledOwn, source, ownEnvironment)
+	return parts, ofMeta(err)
+}
+
+// CheckOwnElement does what Check does for what CompileOwnElement takes.
+func CheckOwnElement(source string) (parts int, err error) {
+	if parts, err = CheckElement(source); err == nil || checkText(source) != nil {
+		return parts, err
+	}
+	parts, err = checkIn(&compiledOwnOver, source, ownElementEnvironment)
+	return parts, ofMeta(err)
+}
+
+// ReadsMeta reports whether a document's own value reads meta.
+func ReadsMeta(source string) bool {
+	if _, err := Compile(source); err == nil {
+		return false
+	}
+	_, err := CompileOwn(source)
+	return err == nil
+}
+
+// EvalOwn does what Eval does, with meta.
+func (p *Program) EvalOwn(doc *jsondoc.Tree, meta Meta) (text []byte, err error) {
+	defer recoverCost(&err)
+	e := newEvaluation(doc)
+	e.meta = &meta
+	out, err := p.eval(e)
+	if err != nil {
+		return nil, err
+	}
+	return e.appendJSON(nil, out, 0)
 }

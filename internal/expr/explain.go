@@ -38,8 +38,12 @@ func (m *missing) note(object jsondoc.Node, name string) {
 
 // Explain returns why the expression has no value over doc, in words for people, and "" where it has one. It evaluates
 // the expression anew.
-func (p *Program) Explain(doc *jsondoc.Tree) string {
+func (p *Program) Explain(doc *jsondoc.Tree) string { return p.ExplainOwn(doc, Meta{}) }
+
+// ExplainOwn does what Explain does, with meta.
+func (p *Program) ExplainOwn(doc *jsondoc.Tree, meta Meta) string {
 	e, err := p.explain(doc, func(e *evaluation) error {
+		e.meta = &meta
 		out, err := p.eval(e)
 		if err == nil {
 			_, err = e.appendJSON(nil, out, 0)

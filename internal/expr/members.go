@@ -12,7 +12,7 @@ import (
 // MembersRead returns the top-level members of doc that the expression can look at; nil means any of them. The
 // error says what is wrong with the expression.
 func MembersRead(source string) ([]string, error) {
-	p, err := Compile(source)
+	p, err := CompileOwn(source)
 	if err != nil {
 		return nil, err
 	}

@@ -105,7 +105,7 @@ func (p *parser) component(n jsondoc.Node, at string) (c model.Component, ok boo
 		err = fanfold.Errorf(fanfold.Invalid, "an index has meta.createdAt and meta.updatedAt as _meta.createdAt and _meta.updatedAt alone: derive a value of them, and index that")
 	}
 	if err == nil && c.Expression != "" {
-		err = p.checkExpression(c.Expression, false) // with the bounds of all of them
+		err = p.checkExpression(c.Expression, ofDocument) // with the bounds of all of them
 	}
 	if err != nil {
 		p.problem(at, "%s", fanfold.MessageOf(err))

@@ -237,16 +237,16 @@ func (p *parser) path(s, at string) model.Path {
 // expression reads a CEL expression over doc and checks it; "" stands for a mistake in its kind.
 func (p *parser) expression(n jsondoc.Node, at string) string {
 	s := p.text(n, at)
-	checkText(p, s, at, false)
+	checkText(p, s, at, ofDocument)
 	return s
 }
 
-// checkText reports what is wrong with a CEL expression, unless it is "". It sees an element of an array if over says so.
-func checkText(p *parser, s, at string, over bool) {
+// checkText reports what is wrong with a CEL expression, unless it is "". sees says what it sees.
+func checkText(p *parser, s, at string, sees variables) {
 	if s == "" {
 		return
 	}
-	if err := p.checkExpression(s, over); err != nil {
+	if err := p.checkExpression(s, sees); err != nil {
 		text, _, _ := strings.Cut(err.Error(), "\n") // later lines point at the place
 		p.problem(at, "%s", text)
 	}

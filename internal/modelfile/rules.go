@@ -73,8 +73,9 @@ func (p *parser) rule(c *model.Collection, path string, n jsondoc.Node, at strin
 	}
 	relation = ownTotal(p, r, relation, at)
 	p.checkOptions(r, options, at)
-	checkText(p, r.Value, at+".value", r.Elements() != nil)
-	checkText(p, r.Where, at+".where", r.Elements() != nil)
+	value, where := seenBy(r)
+	checkText(p, r.Value, at+".value", value)
+	checkText(p, r.Where, at+".where", where)
 	if r.Path != nil {
 		p.addRule(c, pendingRule{rule: r, at: at, relation: relation})
 	}

@@ -4,40 +4,43 @@ import (
 	"errors"
 	"slices"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // A computed member is made of the document's own embedded view, and a copy may go by derived ids in it. Such a value is
 // computed when its level is worked off: whatever it follows belongs to earlier levels, and stands in the stored view by then.
 
-// Compute returns a computed member's value, given the document's embedded view with the values of earlier levels; nil is
+// Compute returns a computed member's value, given the document's row, and its embedded view with the values of earlier levels; nil is
 // "no value". An error other than a missing member is reported. Of a rule with a value beside each element it is the text of all of them.
-func (r *Rule) Compute(view *jsondoc.Tree, key fanfold.Key, reporter Reporter) []byte {
+func (r *Rule) Compute(view *jsondoc.Tree, row *sqlite.Row, reporter Reporter) []byte {
 	if r.Each() {
-		return r.ComputeEach(view, key, reporter).text()
+		return r.ComputeEach(view, row, reporter).text()
 	}
 	if r.Total != "" {
 		total, ok, err := r.over.Total(view)
 		if err != nil {
-			r.failed(reporter, key, err)
+			r.failed(reporter, row.Key, err)
 		}
 		if !ok {
 			return nil
 		}
 		return total.Text(r.Total)
 	}
-	raw, err := r.value.Eval(view)
+	raw, err := r.value.EvalOwn(view, MetaOf(row))
 	switch {
 	case err == nil:
 		return raw
 	case !errors.Is(err, expr.ErrNoValue):
-		r.failed(reporter, key, err)
+		r.failed(reporter, row.Key, err)
 	}
 	return nil
 }
+
+// MetaOf returns what a document's own values see as meta. It changes only where the document is written, and then all of them are computed.
+func MetaOf(row *sqlite.Row) expr.Meta { return expr.Meta{Created: row.Created, Updated: row.Updated} }
 
 // followsOwn returns whether the rule's value on a document can be another where top-level members of the document's own
 // view changed; nil means any.
@@ -96,10 +99,10 @@ type ElementValues struct {
 }
 
 // ComputeEach returns the values of a rule beside each element, given what Compute is given.
-func (r *Rule) ComputeEach(view *jsondoc.Tree, key fanfold.Key, reporter Reporter) *ElementValues {
-	values, err := r.over.Values(view)
+func (r *Rule) ComputeEach(view *jsondoc.Tree, row *sqlite.Row, reporter Reporter) *ElementValues {
+	values, err := r.over.Values(view, MetaOf(row))
 	if err != nil {
-		r.failed(reporter, key, err)
+		r.failed(reporter, row.Key, err)
 	}
 	return &ElementValues{rule: r, values: values}
 }

@@ -223,8 +223,11 @@ func compileRule(r *model.Rule, version int) (rule *Rule, err error) {
 		rule.parts = rule.listParts()
 		return rule, err
 	}
+	if version < decimals && r.Kind == model.Computed && expr.ReadsMeta(r.Value) {
+		return nil, fanfold.Errorf(fanfold.Conflict, "rule %s reads meta, which version %d of the fold brought, and version %d is in force: change the version first (docs/run/upgrade.md)", rule.FullName, decimals, version)
+	}
 	if r.Value != "" {
-		if rule.value, err = compile(r.Value, version); err != nil {
+		if rule.value, err = compileValue(r, version); err != nil {
 			return nil, fmt.Errorf("rule %s: %w", rule.FullName, err)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/sortkey"
 	"github.com/fanfold/fanfold/model"
@@ -55,9 +56,9 @@ func (r *Rule) Subjects() (collection string, view fanfold.View) {
 // Examine looks for a value by one part of the rule after the other, in the view of a document that the rule looks at. It
 // calls fn with each part's index among Parts and whether it found one. It ends with the first part that finds none, and
 // with a condition that leaves the document out. A condition finds a value where it is true or false.
-func (r *Rule) Examine(t *jsondoc.Tree, fn func(part int, found bool)) {
+func (r *Rule) Examine(t *jsondoc.Tree, meta expr.Meta, fn func(part int, found bool)) {
 	for i, part := range r.parts {
-		found, goesOn := r.find(part, t)
+		found, goesOn := r.find(part, t, meta)
 		if fn(i, found); !found || !goesOn {
 			return
 		}
@@ -65,14 +66,14 @@ func (r *Rule) Examine(t *jsondoc.Tree, fn func(part int, found bool)) {
 }
 
 // find returns whether a part of the rule finds a value in a document, and whether the next part is evaluated then.
-func (r *Rule) find(part string, t *jsondoc.Tree) (found, goesOn bool) {
+func (r *Rule) find(part string, t *jsondoc.Tree, meta expr.Meta) (found, goesOn bool) {
 	if r.over != nil {
-		found, goesOn, _ = r.over.Look(part, t)
+		found, goesOn, _ = r.over.Look(part, t, meta)
 		return found, goesOn
 	}
 	switch part {
 	case partValue:
-		_, err := r.value.Eval(t)
+		_, err := r.value.EvalOwn(t, meta)
 		return err == nil, true
 	case partWhere:
 		matches, err := r.where.Decide(t)
@@ -85,14 +86,14 @@ func (r *Rule) find(part string, t *jsondoc.Tree) (found, goesOn bool) {
 }
 
 // Explain returns why a part of the rule finds no value in the view of a document that it looks at, in words for people.
-func (r *Rule) Explain(part string, t *jsondoc.Tree) string {
+func (r *Rule) Explain(part string, t *jsondoc.Tree, meta expr.Meta) string {
 	if r.over != nil {
-		_, _, why := r.over.Look(part, t)
+		_, _, why := r.over.Look(part, t, meta)
 		return why
 	}
 	switch part {
 	case partValue:
-		return r.value.Explain(t)
+		return r.value.ExplainOwn(t, meta)
 	case partWhere:
 		return r.where.ExplainCondition(t)
 	}
@@ -120,8 +121,8 @@ func (r *Rule) CountElements(t *jsondoc.Tree) int64 {
 }
 
 // ExplainAt does what Explain does for a value beside an element of the view.
-func (r *Rule) ExplainAt(t *jsondoc.Tree, element jsondoc.Node) string {
-	return r.over.WhyNot(partValue, t, element)
+func (r *Rule) ExplainAt(t *jsondoc.Tree, meta expr.Meta, element jsondoc.Node) string {
+	return r.over.WhyNot(partValue, t, meta, element)
 }
 
 // numberProblem returns why a node is no number that can be read exactly, "" where it is one.

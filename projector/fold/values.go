@@ -362,13 +362,13 @@ func (v *changedValues) LeftOut(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (
 // computed returns the document's value of a computed member below anchor. The stored view has whatever it reads.
 func (v *changedValues) computed(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) []byte {
 	if !r.Each() {
-		return r.Compute(&v.f.view, v.row.Key, v.f.opt.Reporter)
+		return r.Compute(&v.f.view, v.row, v.f.opt.Reporter)
 	}
 	if v.each[r] == nil {
 		if v.each == nil {
 			v.each = map[*Rule]*ElementValues{}
 		}
-		v.each[r] = r.ComputeEach(&v.f.view, v.row.Key, v.f.opt.Reporter)
+		v.each[r] = r.ComputeEach(&v.f.view, v.row, v.f.opt.Reporter)
 	}
 	return v.each[r].At(t, anchor)
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/migrations"
+	"github.com/fanfold/fanfold/model"
 )
 
 // OldestVersion is the first version of the fold that this program knows. A log without an event that sets another has this
@@ -29,6 +30,14 @@ func compile(expression string, version int) (*expr.Program, error) {
 		return expr.CompileBinary(expression)
 	}
 	return expr.Compile(expression)
+}
+
+// compileValue does what compile does for a rule's value: of the document's own it sees meta, too.
+func compileValue(r *model.Rule, version int) (*expr.Program, error) {
+	if r.Kind == model.Computed && version >= decimals {
+		return expr.CompileOwn(r.Value)
+	}
+	return compile(r.Value, version)
 }
 
 // Fingerprint names what the rows of a read model depend on besides the log: the schema and the implementation of the

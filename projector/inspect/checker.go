@@ -266,7 +266,7 @@ func (c *checker) compute(r *fold.Rule, row *sqlite.Row) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw := r.Compute(jsondoc.MustParse(body), row.Key, nil)
+	raw := r.Compute(jsondoc.MustParse(body), row, nil)
 	if !kept {
 		return raw, nil
 	}
@@ -316,7 +316,7 @@ func (c *checker) copyOf(r *fold.Rule, id string, holder int64) ([]byte, error) 
 	}
 	raw := r.Evaluate(body, id, nil)
 	if c.tally != nil {
-		c.tally.add(r, 0, raw != nil, &examined{key: row.Key, body: body})
+		c.tally.add(r, 0, raw != nil, &examined{key: row.Key, row: row, body: body})
 	}
 	return raw, c.keepCopy(key, raw)
 }

@@ -96,7 +96,7 @@ func (l *lineage) explainMissing(a missingValue) (v DerivedValue, err error) {
 		switch v.Reason = notExplained; {
 		case l.late():
 		case a.rule.Each():
-			v.Reason = a.rule.ExplainAt(l.t, a.anchor)
+			v.Reason = a.rule.ExplainAt(l.t, fold.MetaOf(l.row), a.anchor)
 		default:
 			_, v.Reason = partWithoutValue(a.rule, l.row)
 		}
@@ -181,11 +181,11 @@ func isLate(until *time.Time) bool {
 
 // partWithoutValue has a rule look at a document, and returns the part that finds no value in it, and why; "" where all find one.
 func partWithoutValue(r *fold.Rule, row *sqlite.Row) (part, why string) {
-	d := &examined{key: row.Key, body: row.Body, source: row.ReferencedText}
-	r.Examine(d.view(r), func(i int, found bool) {
+	d := &examined{key: row.Key, row: row, body: row.Body, source: row.ReferencedText}
+	r.Examine(d.view(r), d.meta(), func(i int, found bool) {
 		if !found {
 			part = r.Parts()[i]
-			why = r.Explain(part, d.view(r))
+			why = r.Explain(part, d.view(r), d.meta())
 		}
 	})
 	return part, why

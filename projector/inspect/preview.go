@@ -270,7 +270,7 @@ func (v *previewer) checkDocument(row *sqlite.Row, want []byte) error {
 	}
 	v.checkFit(row, want)
 	v.countEntries(row, want)
-	d := &examined{key: row.Key, body: want, source: row.ReferencedText}
+	d := &examined{key: row.Key, row: row, body: want, source: row.ReferencedText}
 	if err := errors.Join(v.tally.examineUnique(v.ctx, d), v.tally.examineGathering(v.ctx, d)); err != nil {
 		return err
 	}

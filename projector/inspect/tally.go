@@ -2,10 +2,13 @@ package inspect
 
 import (
 	"context"
+
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector/fold"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // tally counts the documents in which a part of a rule, or of a unique member, looks for a value, and those in which it finds
@@ -56,7 +59,7 @@ func (t *tally) add(r *fold.Rule, part int, found bool, d *examined) {
 	if found {
 		return
 	}
-	noteMissing(e, d.key, func() string { return r.Explain(e.Part, d.view(r)) })
+	noteMissing(e, d.key, func() string { return r.Explain(e.Part, d.view(r), d.meta()) })
 }
 
 // maxReasons is how many documents without a value are looked at for a member that may be meant.
@@ -76,7 +79,7 @@ func noteMissing(e *model.Evaluation, key fanfold.Key, why func() string) {
 
 // examine has a rule look at a document.
 func (t *tally) examine(r *fold.Rule, d *examined) {
-	r.Examine(d.view(r), func(part int, found bool) { t.add(r, part, found, d) })
+	r.Examine(d.view(r), d.meta(), func(part int, found bool) { t.add(r, part, found, d) })
 }
 
 // examineGathering has the rules that are no copies look at a document that takes part in them. The error is ctx's.
@@ -109,10 +112,14 @@ func (t *tally) findsNothing(fn func(r *fold.Rule, e *model.Evaluation)) {
 // examined is a document at which rules look. A view is parsed once, and where a rule looks at it.
 type examined struct {
 	key            fanfold.Key
+	row            *sqlite.Row
 	body           []byte        // the embedded view
 	source         func() []byte // returns the referenced view
 	embedded, read *jsondoc.Tree // the same, parsed; nil before
 }
+
+// meta returns what a rule about the document alone sees as meta.
+func (d *examined) meta() expr.Meta { return fold.MetaOf(d.row) }
 
 // view returns the view that a rule looks at.
 func (d *examined) view(r *fold.Rule) *jsondoc.Tree {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -36,6 +37,7 @@ func foldedHistory(t *rapid.T) {
 		}
 	}()
 	f := &folded{history{t: t, o: newOracle(), views: map[okey]string{}}}
+	f.o.times = map[int]time.Time{}
 	f.folds = openFolded(t, dir, draw(t, -1, 1))
 	defer func() { f.folds.close() }()
 	f.runAll(9 + upTo(t, 16))

@@ -32,6 +32,19 @@ func newEventList() *eventList {
 	return &eventList{first: 1, bodies: map[uint64][]byte{}, more: make(chan struct{})}
 }
 
+// clockAt is what a clock says at an event: clocks go back, and two events may have one time.
+func clockAt(seq uint64) time.Time { return time.Unix(int64(1_000_000+seq/2*10-seq*7%3), 0).UTC() }
+
+// foldedTime is the time of an event once it is folded. It is no earlier than one before it.
+func foldedTime(seq uint64) (last time.Time) {
+	for ; seq > 0; seq-- {
+		if at := clockAt(seq); at.After(last) {
+			last = at
+		}
+	}
+	return last
+}
+
 // append stores events, as one transaction where there are several of documents, and returns the sequence of the first.
 func (l *eventList) append(events ...*fanfold.Event) (first uint64) {
 	l.mu.Lock()
@@ -39,7 +52,7 @@ func (l *eventList) append(events ...*fanfold.Event) (first uint64) {
 	first = l.first + uint64(len(l.events))
 	for i, ev := range events {
 		ev.Seq = first + uint64(i)
-		ev.Time = time.Unix(int64(1_000_000+ev.Seq/2*10-ev.Seq*7%3), 0).UTC() // clocks go back, and two events may have one time
+		ev.Time = clockAt(ev.Seq)
 		if len(events) > 1 && ev.Kind != fanfold.KindLoss {
 			ev.Tx = fanfold.TxPart{ID: fmt.Sprint("t", first), Index: i, Count: len(events)}
 		}

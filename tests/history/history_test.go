@@ -630,6 +630,9 @@ func (h *history) accepted(r *harness.Response, op string, key okey) {
 
 // stored notes an event that the oracle has applied.
 func (h *history) stored(seq uint64, op string, key okey) {
+	if h.o.times != nil {
+		h.o.times[h.o.events] = foldedTime(seq)
+	}
 	after := h.o.views()
 	if n := len(h.expect); op == "" && n > 0 && seq < h.expect[n-1].seq && maps.Equal(after, h.views) {
 		return // the model applies already, by an earlier event

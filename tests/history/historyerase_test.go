@@ -181,6 +181,7 @@ func (h *history) noteDeleted(op operation, living *odoc, gone map[okey]bool, ed
 func (h *history) rewrite(op operation, relations []string) {
 	h.t.Helper()
 	o, old := newOracle(), h.expect
+	o.times = h.o.times
 	h.expect = nil
 	for _, e := range old {
 		if e.seq <= h.horizon.Seq() {

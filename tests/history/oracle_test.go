@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -103,6 +104,8 @@ func (e oexpr) String() string {
 		return "element." + e.names[1] + " * 3 + 0.10"
 	case "pair":
 		return "[doc." + e.names[0] + ", doc." + e.names[1] + "]"
+	case "untouched":
+		return "meta.createdAt == meta.updatedAt"
 	}
 	return "doc." + e.names[0]
 }
@@ -141,8 +144,9 @@ type oracle struct {
 	owned  map[string]map[string]bool // by collection: paths of all rules there were and that are not released
 	gone   map[string]*orule          // rules that went, by name, and whose kept values are still there
 	events int
-	newest bool         // the newest version of the fold is in force, and not the oldest
-	memo   map[ofit]fit // while views are made
+	times  map[int]time.Time // of the events by their places; nil where no two have one time
+	newest bool              // the newest version of the fold is in force, and not the oldest
+	memo   map[ofit]fit      // while views are made
 }
 
 func newOracle() *oracle {
@@ -427,6 +431,9 @@ func (o *oracle) eval(r *orule, d *odoc) *jsonvalue.Value {
 func (o *oracle) evalExact(r *orule, d *odoc) *jsonvalue.Value {
 	var args []*jsonvalue.Value
 	e := r.expr
+	if e.kind == "untouched" {
+		return jsonvalue.Parse(strconv.FormatBool(d.created == d.updated || o.times != nil && o.times[d.created].Equal(o.times[d.updated])))
+	}
 	for _, name := range e.reads() {
 		v := o.embed(d, []string{name}, o.model.depth(r)).Get(name)
 		if v == nil {

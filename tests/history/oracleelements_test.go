@@ -65,7 +65,9 @@ func (m *omodel) addOfElements(t *rapid.T) {
 // elementExpression reads a member of the element, or of the document.
 func elementExpression(t *rapid.T, m *omodel, r *orule) oexpr {
 	array := arrayOf(r.path)
-	switch draw(t, "element", "element", "element price", "doc") {
+	switch draw(t, "element", "element", "element price", "doc", "untouched") {
+	case "untouched":
+		return oexpr{kind: "untouched"}
 	case "element":
 		return oexpr{"element", []string{array, draw(t, elementMembers[array]...)}}
 	case "element price":
@@ -111,7 +113,7 @@ func (o *oracle) part(r *orule, d *odoc, path string) *jsonvalue.Value {
 
 // beside is the value of a rule beside the element with a number, nil for none.
 func (o *oracle) beside(r *orule, d *odoc, i int) *jsonvalue.Value {
-	if r.expr.kind == "member" {
+	if r.expr.kind == "member" || r.expr.kind == "untouched" {
 		return o.evalExact(r, d)
 	}
 	element := o.part(r, d, r.expr.reads()[0]).All(elements(r.path))[i]

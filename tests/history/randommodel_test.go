@@ -274,6 +274,10 @@ func (r *orule) options(t *rapid.T, m *omodel) {
 		r.expr, r.frozen = expression(t, m, r.rel.to), chance(t, 30)
 	case "value":
 		r.expr = expression(t, m, r.collection)
+		if m.arrays && chance(t, 25) {
+			r.expr = oexpr{kind: "untouched"}
+			return
+		}
 		if names := m.readable(r.collection)[len(plainMembers):]; len(names) > 0 && chance(t, 70) {
 			if name := draw(t, names...); name != "z-list" {
 				r.expr = oexpr{"member", []string{name}}

@@ -41,7 +41,7 @@ var mayImport = map[string][]string{
 	"sqlite/basefile":             {""},
 	"sqlite/driver":               {""},
 	"projector/fold":              {"", "internal/decimal", "internal/elements", "internal/expr", "internal/jsondoc", "internal/modelfile", "internal/skeleton", "internal/sortkey", "migrations", "model", "sqlite"},
-	"projector/inspect":           {"", "internal/check", "internal/decimal", "internal/jsondoc", "internal/schema", "internal/wire", "model", "projector/fold", "sqlite"},
+	"projector/inspect":           {"", "internal/check", "internal/decimal", "internal/expr", "internal/jsondoc", "internal/schema", "internal/wire", "model", "projector/fold", "sqlite"},
 	"projector/batch":             {"", "projector/fold", "sqlite"},
 	"projector/rebuild":           {"", "internal/jsondoc", "internal/modelfile", "internal/wire", "model", "projector/batch", "projector/fold", "sqlite"},
 	"node/snapshot":               {"", "events", "events/buckets", "internal/wire", "projector/fold", "sqlite"},
