@@ -22,7 +22,7 @@ func sales(name string, authors int) request {
 	return func(dst []byte, worker, n int) []byte {
 		id := fmt.Sprintf("%s-%d-%d", name, worker, n)
 		author := strconv.Itoa((worker*7919 + n*31) % authors)
-		return appendRequest(dst, "PUT /v1/sales/"+id, appendNote(nil, id, `,"quantity":1,"author":"`+author+`"`, 500))
+		return appendRequest(dst, "PUT /v1/sales/"+id, appendNote(nil, id, `,"quantity":1,"author":"`+author+`"`))
 	}
 }
 

@@ -57,7 +57,7 @@ func increments(count int) request {
 func rewrites(count, round int) request {
 	return func(dst []byte, worker, n int) []byte {
 		id := strconv.Itoa((worker*7919 + n*31) % count)
-		return appendRequest(dst, "PUT /v1/books/"+id, appendNote(nil, id, fmt.Sprintf(`,"sold":%d,"title":"A book","year":%d,"authors":[{"id":"17"},{"id":"23"}]`, n, round), 500))
+		return appendRequest(dst, "PUT /v1/books/"+id, appendNote(nil, id, fmt.Sprintf(`,"sold":%d,"title":"A book","year":%d,"authors":[{"id":"17"},{"id":"23"}]`, n, round)))
 	}
 }
 
@@ -75,11 +75,12 @@ func appendBody(dst []byte, line, contentType string, body []byte) []byte {
 
 // appendBook appends a document of 500 bytes that refers to two authors.
 func appendBook(dst []byte, id string) []byte {
-	return appendNote(dst, id, `,"title":"A book","year":1984,"authors":[{"id":"17"},{"id":"23"}]`, 500)
+	return appendNote(dst, id, `,"title":"A book","year":1984,"authors":[{"id":"17"},{"id":"23"}]`)
 }
 
-// appendNote appends a document of so many bytes, with more members, each with a comma in front.
-func appendNote(dst []byte, id, members string, size int) []byte {
+// appendNote appends a document of 500 bytes, with more members, each with a comma in front.
+func appendNote(dst []byte, id, members string) []byte {
+	const size = 500
 	start := len(dst)
 	dst = append(dst, `{"id":"`+id+`"`+members+`,"summary":"`...)
 	for len(dst)-start < size-2 {

@@ -20,7 +20,7 @@ func benchSequences(ctx context.Context, b *bench) error {
 				return func(round int) (float64, error) {
 					rate, _, err := send(ctx, n.Addr(), conns, func(dst []byte, worker, i int) []byte {
 						id := fmt.Sprintf("%d-%d-%d-%d", conns, round, worker, i)
-						return appendRequest(dst, line(id), appendNote(nil, id, `,"`+member+`":"`+id+`"`, 500))
+						return appendRequest(dst, line(id), appendNote(nil, id, `,"`+member+`":"`+id+`"`))
 					})
 					return rate, err
 				}
