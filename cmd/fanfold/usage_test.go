@@ -72,7 +72,7 @@ func TestWrongUsage(t *testing.T) {
 		"list books --at 5 --cursor x":      "see fanfold list --help",
 		"revert books":                      "missing argument: ID; see fanfold revert --help",
 		"revert books b1":                   "--at is missing",
-		"revert Books b1 --at 5":            "Books",
+		"revert 1books b1 --at 5":           "1books",
 		"revert books b1 --at=":             "--at is empty",
 		"completion tcsh":                   `fanfold completion has no "tcsh": want bash, fish, powershell or zsh`,
 		"group lst":                         "want create, delete, describe, drop, list, parked, reset or retry; see fanfold group --help",
