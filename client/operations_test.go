@@ -50,7 +50,7 @@ func TestModels(t *testing.T) {
 		t.Errorf("the model is %+v", now)
 	}
 	var failure *client.Error
-	_, err := c.PutModel(ctx, []byte("collections: { a: { derive: { x: { count: b.c } } }, B: {} }"), client.ModelOptions{})
+	_, err := c.PutModel(ctx, []byte("collections: { a: { derive: { x: { count: b.c } } }, 9b: {} }"), client.ModelOptions{})
 	if !errors.Is(err, client.Invalid) || !errors.As(err, &failure) || len(failure.Problems) != 2 {
 		t.Errorf("a wrong model: %v", err)
 	}

@@ -34,7 +34,7 @@ func TestEraseUsage(t *testing.T) {
 		"erase":                                      "which document?",
 		"erase customers":                            "which document?",
 		"erase a b c":                                "an argument too many",
-		"erase Customers c1":                         "Customers",
+		"erase 9customers c1":                        "9customers",
 		"erase customers c1 --members email":         "must begin with /",
 		"erase customers c1 --members /id":           "id cannot be erased",
 		"erase customers c1 --members /a,":           "must begin with /",

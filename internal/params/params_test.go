@@ -24,7 +24,7 @@ func TestParseRepeated(t *testing.T) {
 }
 
 func TestValues(t *testing.T) {
-	q, err := Parse("yes=true&no=false&odd=1&n=7&list=as,bs&bad=As", "yes", "no", "odd", "n", "list", "bad")
+	q, err := Parse("yes=true&no=false&odd=1&n=7&list=as,bs&bad=9s", "yes", "no", "odd", "n", "list", "bad")
 	if err != nil {
 		t.Fatal(err)
 	}
