@@ -11,7 +11,7 @@ import (
 const wrongModel = `
 extra: 1
 collections:
-  Upper: {}
+  9upper: {}
   list: []
   authors:
     colour: red
@@ -57,7 +57,7 @@ collections:
 func TestModelMistakesAreAllListed(t *testing.T) {
 	s := harness.OpenTemp(t, harness.RefusalModel)
 	before := s.Want(200, "GET", "/v1/_model", "")
-	paths := []string{"extra", "collections.Upper", "collections.list", "collections.authors.colour", "collections.authors.unique",
+	paths := []string{"extra", "collections.9upper", "collections.list", "collections.authors.colour", "collections.authors.unique",
 		`collections.authors.relations.a.b`, "collections.authors.relations.nowhere.to", "collections.authors.relations.half",
 		"collections.authors.relations.badpath.path", "collections.authors.relations.policy.onDelete",
 		"collections.authors.relations.own.path", "collections.authors.release",
