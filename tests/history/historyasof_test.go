@@ -395,9 +395,6 @@ func (h *history) wantHeadersOf(r *harness.Response, row feedRow, at string) {
 func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 	h.t.Helper()
 	before := h.bodiesBefore(rows, key, view)
-	if kept := h.keptRows(rows); h.erased && len(kept) > 0 && len(kept) < len(rows) { // what the row before says may be erased since
-		before[kept[0].text("seq")] = h.heldAt(h.horizon, view)[key]
-	}
 	rows = h.keptRows(rows)
 	direct := chance(h.t, 30)
 	if direct {
@@ -429,9 +426,14 @@ func (h *history) checkVersions(key okey, rows []feedRow, view string) {
 	}
 }
 
-// bodiesBefore returns the body before each change of a document. Before a direct one it is of the transaction's beginning.
+// bodiesBefore returns the body before each change of a document. Before a direct one it is of the transaction's beginning. A row from
+// before the horizon may say what is erased since: after it stands what is left.
 func (h *history) bodiesBefore(rows []feedRow, key okey, view string) map[string]string {
-	before := map[string]string{}
+	before, lost := map[string]string{}, len(rows)-len(h.keptRows(rows))
+	var left string
+	if h.erased && 0 < lost && lost < len(rows) {
+		left = h.heldAt(h.horizon, view)[key]
+	}
 	for i, row := range rows {
 		tx, j := row.text("tx"), i-1
 		switch derived := row.text("op") == "derive"; {
@@ -446,7 +448,10 @@ func (h *history) bodiesBefore(rows []feedRow, key okey, view string) map[string
 			}
 			continue
 		}
-		if j >= 0 {
+		switch {
+		case h.erased && j < lost && lost <= i:
+			before[row.text("seq")] = left
+		case j >= 0:
 			before[row.text("seq")] = rows[j].body()
 		}
 	}

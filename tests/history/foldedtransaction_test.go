@@ -1,0 +1,43 @@
+package history_test
+
+import (
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// TestVersionsOfErasedTransactions reads the versions of an erased document whose oldest kept ones are a derived change and a write of one
+// transaction. The version before that transaction is before the horizon, and what is left of it leads to both.
+func TestVersionsOfErasedTransactions(t *testing.T) {
+	rapidFlags.Lock()
+	t.Cleanup(rapidFlags.Unlock)
+	t.Cleanup(suite.SetFlag("rapid.nofailfile", "true"))
+	t.Cleanup(suite.SetFlag("rapid.checks", "8")) // in both views, and both orders
+	up := &orel{collection: "cs", name: "r1", path: "up.id", to: "bs"}
+	m := &omodel{rels: []*orel{up}, rules: []*orule{{collection: "cs", path: "up.label", kind: "copy", rel: up, expr: oexpr{kind: "member", names: []string{"flag"}}}}}
+	b, x := okey{"bs", "1"}, okey{"cs", "x"}
+	rapid.Check(t, func(r *rapid.T) {
+		f := &folded{history{t: r, o: newOracle(), views: map[okey]string{}}}
+		f.folds = openFolded(r, t.TempDir(), draw(r, -1, 1))
+		defer func() { f.folds.close() }()
+		f.run(operation{kind: "model", model: m})
+		if f.mayUpgrade() {
+			f.run(operation{kind: "upgrade"})
+		}
+		f.run(operation{kind: "put", key: b, body: `{"id":"1","flag":false}`})
+		f.run(operation{kind: "put", key: x, body: `{"id":"x","up":{"id":"1"},"n":7}`})
+		first := f.folds.log.last() + 1
+		f.run(operation{kind: "transaction", parts: []operation{
+			{kind: "put", key: b, body: `{"id":"1","flag":true}`},
+			{kind: "put", key: x, body: `{"id":"x","up":{"id":"1"},"n":8}`},
+		}})
+		f.run(operation{kind: "compact", share: int(100*(first-1)/f.folds.log.last()) + 1})
+		if got := f.horizon.Seq(); got != first-1 {
+			r.Fatalf("the history begins at %d, want %d", got, first-1)
+		}
+		f.run(operation{kind: "erase", key: x})
+		f.checkPastNow()
+	})
+}
