@@ -86,7 +86,7 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	}
 	page.Head, page.Changes = s.Checkpoint.At(), s.Checkpoint.Changes
 	page.Last = max(q.After, page.Head)
-	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}, wholes: wholes{s: s, view: q.View, bare: q.NoCascades}}
+	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}, wholes: wholes{s: s, view: q.View, bare: q.NoCascades, page: changes, ending: !full}}
 	if !q.Direct {
 		f.history.requested = changes
 	}

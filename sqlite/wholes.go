@@ -1,6 +1,9 @@
 package sqlite
 
 import (
+	"cmp"
+	"slices"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
@@ -11,6 +14,9 @@ type wholes struct {
 	s    *Snapshot
 	view fanfold.View
 	bare bool // changes that a delete's policies have made are not told
+
+	page   []*fanfold.Change // the changes that the page looks at, all that there are from its first to its last; nil for a page that passes over some
+	ending bool              // no change is after the page's last one
 
 	tx          string
 	first, last int64            // the sequences of the transaction's first and last event that have changes
@@ -25,14 +31,37 @@ func (w *wholes) span(ch *fanfold.Change) (several bool, err error) {
 	}
 	if ch.Tx != w.tx || seq < w.first || seq > w.last {
 		w.tx, w.ends = ch.Tx, nil
-		if w.first, err = w.edge(seq, -1); err != nil {
-			return false, err
+		var begun, ended bool
+		if w.first, w.last, begun, ended = w.within(ch); !begun {
+			if w.first, err = w.edge(w.first, -1); err != nil {
+				return false, err
+			}
 		}
-		if w.last, err = w.edge(seq, 1); err != nil {
-			return false, err
+		if !ended {
+			if w.last, err = w.edge(w.last, 1); err != nil {
+				return false, err
+			}
 		}
 	}
 	return w.first < w.last, nil
+}
+
+// within returns the first and the last event of a change's transaction that the page has, and whether the transaction begins and ends there.
+func (w *wholes) within(ch *fanfold.Change) (first, last int64, begun, ended bool) {
+	first = int64(ch.Position.Seq())
+	last = first
+	i, found := slices.BinarySearchFunc(w.page, ch.Position, func(c *fanfold.Change, at fanfold.Position) int { return cmp.Compare(c.Position, at) })
+	if !found {
+		return first, last, false, false
+	}
+	from, to := i, i
+	for from > 0 && w.page[from-1].Tx == ch.Tx {
+		from--
+	}
+	for to+1 < len(w.page) && w.page[to+1].Tx == ch.Tx {
+		to++
+	}
+	return int64(w.page[from].Position.Seq()), int64(w.page[to].Position.Seq()), from > 0, to+1 < len(w.page) || w.ending
 }
 
 // edge returns the last event of the transaction in a direction, 1 or -1, from one of its events on. Its events stand next to each other, so

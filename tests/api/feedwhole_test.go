@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -198,4 +200,46 @@ func TestLongTransactionsAreShownWhole(t *testing.T) {
 		t.Errorf("after a compaction the feed is %s, and was %s", after, erased)
 	}
 	s.Verify()
+}
+
+// TestPagesOfWholeTransactions: pages of the read model that end anywhere in transactions have the rows that one page has.
+func TestPagesOfWholeTransactions(t *testing.T) {
+	s := harness.OpenTemp(t, totalsModel)
+	s.Put("orders", "alone", `{}`)
+	transactAll(s, putOf("orders", "o", `{"customer":"c"}`), lineOf("l1", 10), lineOf("l2", 5))
+	transactAll(s, `{"op":"delete","collection":"lines","id":"l1"}`, lineOf("l3", 20), putOf("orders", "o", `{"customer":"d"}`), lineOf("l4", 1))
+	s.Put("lines", "l5", `{"order":"o","amount":100}`)
+	transactAll(s, putOf("orders", "p", `{}`), lineOf("l2", 6), putOf("orders", "p2", `{}`))
+	transactAll(s, lineOf("l6", 7), putOf("orders", "o", `{"customer":"e"}`), lineOf("l7", 8))
+	transactAll(s, `{"op":"delete","collection":"orders","id":"o"}`, putOf("orders", "q", `{}`))
+	rows := func(q fanfold.ChangeQuery) (list []string) {
+		if err := s.Node.Store.Read(func(sn *sqlite.Snapshot) error {
+			for {
+				page, err := sn.Changes(q)
+				for _, row := range page.Rows {
+					text, err := json.Marshal(row)
+					if err != nil {
+						return err
+					}
+					list = append(list, string(text))
+				}
+				if err != nil || page.Last == q.After || page.Pending == 0 {
+					return err
+				}
+				q.After = page.Last
+			}
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return list
+	}
+	for _, q := range []fanfold.ChangeQuery{{}, {Direct: true}, {View: fanfold.Referenced}, {NoCascades: true}, {Collections: []string{"orders"}}} {
+		q.Docs, q.Limit = true, 1000
+		want := rows(q)
+		for q.Limit = 1; q.Limit < 40; q.Limit++ {
+			if got := rows(q); !slices.Equal(got, want) {
+				t.Errorf("%+v: the rows are\n%s\nwant\n%s", q, strings.Join(got, "\n"), strings.Join(want, "\n"))
+			}
+		}
+	}
 }
