@@ -137,7 +137,7 @@ func (w *wholes) after(h *history, ch *fanfold.Change, maxBytes int) (doc *fanfo
 	if !more || !ch.Op.Writes() || ch.Op.Gone() {
 		return h.after(ch, maxBytes)
 	}
-	doc, size, err = w.s.GetAt(fanfold.At(uint64(w.last), fanfold.MaxChanges), ch.Key, w.view, maxBytes)
+	doc, size, err = w.atEnd(ch, maxBytes)
 	if err != nil || doc == nil || size > maxBytes {
 		return nil, size, err
 	}
@@ -149,6 +149,20 @@ func (w *wholes) after(h *history, ch *fanfold.Change, maxBytes int) (doc *fanfo
 		ch.Omitted = last.Omitted
 	}
 	return doc, size, nil
+}
+
+// atEnd returns the document of a change as of the transaction's end, as GetAt does. Most are as they are now, or were changed later: few
+// are looked for in lifetimes.
+func (w *wholes) atEnd(ch *fanfold.Change, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	end := fanfold.At(uint64(w.last), fanfold.MaxChanges)
+	newest, err := w.s.c.Has("SELECT 1 FROM document WHERE number = ? AND position <= ?", ch.Number, int64(end))
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case newest:
+		return w.s.GetWithin(ch.Key, w.view, maxBytes)
+	}
+	return w.s.GetAt(end, ch.Key, w.view, maxBytes)
 }
 
 // covers reports whether a derived change is of a document that the same transaction writes, so that the direct change shows it.
@@ -175,7 +189,7 @@ func (w *wholes) end(ch *fanfold.Change, maxBytes int) (body []byte, size int, e
 	if body, known := w.ends[ch.Number]; known {
 		return body, 0, nil
 	}
-	doc, size, err := w.s.GetAt(fanfold.At(uint64(w.last), fanfold.MaxChanges), ch.Key, w.view, maxBytes)
+	doc, size, err := w.atEnd(ch, maxBytes)
 	if err != nil || size > maxBytes {
 		return nil, size, err
 	}
