@@ -116,7 +116,7 @@ type feedPage struct {
 	s     *Snapshot
 	q     fanfold.ChangeQuery
 	size  int             // of the rows so far and the one that did not fit, in bytes
-	cause *fanfold.Change // the first of the last row's event
+	cause *fanfold.Change // the first of an event, that of the last change or of the last derived row
 
 	history history
 	wholes  wholes
@@ -130,6 +130,9 @@ func (f *feedPage) endAt(last *fanfold.Change) {
 
 // add adds a change to the page where it is asked for. It is false where the page has no room for it.
 func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
+	if ch.Position.N() == 0 {
+		f.cause = ch
+	}
 	if !selects(f.q, ch) {
 		return true, nil
 	}
