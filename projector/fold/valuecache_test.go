@@ -47,3 +47,28 @@ func TestNoValueIsCached(t *testing.T) {
 		t.Error(v)
 	}
 }
+
+// TestLongValuesWithoutRoom checks that long values for which a view has no room are not computed again at each of their places: more of them
+// than are held in memory have their lengths there.
+func TestLongValuesWithoutRoom(t *testing.T) {
+	const targets, places = 20, 200
+	m := newMachine(t)
+	m.do("model", "", `collections: {as: {}, bs: {relations: {r: {path: "r[].id", to: as}}, derive: {"r[].w": {copy: r, value: doc.bio}}}}`)
+	for i := range targets {
+		m.do("put", fmt.Sprint("as/", i), fmt.Sprintf(`{"id":"%d","bio":"%s"}`, i, strings.Repeat("b", 2_000_000)))
+	}
+	ids := make([]string, places)
+	for i := range ids {
+		ids[i] = fmt.Sprintf(`{"id":"%d"}`, i%targets)
+	}
+	read := 0
+	m.fold.SetEnded(func() error { read++; return nil }) // which is asked before each target is read
+	m.do("put", "bs/b", `{"id":"b","r":[`+strings.Join(ids, ",")+`]}`)
+	m.fold.SetEnded(nil)
+	if read > 3*targets {
+		t.Errorf("targets were read %d times, want %d and those that have room", read, targets)
+	}
+	if got := m.do("verify", "", ""); !strings.Contains(got, fmt.Sprint(targets+1, " documents are right")) {
+		t.Error(got)
+	}
+}

@@ -204,7 +204,7 @@ func (r *Rule) ofNothing() []byte {
 }
 
 // ValueLength implements valueLengths.
-func (v *currentValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+func (v *currentValues) ValueLength(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
 	if v.write && r.FollowsOwn() {
 		return 0, false
 	}
@@ -218,7 +218,7 @@ func (v *currentValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (l
 // SoleTarget returns the id that a copy beside an id goes by, below anchor. ok is false for a list, and where there is no
 // id.
 func (r *Rule) SoleTarget(t *jsondoc.Tree, anchor jsondoc.Node) (id string, ok bool) {
-	if r.Kind != model.Copy || r.List() {
+	if r.Kind != model.Copy || r.List() || anchor == jsondoc.None {
 		return "", false
 	}
 	return soleID(t, anchor, r.Relation.Path[r.Base:])
@@ -346,8 +346,8 @@ func (v *changedValues) refits(r *Rule) bool {
 }
 
 // ValueLength implements valueLengths.
-func (v *changedValues) Length(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
-	return v.current().Length(r, t, anchor)
+func (v *changedValues) ValueLength(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+	return v.current().ValueLength(r, t, anchor)
 }
 
 // LeftOut implements leftOutValues.

@@ -274,7 +274,7 @@ func (c *checker) compute(r *fold.Rule, row *sqlite.Row) ([]byte, error) {
 }
 
 // ValueLength returns the length of a copy's value that is long, and kept.
-func (v *expectedValues) Length(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
+func (v *expectedValues) ValueLength(r *fold.Rule, t *jsondoc.Tree, anchor jsondoc.Node) (length int, ok bool) {
 	if r.Level >= v.level || v.c.scope != nil && !v.c.scope.Computes(r) {
 		return 0, false
 	}
