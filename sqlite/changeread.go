@@ -116,7 +116,7 @@ type feedPage struct {
 	s     *Snapshot
 	q     fanfold.ChangeQuery
 	size  int             // of the rows so far and the one that did not fit, in bytes
-	cause *fanfold.Change // the first of an event, that of the last change or of the last derived row
+	cause *fanfold.Change // an event's first change
 
 	history history
 	wholes  wholes

@@ -48,8 +48,8 @@ func TestNoValueIsCached(t *testing.T) {
 	}
 }
 
-// TestLongValuesWithoutRoom checks that long values for which a view has no room are not computed again at each of their places: more of them
-// than are held in memory have their lengths there.
+// TestLongValuesWithoutRoom checks that long values for which a view has no room are not computed again at each place. Memory does not hold
+// them all, but their lengths.
 func TestLongValuesWithoutRoom(t *testing.T) {
 	const targets, places = 20, 200
 	m := newMachine(t)
