@@ -244,13 +244,7 @@ func (h *history) amend(op operation, relations []string) {
 		writes[key] = [2]int{d.created, d.updated}
 	}
 	holders, had := map[okey]bool{}, maps.Clone(o.kept)
-	for k := range o.kept {
-		rule := o.keeper(k.rule)
-		if k.target == op.key && (op.members == nil || slices.ContainsFunc(rule.expr.reads(), func(name string) bool { return slices.Contains(op.members, name) })) {
-			delete(o.kept, k)
-			holders[k.holder] = true
-		}
-	}
+	o.unkeep(op.key, op.members, holders)
 	if d := o.docs[op.key]; d != nil {
 		o.write(op.key, stripped(d.body, op.members, relations), "")
 	}
@@ -267,6 +261,35 @@ func (h *history) amend(op operation, relations []string) {
 	for key, at := range writes {
 		o.docs[key].created, o.docs[key].updated = at[0], at[1]
 	}
+}
+
+// unkeep drops the values that are kept of a document, made of some of its members, nil for any, and those kept of what shows them. It notes
+// their holders.
+func (o *oracle) unkeep(target okey, members []string, holders map[okey]bool) {
+	for _, k := range slices.Collect(maps.Keys(o.kept)) {
+		reads := func(name string) bool { return slices.Contains(members, name) }
+		if _, there := o.kept[k]; !there || k.target != target || members != nil && !slices.ContainsFunc(o.keeper(k.rule).expr.reads(), reads) {
+			continue
+		}
+		delete(o.kept, k)
+		holders[k.holder] = true
+		if rule := o.model.rule(k.rule); rule != nil {
+			o.unkeep(k.holder, o.following(rule), holders)
+		}
+	}
+}
+
+// following names the members of a document in which a rule's value stands, and those that are computed from them.
+func (o *oracle) following(rule *orule) []string {
+	names := []string{steps(rule.path)[0]}
+	for i := 0; i < len(names); i++ {
+		for _, r := range o.model.rules {
+			if first := steps(r.path)[0]; r.rel == nil && r.collection == rule.collection && slices.Contains(r.expr.reads(), names[i]) && !slices.Contains(names, first) {
+				names = append(names, first)
+			}
+		}
+	}
+	return names
 }
 
 // heldNow returns the documents as a consumer has them that has read the feed up to now.
