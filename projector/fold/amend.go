@@ -49,9 +49,17 @@ func (f *Fold) Amend(tx *sqlite.Tx, erasures []*fanfold.Erasure) error {
 			}
 		}
 	}
+	if err := a.rewrite(); err != nil { // no view shows a dropped value any more, whichever document another takes one from
+		return err
+	}
 	a.erased = true
+	return a.rewrite()
+}
+
+// rewrite writes the documents that lost a value as they are.
+func (a *amendment) rewrite() error {
 	for _, number := range slices.Sorted(maps.Keys(a.holders)) {
-		row, err := tx.Documents.ByNumber(number)
+		row, err := a.f.tx.Documents.ByNumber(number)
 		if err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -39,5 +40,43 @@ func TestVersionsOfErasedTransactions(t *testing.T) {
 		}
 		f.run(operation{kind: "erase", key: x})
 		f.checkPastNow()
+	})
+}
+
+// TestErasedValuesInFrozenOnes erases a document from before the horizon that another one has frozen, which a third has frozen in turn.
+func TestErasedValuesInFrozenOnes(t *testing.T) {
+	rapidFlags.Lock()
+	t.Cleanup(rapidFlags.Unlock)
+	t.Cleanup(suite.SetFlag("rapid.nofailfile", "true"))
+	t.Cleanup(suite.SetFlag("rapid.checks", "8"))
+	up, tags := &orel{collection: "bs", name: "r1", path: "up.id", to: "as"}, &orel{collection: "cs", name: "r1", path: "tags[]", to: "bs"}
+	frozen := func(rel *orel, path, member string) *orule {
+		return &orule{collection: rel.collection, path: path, kind: "copy", rel: rel, frozen: true, expr: oexpr{kind: "member", names: []string{member}}}
+	}
+	m := &omodel{rels: []*orel{up, tags}, rules: []*orule{frozen(up, "up.label", "a"), frozen(tags, "tagNames", "up")}}
+	a, b, c := okey{"as", "1"}, okey{"bs", "1"}, okey{"cs", "1"}
+	rapid.Check(t, func(r *rapid.T) {
+		f := &folded{history{t: r, o: newOracle(), views: map[okey]string{}}}
+		f.folds = openFolded(r, t.TempDir(), draw(r, -1, 1))
+		defer func() { f.folds.close() }()
+		f.run(operation{kind: "model", model: m})
+		if f.mayUpgrade() {
+			f.run(operation{kind: "upgrade"})
+		}
+		if chance(r, 50) { // the last holder is the oldest
+			f.run(operation{kind: "put", key: c, body: `{"id":"1"}`})
+		}
+		f.run(operation{kind: "put", key: a, body: `{"id":"1","a":"secret"}`})
+		f.run(operation{kind: "put", key: b, body: `{"id":"1","up":{"id":"1"}}`})
+		f.run(operation{kind: "put", key: c, body: `{"id":"1","tags":["1"]}`})
+		f.run(operation{kind: "compact", share: 100})
+		f.run(operation{kind: "put", key: a, body: `{"id":"1","n":1}`})
+		if f.run(operation{kind: "erase", key: a}); !f.erased {
+			r.Fatal("nothing was erased")
+		}
+		f.checkAll()
+		if body, _ := f.folds.document(c, "embedded", ""); strings.Contains(body, "secret") {
+			r.Fatalf("%s is %s", c, body)
+		}
 	})
 }
