@@ -57,7 +57,7 @@ var faults = []fault{
 
 // features are the rows.
 var features = []feature{
-	{name: "writes", dies: lifeOfWrites, writes: []crash{crashOfRows, crashOfLog, crashOfShuffled},
+	{name: "writes", dies: lifeOfWrites, writes: []crash{crashOfRows, crashOfLog, crashOfShuffled, crashOfLogic, crashOfLogicLog},
 		disks: []once{{"documents", fillWithDocuments}, {"load", fillUnderLoad}, {"transactions", fillUnderTransactions}},
 		empty: map[string]string{"stop": "a write is one append to the log, which crashes at writes cut before and after it is stored"}},
 	{name: "compaction", dies: lifeOfCompaction, stops: []stop{{"compaction", steps, cutCompactionAt}}, disks: []once{{"compaction", compactOnFullDisk}},
