@@ -2,12 +2,15 @@ package access
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -36,6 +39,8 @@ type Judge struct {
 	open    *Rights // of Open under the model, which every request to an open house has
 	version uint64  // of keys
 	changed chan struct{}
+
+	refusals refusals
 }
 
 // NewJudge returns a judge. models returns the model that applies.
@@ -200,7 +205,7 @@ func (r *Rights) Reads(collection string) bool {
 	return r != nil && r.Principal.Reads(r.model, collection)
 }
 
-// Writes tells whether the principal writes a collection, and so reads it.
+// Writes tells whether the principal creates, updates and deletes every document of a collection, and so reads it.
 func (r *Rights) Writes(collection string) bool {
 	return r != nil && r.Principal.Writes(r.model, collection)
 }
@@ -210,20 +215,90 @@ func (r *Rights) ReadsAll() bool {
 	return r != nil && r.Principal.ReadsAll(r.model)
 }
 
-// CheckRead returns nil where the principal reads a collection, and a Forbidden otherwise.
-func (r *Rights) CheckRead(collection string) error {
-	if r.Reads(collection) {
-		return nil
+// Grant returns to which documents of a collection the principal has the right to an action, one of model.Acts.
+func (r *Rights) Grant(collection, act string) Grant {
+	if r == nil {
+		return Grant{}
 	}
-	return fanfold.Errorf(fanfold.Forbidden, "the right to read %s is missing: ask for a key with a role that the model's access to %s names", collection, collection)
+	if r.open { // a node's own rights have no model
+		return Grant{all: true}
+	}
+	right := r.model.AccessTo(collection).Of(act)
+	if r.hasOneOf(right.Roles) {
+		return Grant{all: true}
+	}
+	if right.Where == "" {
+		return Grant{}
+	}
+	return Grant{act: act, where: right.Where, auth: r.auth(), refused: r.refused(collection, act)}
 }
 
-// CheckWrite returns nil where the principal writes a collection, and a Forbidden otherwise.
-func (r *Rights) CheckWrite(collection string) error {
-	if r.Writes(collection) {
+// CheckAll returns nil where the principal may do something to every document of a collection, and a Forbidden otherwise.
+func (r *Rights) CheckAll(act, collection string) error {
+	if g := r.Grant(collection, act); g.All() {
 		return nil
 	}
-	return fanfold.Errorf(fanfold.Forbidden, "the right to write %s is missing: ask for a key with a role that the model's access to %s names", collection, collection)
+	if act != model.ActRead && r != nil && r.model.AccessTo(collection).WritesAlike() {
+		act = "write"
+	}
+	return forbidden(act, collection)
+}
+
+// forbidden is the refusal of an action in a collection.
+func forbidden(act, collection string) error {
+	return fanfold.Errorf(fanfold.Forbidden, "the right to %s %s is missing: ask for a key with a role that the model's access to %s names", act, collection, collection)
+}
+
+// Key is the same for principals who see the same documents, on every node: it goes by the roles and the values of auth that rules about reading look
+// at. It is "" where no rule decides about a document.
+func (r *Rights) Key() string {
+	if r == nil || r.open || r.Admin() {
+		return ""
+	}
+	h, conditional := sha256.New(), false
+	for _, c := range r.model.Collections {
+		right := r.model.AccessTo(c.Name).Read
+		if right.Where == "" && c.Access == nil {
+			continue
+		}
+		g := r.Grant(c.Name, model.ActRead)
+		fmt.Fprintf(h, "%s %t %q\n", c.Name, g.All(), right.Where)
+		if g.Conditional() {
+			conditional = true
+			rule, err := expr.CompileReading(right.Where)
+			if err != nil {
+				continue // it shows nothing to anybody
+			}
+			for _, path := range rule.AuthPaths() {
+				fmt.Fprintf(h, "%q %s\n", path, valueAt(r.auth(), path))
+			}
+		}
+	}
+	if !conditional {
+		return ""
+	}
+	fmt.Fprintf(h, "%t", r.Reads(""))
+	return string(h.Sum(nil)[:16])
+}
+
+// CheckRead returns nil where the principal reads every document of a collection, and a Forbidden otherwise.
+func (r *Rights) CheckRead(collection string) error { return r.CheckAll(model.ActRead, collection) }
+
+// CheckWrite returns nil where the principal may write every document of a collection in some way, and a Forbidden otherwise. The writer judges in
+// which way.
+func (r *Rights) CheckWrite(collection string) error {
+	if r.writesSome(collection) {
+		return nil
+	}
+	return forbidden("write", collection)
+}
+
+// writesSome tells whether the principal creates, updates or deletes documents of a collection.
+func (r *Rights) writesSome(collection string) bool {
+	return slices.ContainsFunc(model.Acts[1:], func(act string) bool {
+		g := r.Grant(collection, act)
+		return g.All()
+	})
 }
 
 // CheckReadSome returns nil where the principal reads any collection, and a Forbidden otherwise.
@@ -236,7 +311,7 @@ func (r *Rights) CheckReadSome() error {
 
 // CheckWriteSome returns nil where the principal writes any collection, and a Forbidden otherwise.
 func (r *Rights) CheckWriteSome() error {
-	if r != nil && some(r.model, r.Writes) {
+	if r != nil && some(r.model, r.writesSome) {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Forbidden, "the right to write is missing: ask for a key with a role that the model's access to any collection names")
@@ -268,7 +343,22 @@ func (r *Rights) Shape() string {
 	if r == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%s@%d", r.Principal.Shape(), r.access)
+	return fmt.Sprintf("%s@%d%s", r.Principal.Shape(), r.access, r.Key())
+}
+
+// refused returns what counts refusals by a rule; nil without a judge.
+func (r *Rights) refused(collection, act string) func() {
+	if r.judge == nil {
+		return nil
+	}
+	return r.judge.refusals.of(collection, act)
+}
+
+// Refusals returns how many times since the start a rule did not let somebody read, create, update or delete a document.
+func (j *Judge) Refusals() map[Refusals]uint64 {
+	j.refusals.mu.Lock()
+	defer j.refusals.mu.Unlock()
+	return maps.Clone(j.refusals.count)
 }
 
 // rightsKey is the key of Rights in a context.

@@ -3,11 +3,15 @@
 package access
 
 import (
+	"cmp"
 	"crypto/sha256"
+	"encoding/json"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -23,7 +27,12 @@ type Principal struct {
 	Ends   time.Time
 	Secret [sha256.Size]byte // the hash of the secret that was sent
 
+	Sub    string          // whom rules know as auth.sub: for a key what it says, or key:<id>
+	Issuer string          // who says so, "" for the store's own keys
+	Claims json.RawMessage // a JSON object; nil for an empty one
+
 	open bool
+	seen atomic.Pointer[jsondoc.Tree] // what auth returns; nil before it is asked for
 }
 
 // Open is the principal of every request in an open house. It may do everything.
@@ -78,14 +87,15 @@ func (p *Principal) String() string {
 	return p.Actor()
 }
 
-// Reads tells whether the principal reads a collection under a model. Whoever writes a collection reads it.
+// Reads tells whether the principal reads every document of a collection under a model.
 func (p *Principal) Reads(m *model.Model, collection string) bool {
-	return p.open || p.hasOneOf(m.AccessTo(collection).Read) || p.Writes(m, collection)
+	return p.open || p.hasOneOf(m.AccessTo(collection).Read.Roles)
 }
 
-// Writes tells whether the principal writes a collection under a model.
+// Writes tells whether the principal creates, updates and deletes every document of a collection under a model, and so reads it.
 func (p *Principal) Writes(m *model.Model, collection string) bool {
-	return p.open || p.hasOneOf(m.AccessTo(collection).Write)
+	a := m.AccessTo(collection)
+	return p.open || p.hasOneOf(a.Create.Roles) && p.hasOneOf(a.Update.Roles) && p.hasOneOf(a.Delete.Roles)
 }
 
 // hasOneOf tells whether the principal has one of some roles, or is admin.
@@ -114,3 +124,23 @@ func (p *Principal) Shape() string {
 
 // OfRole returns a principal that has one role, for what sees with the rights of that role alone, as a consumer group does.
 func OfRole(role string) *Principal { return &Principal{Roles: []string{role}} }
+
+// auth returns what rules see of the principal.
+func (p *Principal) auth() *jsondoc.Tree {
+	if t := p.seen.Load(); t != nil {
+		return t
+	}
+	text := append([]byte(`{"sub":`), jsondoc.Quote(p.Sub)...)
+	text = append(append(text, `,"iss":`...), jsondoc.Quote(p.Issuer)...)
+	text = append(text, `,"roles":[`...)
+	for i, role := range p.Roles {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = append(text, jsondoc.Quote(role)...)
+	}
+	text = append(append(text, `],"claims":`...), cmp.Or(string(p.Claims), "{}")...)
+	t := jsondoc.MustParse(append(text, '}'))
+	p.seen.Store(t)
+	return t
+}

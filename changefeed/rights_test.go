@@ -52,7 +52,7 @@ func newHouse(t testing.TB) *house {
 // grant makes a model by which roles read a collection, and only administrators any other.
 func (h *house) grant(collection string, roles ...string) {
 	m := &model.Model{Collections: []*model.Collection{
-		{Name: collection, Access: &model.Access{Read: roles}}, {Name: "cities", Access: &model.Access{}}}}
+		{Name: collection, Access: &model.Access{Read: model.Right{Roles: roles}}}, {Name: "cities", Access: &model.Access{}}}}
 	m.Index()
 	h.mu.Lock()
 	defer h.mu.Unlock()

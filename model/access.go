@@ -30,14 +30,47 @@ func IsRole(name string) bool {
 	}) < 0
 }
 
-// Access says which roles read the documents of a collection, and which write them. A role that writes reads, too. The role
-// admin does both everywhere.
+// Access says who reads, creates, updates and deletes the documents of a collection. Whoever has a role that updates or deletes reads, too. The role
+// admin does everything everywhere.
 type Access struct {
-	Read, Write []string // sorted; empty for admin alone
+	Read, Create, Update, Delete Right
+}
+
+// Right says who has a right: whoever has one of some roles has it to every document, and everybody else to those for which an expression is true.
+type Right struct {
+	Roles []string // sorted; with no roles and no expression it is admin's alone
+	Where string   // a CEL expression over a document and auth, who asks; "" for none
+}
+
+// The actions for which a collection's access has a right each.
+const (
+	ActRead   = "read"
+	ActCreate = "create"
+	ActUpdate = "update"
+	ActDelete = "delete"
+)
+
+// Acts lists the actions.
+var Acts = []string{ActRead, ActCreate, ActUpdate, ActDelete}
+
+// Of returns the right to an action.
+func (a *Access) Of(act string) *Right {
+	switch act {
+	case ActCreate:
+		return &a.Create
+	case ActUpdate:
+		return &a.Update
+	case ActDelete:
+		return &a.Delete
+	}
+	return &a.Read
 }
 
 // standardAccess holds for collections that declare no access, also those that nobody declares.
-var standardAccess = &Access{Read: []string{RoleRead}, Write: []string{RoleWrite}}
+var standardAccess = func() *Access {
+	write := Right{Roles: []string{RoleWrite}}
+	return &Access{Right{Roles: []string{RoleRead, RoleWrite}}, write, write, write}
+}()
 
 // AccessTo returns who may read and write a collection.
 func (m *Model) AccessTo(collection string) *Access {
@@ -50,8 +83,11 @@ func (m *Model) AccessTo(collection string) *Access {
 // Same tells whether two say the same. A nil one says what holds for collections that declare no access.
 func (a *Access) Same(b *Access) bool {
 	a, b = a.orStandard(), b.orStandard()
-	return slices.Equal(a.Read, b.Read) && slices.Equal(a.Write, b.Write)
+	return !slices.ContainsFunc(Acts, func(act string) bool { return !a.Of(act).same(b.Of(act)) })
 }
+
+// same tells whether two say the same.
+func (r *Right) same(o *Right) bool { return r.Where == o.Where && slices.Equal(r.Roles, o.Roles) }
 
 func (a *Access) orStandard() *Access {
 	if a == nil {
@@ -60,11 +96,19 @@ func (a *Access) orStandard() *Access {
 	return a
 }
 
-// readers returns the roles that read: the roles of both lists, each once, sorted.
-func (a *Access) readers() []string {
-	all := slices.Concat(a.Read, a.Write)
+// LetWritersRead gives those who update or delete the right to read. Whoever only creates documents may not read what others created.
+func (a *Access) LetWritersRead() {
+	all := slices.Concat(a.Read.Roles, a.Update.Roles, a.Delete.Roles)
 	slices.Sort(all)
-	return slices.Compact(all)
+	a.Read.Roles = slices.Compact(all)
+}
+
+// HasRules tells whether the access of a collection is more than two lists of roles, for reading and for writing.
+func (m *Model) HasRules() bool {
+	return slices.ContainsFunc(m.Collections, func(c *Collection) bool {
+		a := c.Access.orStandard()
+		return !a.WritesAlike() || a.Read.Where != "" || a.Create.Where != ""
+	})
 }
 
 // SameAccess tells whether two models say the same about who reads and writes which collection.
@@ -87,20 +131,43 @@ func SameAccess(a, b *Model) bool {
 func (a *Access) changesOf(collection string, next *Access) string {
 	a, next = a.orStandard(), next.orStandard()
 	var said []string
-	say := func(verb string, before, after []string) {
-		if opened := without(after, before); len(opened) > 0 {
+	for _, verbs := range a.verbsOf(next) {
+		before, after := a.Of(verbs[0]), next.Of(verbs[0])
+		verb := strings.Join(verbs, ", ")
+		if len(verbs) == len(Acts)-1 {
+			verb = "write"
+		}
+		if opened := without(after.Roles, before.Roles); len(opened) > 0 {
 			said = append(said, people(opened)+" may "+verb+" it now")
 		}
-		if closed := without(before, after); len(closed) > 0 {
+		if closed := without(before.Roles, after.Roles); len(closed) > 0 {
 			said = append(said, people(closed)+" may not "+verb+" it any more")
 		}
+		switch {
+		case before.Where == after.Where:
+		case after.Where == "":
+			said = append(said, "nobody may "+verb+" its documents by an expression any more")
+		default:
+			said = append(said, "whoever has none of the roles may "+verb+" documents where "+after.Where)
+		}
 	}
-	say("read", a.readers(), next.readers())
-	say("write", a.Write, next.Write)
 	if len(said) == 0 {
 		said = []string{"nothing opens or closes"}
 	}
 	return collection + ": " + strings.Join(said, "; ")
+}
+
+// WritesAlike tells whether the same may create, update and delete documents.
+func (a *Access) WritesAlike() bool { return a.Create.same(&a.Update) && a.Create.same(&a.Delete) }
+
+// verbsOf returns the actions in groups: those that write stand together where both accesses give them in the same way.
+func (a *Access) verbsOf(next *Access) [][]string {
+	for _, x := range []*Access{a, next} {
+		if !x.WritesAlike() {
+			return [][]string{{ActRead}, {ActCreate}, {ActUpdate}, {ActDelete}}
+		}
+	}
+	return [][]string{{ActRead}, {ActCreate, ActUpdate, ActDelete}}
 }
 
 // without returns the roles of one list that do not have what another list gives: everyone has every role's.

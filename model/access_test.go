@@ -70,9 +70,10 @@ func TestAccessOfCollectionsThatGo(t *testing.T) {
 
 // TestAccessTo: a collection without access, also one that nobody declares, has the standard one; a missing list is empty.
 func TestAccessTo(t *testing.T) {
-	m := parse(t, "collections: {a: {}, b: {access: {}}, c: {access: {write: [z, y]}}, d: {access: {read: [x]}}}")
-	for name, want := range map[string]string{"a": "[read] [write]", "none": "[read] [write]", "": "[read] [write]", "b": "[] []", "c": "[] [y z]", "d": "[x] []"} {
-		if a := m.AccessTo(name); fmt.Sprint(a.Read, " ", a.Write) != want {
+	m := parse(t, "collections: {a: {}, b: {access: {}}, c: {access: {write: [z, y]}}, d: {access: {read: [x]}}, e: {access: {read: [x], create: [y], update: [w], delete: [v]}}}")
+	for name, want := range map[string]string{"a": "[read write] [write] [write] [write]", "none": "[read write] [write] [write] [write]", "": "[read write] [write] [write] [write]",
+		"b": "[] [] [] []", "c": "[y z] [y z] [y z] [y z]", "d": "[x] [] [] []", "e": "[v w x] [y] [w] [v]"} {
+		if a := m.AccessTo(name); fmt.Sprint(a.Read.Roles, " ", a.Create.Roles, " ", a.Update.Roles, " ", a.Delete.Roles) != want {
 			t.Errorf("%q has %v, want %s", name, a, want)
 		}
 	}

@@ -30,7 +30,7 @@ var ErrInSteps = errors.New("the delete is to be made in steps")
 // NotFound, UnknownCollection, Restricted, FanoutLimit, Forbidden, and the errors of Appender. The model decides about the writes that the
 // delete brings with it: they need no right.
 func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (DeleteStep, error) {
-	if err := in.By.CheckWrite(key.Collection); err != nil {
+	if err := in.By.CheckAll(model.ActDelete, key.Collection); err != nil {
 		return DeleteStep{}, err
 	}
 	if err := w.awaitModel(ctx); err != nil {

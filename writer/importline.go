@@ -2,6 +2,7 @@ package writer
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"strconv"
 
@@ -30,6 +31,11 @@ type importLine struct {
 	forms *checked // of a document, where what is stored depends on whether it exists
 }
 
+// checkImport returns a Forbidden where a principal may not create and update every document of a collection. A line may do either.
+func checkImport(by *access.Rights, collection string) error {
+	return cmp.Or(by.CheckAll(model.ActUpdate, collection), by.CheckAll(model.ActCreate, collection))
+}
+
 // importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object that names
 // its own. by are the rights of who imports it: a model needs the role admin. number is the line's own, unless it says another. It
 // returns the errors of a PUT of the document, Forbidden and Invalid.
@@ -37,7 +43,7 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 	l = &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
 	ev := &l.event
 	if collection != "" {
-		if err := by.CheckWrite(collection); err != nil {
+		if err := checkImport(by, collection); err != nil {
 			return l, err
 		}
 		if err := ck.takes(collection); err != nil {
@@ -55,7 +61,7 @@ func (ck *checker) importEvent(by *access.Rights, collection string, line []byte
 	if ev.Kind != fanfold.KindPut {
 		err = by.CheckRole(model.RoleAdmin)
 	} else {
-		err = by.CheckWrite(ev.Key.Collection)
+		err = checkImport(by, ev.Key.Collection)
 	}
 	switch {
 	case err != nil:

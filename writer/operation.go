@@ -121,10 +121,33 @@ func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind
 // Judge returns a Forbidden where a principal with these rights may not make the operation. It looks at its kind and its collection
 // alone.
 func (op *Operation) Judge(by *access.Rights) error {
-	if op.Kind == Check {
-		return by.CheckRead(op.Key.Collection)
+	for _, act := range op.acts() {
+		if err := by.CheckAll(act, op.Key.Collection); err != nil {
+			return err
+		}
 	}
-	return by.CheckWrite(op.Key.Collection)
+	return nil
+}
+
+// acts lists the actions for which the operation needs a right, each of them.
+func (op *Operation) acts() []string {
+	switch op.Kind {
+	case Check:
+		return []string{model.ActRead}
+	case Create:
+		return []string{model.ActCreate}
+	case Patch:
+		return []string{model.ActUpdate}
+	case Delete:
+		return []string{model.ActDelete}
+	}
+	switch op.fate() {
+	case creates:
+		return []string{model.ActCreate}
+	case replaces:
+		return []string{model.ActUpdate}
+	}
+	return []string{model.ActUpdate, model.ActCreate}
 }
 
 // Prepare makes the event of an operation that somebody asks for, and checks everything about it that does not depend on the

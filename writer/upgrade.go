@@ -85,11 +85,14 @@ func newestFold(ctx context.Context, live Nodes, have int) (int, error) {
 // checkFold returns an Unprocessable where a model has something that the version of the fold in force does not know.
 func checkFold(m, have *model.Model) error {
 	in, names := max(m.Fold, have.Fold), m.Capitals()
-	if in >= model.ChecksFrom || !m.HasChecks() && len(names) == 0 {
+	if in >= model.ChecksFrom || !m.HasChecks() && !m.HasRules() && len(names) == 0 {
 		return nil
 	}
 	has := "checks"
-	if len(names) > 0 {
+	switch {
+	case m.HasRules():
+		has = "access with where, or with create, update or delete"
+	case len(names) > 0:
 		has = "capitals in the name " + names[0]
 	}
 	return fanfold.Errorf(fanfold.Unprocessable, "the model has %s, which version %d of the fold does not know; nothing was changed: set version %d first (fanfold upgrade, docs/run/upgrade.md)", has, in, model.ChecksFrom)

@@ -23,6 +23,8 @@ var (
 	compiledOwnOver = cache[Program]{programs: map[string]*Program{}}
 	terms           = cache[Term]{programs: map[string]*Term{}}
 	conditions      = cache[Condition]{programs: map[string]*Condition{}}
+	readings        = cache[Reading]{programs: map[string]*Reading{}}
+	writings        = cache[Filter]{programs: map[string]*Filter{}}
 )
 
 // get returns what an expression was compiled to; nil where it is not kept.

@@ -93,7 +93,7 @@ func (w *writer) constant(e ast.Expr) bool {
 	case ast.LiteralKind:
 		return true
 	case ast.IdentKind:
-		return e.AsIdent() == "params"
+		return isGiven(e.AsIdent())
 	case ast.SelectKind:
 		return !e.AsSelect().IsTestOnly() && w.constant(e.AsSelect().Operand())
 	case ast.ListKind:

@@ -93,7 +93,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 	switch {
 	case name == evaluationName:
 		return e, true
-	case name == "params" && e.params != nil:
+	case isGiven(name) && e.params != nil:
 		return e.params, true
 	case e.members:
 		n := e.tree.Member(jsondoc.Root, name)

@@ -117,15 +117,19 @@ const AnyElement = "0"
 
 // DocPaths returns the places of doc at which the condition looks, as far as their names are in its text.
 func (c *Condition) DocPaths() [][]string {
-	p := docPaths{}
+	p := selected{from: "doc"}
 	p.visit(c.q.ast.Expr(), nil)
 	return p.all
 }
 
-// docPaths collects the paths that an expression selects from doc.
-type docPaths struct{ all [][]string }
+// selected collects the paths that an expression selects from a variable.
+type selected struct {
+	from  string
+	whole bool // without the paths on the way to another one
+	all   [][]string
+}
 
-// variable is a variable of a comprehension, with the path of what it stands for where that is in doc.
+// variable is a variable of a comprehension, with the path of what it stands for where that is in the variable selected from.
 type variable struct {
 	name  string
 	path  []string
@@ -133,9 +137,13 @@ type variable struct {
 }
 
 // visit collects the paths in e; the last of the variables with a name is the one that holds.
-func (p *docPaths) visit(e ast.Expr, variables []variable) {
-	if path, ok := placeOf(e, variables); ok {
+func (p *selected) visit(e ast.Expr, variables []variable) {
+	if path, ok := p.placeOf(e, variables); ok {
 		p.all = append(p.all, path)
+		if p.whole && e.Kind() != ast.ComprehensionKind {
+			p.visitIndexes(e, variables)
+			return
+		}
 	}
 	if e.Kind() != ast.ComprehensionKind {
 		for _, part := range partsOf(e) {
@@ -147,7 +155,7 @@ func (p *docPaths) visit(e ast.Expr, variables []variable) {
 	p.visit(c.IterRange(), variables)
 	p.visit(c.AccuInit(), variables)
 	element := variable{name: c.IterVar()}
-	if element.path, element.known = placeOf(c.IterRange(), variables); element.known {
+	if element.path, element.known = p.placeOf(c.IterRange(), variables); element.known {
 		element.path = append(slices.Clip(element.path), AnyElement)
 	}
 	inner := append(slices.Clone(variables), element, variable{name: c.AccuVar()})
@@ -156,8 +164,23 @@ func (p *docPaths) visit(e ast.Expr, variables []variable) {
 	}
 }
 
-// placeOf returns the path of an expression that is a part of doc.
-func placeOf(e ast.Expr, variables []variable) (path []string, ok bool) {
+// visitIndexes collects the paths in the indexes of an expression that is a part of the variable.
+func (p *selected) visitIndexes(e ast.Expr, variables []variable) {
+	for {
+		switch e.Kind() {
+		case ast.SelectKind:
+			e = e.AsSelect().Operand()
+		case ast.CallKind:
+			p.visit(e.AsCall().Args()[1], variables)
+			e = e.AsCall().Args()[0]
+		default:
+			return
+		}
+	}
+}
+
+// placeOf returns the path of an expression that is a part of the variable.
+func (p *selected) placeOf(e ast.Expr, variables []variable) (path []string, ok bool) {
 	switch e.Kind() {
 	case ast.IdentKind:
 		name := strings.TrimPrefix(e.AsIdent(), ".")
@@ -166,9 +189,9 @@ func placeOf(e ast.Expr, variables []variable) (path []string, ok bool) {
 				return v.path, v.known
 			}
 		}
-		return nil, name == "doc"
+		return nil, name == p.from
 	case ast.SelectKind:
-		path, ok = placeOf(e.AsSelect().Operand(), variables)
+		path, ok = p.placeOf(e.AsSelect().Operand(), variables)
 		return append(slices.Clip(path), e.AsSelect().FieldName()), ok
 	case ast.CallKind:
 		c := e.AsCall()
@@ -181,11 +204,11 @@ func placeOf(e ast.Expr, variables []variable) (path []string, ok bool) {
 				token = string(name)
 			}
 		}
-		path, ok = placeOf(c.Args()[0], variables)
+		path, ok = p.placeOf(c.Args()[0], variables)
 		return append(slices.Clip(path), token), ok
 	case ast.ComprehensionKind:
 		if c := e.AsComprehension(); keepsElements(c) {
-			return placeOf(c.IterRange(), variables)
+			return p.placeOf(c.IterRange(), variables)
 		}
 	}
 	return nil, false

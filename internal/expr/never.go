@@ -90,7 +90,7 @@ func allParts(e ast.Expr) []ast.Expr {
 }
 
 // jsonNames are the variables that hold JSON: no member of them is a time, a duration or bytes.
-var jsonNames = append([]string{"params"}, FilterNames...)
+var jsonNames = append([]string{"params", "auth", "old"}, FilterNames...)
 
 // mixing are the operators that have no value of a JSON value and one of another type.
 var mixing = []string{operators.Less, operators.LessEquals, operators.Greater, operators.GreaterEquals, operators.Add, operators.Subtract}
@@ -142,7 +142,7 @@ func (q *query) patterns() (out []pattern) {
 		}
 		args := e.AsCall().Args()
 		last := args[len(args)-1]
-		if root, path, ok := pathOf(last); ok && isParams(root) && len(path) > 0 {
+		if root, path, ok := pathOf(last); ok && isGiven(root) && len(path) > 0 {
 			out = append(out, pattern{path, func(err error) error { return placed(q.ast.SourceInfo(), &placedError{last.ID(), err}) }})
 		}
 	}))

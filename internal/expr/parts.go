@@ -61,7 +61,7 @@ func (c *given) plan(q *query) {
 	} else if exact := q.literals[c.expr.ID()]; exact != nil {
 		k := knownNode(exact, jsondoc.Root)
 		c.literal = &k
-	} else if root, path, ok := pathOf(c.expr); ok && root == "params" && len(path) > 0 {
+	} else if root, path, ok := pathOf(c.expr); ok && isGiven(root) && len(path) > 0 {
 		c.path = path
 	}
 }
@@ -216,10 +216,10 @@ func (b *builder) member(root string, path []string) *operand {
 	return nil
 }
 
-// isConstant reports whether an expression reads no more than params.
+// isConstant reports whether an expression reads no more than what is given before.
 func (b *builder) isConstant(e ast.Expr) bool {
 	for name := range b.q.freeNames(e) {
-		if name != "params" || b.element == "params" {
+		if !isGiven(name) || b.element == name {
 			return false
 		}
 	}

@@ -152,7 +152,7 @@ func (q *query) neverTruth(e ast.Expr) bool {
 	}
 	switch e.Kind() {
 	case ast.IdentKind:
-		return slices.Contains(FilterNames, e.AsIdent()) || e.AsIdent() == "params"
+		return slices.Contains(jsonNames, e.AsIdent())
 	case ast.CallKind:
 		switch c := e.AsCall(); c.FunctionName() {
 		case operators.Add, operators.Subtract, operators.Multiply, operators.Divide, operators.Modulo, operators.Negate:

@@ -3,9 +3,14 @@ package modelfile
 import (
 	"slices"
 
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
+
+// actWrite is the member of a collection's access that stands for create, update and delete.
+const actWrite = "write"
 
 // access reads who reads and writes a collection's documents, such as {read: [support], write: [accounting]}.
 func (p *parser) access(n jsondoc.Node, at string) *model.Access {
@@ -13,19 +18,54 @@ func (p *parser) access(n jsondoc.Node, at string) *model.Access {
 		p.problem(at, "must be a mapping with read and write, each a list of roles")
 		return nil
 	}
-	a := &model.Access{}
+	a, written := &model.Access{}, ""
+	p.members(n, at, func(member string, v jsondoc.Node) {
+		at := at + "." + member
+		switch {
+		case member == actWrite && written == "":
+			a.Create = readRight(p, v, at, actWrite)
+			a.Update, a.Delete = a.Create, a.Create
+		case slices.Contains(model.Acts, member) && (member == model.ActRead || written != actWrite):
+			*a.Of(member) = readRight(p, v, at, member)
+		case member == actWrite || slices.Contains(model.Acts, member):
+			p.problem(at, "write stands for create, update and delete, and does not go beside them")
+		default:
+			p.problem(at, "unknown member; access has read, write, create, update and delete")
+		}
+		if member != model.ActRead {
+			written = member
+		}
+	})
+	a.LetWritersRead()
+	return a
+}
+
+// readRight reads who has a right: a list of roles, or a mapping with such a list and an expression, such as {roles: [support], where: doc.open}.
+func readRight(p *parser, n jsondoc.Node, at, act string) (r model.Right) {
+	if p.tree.Kind(n) != jsondoc.Object {
+		r.Roles = p.roles(n, at)
+		return r
+	}
 	p.members(n, at, func(member string, v jsondoc.Node) {
 		at := at + "." + member
 		switch member {
-		case "read":
-			a.Read = p.roles(v, at)
-		case "write":
-			a.Write = p.roles(v, at)
+		case "roles":
+			r.Roles = p.roles(v, at)
+		case "where":
+			if r.Where = p.text(v, at); r.Where != "" {
+				checkText(p, r.Where, at, ofRight(act))
+			}
 		default:
-			p.problem(at, "unknown member; access has read and write")
+			p.problem(at, "unknown member; a right has roles and where")
 		}
 	})
-	return a
+	return r
+}
+
+// ofRight returns what the expression of a right to an action sees.
+func ofRight(act string) variables {
+	known := func(source string) (*expr.Program, error) { return nil, access.ParseRule(act, source) }
+	return variables{known, func(source string) (parts int, err error) { return access.CheckRule(act, source) }}
 }
 
 // roles reads a list of roles, and returns it sorted.

@@ -13,8 +13,10 @@ func TestAccess(t *testing.T) {
 		"{}":         "[] []",
 		"{read: []}": "[] []",
 		"{read: [support, accounting], write: [accounting]}": "[accounting support] [accounting]",
-		"{read: [everyone]}":                        "[everyone] []",
-		"{write: [a_b-9]}":                          "[] [a_b-9]",
+		"{read: [everyone]}": "[everyone] []",
+		"{write: [a_b-9]}":   "[a_b-9] [a_b-9]",
+		"{read: {roles: [b], where: 'auth.sub in doc.members'}, create: [a], update: {where: 'old.a == doc.a'}, delete: {where: 'old.a == 1'}}": "[b] [a]",
+		"{write: {where: 'auth.claims.writes'}}":    "[] []",
 		"{read: [" + roles(32) + "]}":               "",
 		"{read: [" + strings.Repeat("r", 64) + "]}": "",
 	} {
@@ -24,7 +26,7 @@ func TestAccess(t *testing.T) {
 			continue
 		}
 		a := m.Collection("a").Access
-		if got := fmt.Sprint(a.Read, " ", a.Write); want != "" && got != want {
+		if got := fmt.Sprint(a.Read.Roles, " ", a.Create.Roles); want != "" && got != want {
 			t.Errorf("%s became %s", text, got)
 		}
 		yaml, err := ToYAML(m.Source)
@@ -58,9 +60,9 @@ func TestAccessMistakes(t *testing.T) {
 	for text, want := range map[string]string{
 		"[read]":                       at + ": must be a mapping with read and write, each a list of roles",
 		"everyone":                     at + ": must be a mapping with read and write, each a list of roles",
-		"{reads: [a]}":                 at + ".reads: unknown member; access has read and write",
+		"{reads: [a]}":                 at + ".reads: unknown member; access has read, write, create, update and delete",
 		"{read: everyone}":             at + ".read: must be a list of roles",
-		"{write: {a: b}}":              at + ".write: must be a list of roles",
+		"{write: {a: b}}":              at + ".write.a: unknown member; a right has roles and where",
 		"{read: [1]}":                  at + ".read: must be a string",
 		"{read: ['']}":                 at + ".read: must be a string",
 		"{read: [Support]}":            at + `.read: "Support" cannot name a role`,
@@ -69,7 +71,21 @@ func TestAccessMistakes(t *testing.T) {
 		"{read: [rôle]}":               at + `.read: "rôle" cannot name a role`,
 		"{read: [a, b, a]}":            at + ".read: names a twice",
 		"{write: [" + roles(33) + "]}": at + ".write: has more than 32 roles",
-		"{read: [" + strings.Repeat("r", 65) + "]}": at + `.read: "` + strings.Repeat("r", 65) + `" cannot name a role`,
+		"{read: [" + strings.Repeat("r", 65) + "]}":                        at + `.read: "` + strings.Repeat("r", 65) + `" cannot name a role`,
+		"{write: [a], update: [b]}":                                        at + ".update: write stands for create, update and delete",
+		"{create: [a], write: [b]}":                                        at + ".write: write stands for create, update and delete",
+		"{read: {role: [a]}}":                                              at + ".read.role: unknown member; a right has roles and where",
+		"{read: {where: 1}}":                                               at + ".read.where: must be a string",
+		"{read: {where: 'doc.a =='}}":                                      at + ".read.where: column ",
+		"{read: {where: 'old.a == auth.sub'}}":                             at + ".read.where: column 1: undeclared reference to 'old'",
+		"{create: {where: 'old.a == auth.sub'}}":                           at + ".create.where: column 1: undeclared reference to 'old'",
+		"{delete: {where: 'doc.a == auth.sub'}}":                           at + ".delete.where: column 1: undeclared reference to 'doc'",
+		"{write: {where: 'doc.a == auth.sub'}}":                            at + ".write.where: column 1: undeclared reference to 'doc'",
+		"{read: {where: 'meta.createdAt == auth.sub'}}":                    at + ".read.where: column 1: undeclared reference to 'meta'",
+		"{read: {where: 'params.a == auth.sub'}}":                          at + ".read.where: column 1: undeclared reference to 'params'",
+		"{read: {where: 'auth.sub + 1'}}":                                  at + ".read.where: column ",
+		"{read: {where: '" + strings.Repeat(" ", 1025) + "true'}}":         at + ".read.where: the expression has 1029 bytes; at most 1024 are taken",
+		"{update: {where: '" + strings.Repeat("doc.a || ", 60) + "true'}}": at + ".update.where: the expression has 1",
 		"null": "",
 	} {
 		_, err := Parse([]byte("collections: {a: {access: " + text + "}}"))

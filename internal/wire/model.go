@@ -7,7 +7,7 @@ type ModelCollection struct {
 	Relations map[string]ModelRelation `json:"relations,omitempty" nullable:"true"`
 	Derive    map[string]ModelRule     `json:"derive,omitempty" nullable:"true" doc:"Derived fields by path."`
 	Release   []string                 `json:"release,omitempty" doc:"Paths of removed rules that documents may use again. Frozen and kept values of such a rule are not stored any more then; beside a rule that has the path and keeps none, those of an earlier one go. A model is refused in which a rule keeps values at a released path."`
-	Access    *ModelCollectionAccess   `json:"access,omitempty" nullable:"true" doc:"The roles that read and write the collection's documents, in a house that is closed. A missing list means admin alone; no access at all means the roles read and write."`
+	Access    *ModelCollectionAccess   `json:"access,omitempty" nullable:"true" doc:"Who reads, creates, updates and deletes the collection's documents, in a house that is closed; write stands for the last three, and does not go beside them. A missing member means admin alone; no access at all means the roles read and write."`
 	Pages     *ModelCollectionPages    `json:"pages,omitempty" doc:"Documents that refer to one target are kept in fixed pages, in order of arrival: of when each began to refer to it. A place is never given out again."`
 	Schema    json.RawMessage          `json:"schema,omitempty" schema:"{'type':['object','boolean'],'additionalProperties':true}" doc:"A JSON Schema, draft 2020-12, that documents as written must fit."`
 	Unique    []json.RawMessage        `json:"unique,omitempty" schema:"{'items':{'oneOf':[{'type':'string'},{'type':'array','minItems':2,'maxItems':8,'items':{'type':'string'}}]}}" doc:"What no two documents have alike: the path of a member, a CEL expression over doc, the document as written, or a list of both, which are compared together."`
@@ -24,8 +24,11 @@ type ModelSequence struct {
 
 // ModelCollectionAccess is a part of a ModelCollection.
 type ModelCollectionAccess struct {
-	Read  []string `json:"read,omitempty" maxItems:"32" items:"RoleName"`
-	Write []string `json:"write,omitempty" maxItems:"32" items:"RoleName"`
+	Read   json.RawMessage `json:"read,omitempty" ref:"Right"`
+	Create json.RawMessage `json:"create,omitempty" ref:"Right"`
+	Update json.RawMessage `json:"update,omitempty" ref:"Right"`
+	Delete json.RawMessage `json:"delete,omitempty" ref:"Right"`
+	Write  json.RawMessage `json:"write,omitempty" ref:"Right"`
 }
 
 // ModelCollectionPages is a part of a ModelCollection.

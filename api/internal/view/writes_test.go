@@ -13,7 +13,9 @@ import (
 // viewIn returns what roles see of a model in which an editor has articles, everybody reads news, and an admin alone has the rest.
 func viewIn(roles ...string) View {
 	m := model.Empty()
-	m.Collections = []*model.Collection{{Name: "articles", Access: &model.Access{Write: []string{"editor"}}}, {Name: "news", Access: &model.Access{Read: []string{model.RoleEveryone}}},
+	editor := model.Right{Roles: []string{"editor"}}
+	m.Collections = []*model.Collection{{Name: "articles", Access: &model.Access{Read: editor, Create: editor, Update: editor, Delete: editor}},
+		{Name: "news", Access: &model.Access{Read: model.Right{Roles: []string{model.RoleEveryone}}}},
 		{Name: "hidden", Access: &model.Access{}}}
 	m.Index()
 	return New(Dependencies{}).Open(access.NewJudge(access.Everybody{}, func() *model.Model { return m }).Of(&access.Principal{Roles: roles}))

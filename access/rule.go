@@ -1,0 +1,173 @@
+package access
+
+import (
+	"sync"
+
+	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
+)
+
+// ParseRule returns an error where an expression cannot be the rule of a right to an action, one of model.Acts, or write for all that write. The
+// error says what is wrong and in which column.
+func ParseRule(act, source string) error {
+	_, err := partsOf(act, source)
+	return err
+}
+
+// CheckRule does what ParseRule does for a new rule, which has bounds, and returns how many parts it has: names, literals, calls and what
+// macros such as map stand for.
+func CheckRule(act, source string) (parts int, err error) {
+	if parts, err = partsOf(act, source); err == nil {
+		err = expr.CheckRule(source, parts)
+	}
+	return parts, err
+}
+
+// partsOf returns how many parts a rule has. The error is ParseRule's.
+func partsOf(act, source string) (int, error) {
+	if act == model.ActRead {
+		r, err := expr.CompileReading(source)
+		if err != nil {
+			return 0, err
+		}
+		return r.Parts(), nil
+	}
+	r, err := expr.CompileWriting(source, documentsOf(act)...)
+	if err != nil {
+		return 0, err
+	}
+	return r.Parts(), nil
+}
+
+// documentsOf returns the documents that the rule of a right to write sees besides auth. A rule of write stands for rules that see different ones.
+func documentsOf(act string) []string {
+	switch act {
+	case model.ActCreate:
+		return []string{expr.RuleDoc}
+	case model.ActUpdate:
+		return []string{expr.RuleOld, expr.RuleDoc}
+	case model.ActDelete:
+		return []string{expr.RuleOld}
+	}
+	return nil
+}
+
+// Grant says to which documents of a collection a principal has the right to one action. The zero Grant is the right to none. It is for one
+// goroutine.
+type Grant struct {
+	act, where string // where is "" for all or none
+	all        bool
+	auth       *jsondoc.Tree
+	bound      *expr.Bound // of a rule about reading, once a document was judged
+	refused    func()      // counts documents that the rule lets nobody have
+}
+
+// All tells whether it is a right to every document, whatever is in it.
+func (g *Grant) All() bool { return g.all }
+
+// Conditional tells whether a rule decides about each document.
+func (g *Grant) Conditional() bool { return !g.all && g.where != "" }
+
+// None tells whether it is a right to no document.
+func (g *Grant) None() bool { return !g.all && g.where == "" }
+
+// Bound returns the rule of a conditional right to read, as a condition of a query. It may not be used by several goroutines at a time.
+func (g *Grant) Bound() (*expr.Bound, error) {
+	r, err := expr.CompileReading(g.where)
+	if err != nil {
+		return nil, err
+	}
+	return r.Bind(g.auth)
+}
+
+// Reads tells whether a document may be read whose embedded view this is. An error, a missing member, a value that is not true and a rule that costs
+// too much are all a refusal.
+func (g *Grant) Reads(view []byte) bool {
+	if !g.Conditional() {
+		return g.all
+	}
+	t := &jsondoc.Tree{}
+	if t.Parse(view) != nil {
+		return false
+	}
+	if g.bound == nil || g.bound.Cost() > expr.MaxCost/2 { // each document has its own limit, and not all of them together
+		var err error
+		if g.bound, err = g.Bound(); err != nil {
+			return g.refuse()
+		}
+	}
+	verdict, err := g.bound.Judge(expr.Facts{Doc: t})
+	return err == nil && verdict == expr.True || g.refuse()
+}
+
+// Writes tells whether a document may be written. old is its embedded view as it is, nil for a new document. doc is its view as it is to be, nil for a
+// document that goes. Whatever Reads takes for a refusal is one here, too.
+func (g *Grant) Writes(old, doc []byte) bool {
+	if !g.Conditional() {
+		return g.all
+	}
+	rule, err := expr.CompileWriting(g.where, documentsOf(g.act)...)
+	if err != nil {
+		return g.refuse()
+	}
+	values := []byte(`{`)
+	for _, d := range []struct {
+		name string
+		view []byte
+	}{{expr.RuleOld, old}, {expr.RuleDoc, doc}} {
+		if d.view == nil {
+			continue
+		}
+		if len(values) > 1 {
+			values = append(values, ',')
+		}
+		values = append(append(append(values, '"'), d.name...), `":`...)
+		values = append(values, d.view...)
+	}
+	t := &jsondoc.Tree{}
+	if t.Parse(append(values, '}')) != nil {
+		return g.refuse()
+	}
+	return rule.JudgeFor(g.auth, t) == expr.True || g.refuse()
+}
+
+// refuse counts a refusal, and returns false.
+func (g *Grant) refuse() bool {
+	if g.refused != nil {
+		g.refused()
+	}
+	return false
+}
+
+// valueAt returns the text of the value at a path, nil where there is none.
+func valueAt(t *jsondoc.Tree, path []string) []byte {
+	n := jsondoc.Root
+	for _, name := range path {
+		if n = t.Member(n, name); n == jsondoc.None {
+			return nil
+		}
+	}
+	return t.Raw(n)
+}
+
+// refusals counts refusals by rules.
+type refusals struct {
+	mu    sync.Mutex
+	count map[Refusals]uint64
+}
+
+// Refusals are refusals by the rule of a right in a collection.
+type Refusals struct{ Collection, Act string }
+
+// of returns a function that counts one.
+func (r *refusals) of(collection, act string) func() {
+	return func() {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		if r.count == nil {
+			r.count = map[Refusals]uint64{}
+		}
+		r.count[Refusals{collection, act}]++
+	}
+}

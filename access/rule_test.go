@@ -1,0 +1,141 @@
+package access_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
+)
+
+// rightsUnder returns what a principal may do under a model.
+func rightsUnder(t *testing.T, source string, p *access.Principal) (*access.Rights, *access.Judge) {
+	t.Helper()
+	m, err := modelfile.Parse([]byte(source))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := access.NewJudge(access.Everybody{}, func() *model.Model { return m })
+	return j.Of(p), j
+}
+
+// TestRules: the rule of a right says yes or no of a document, and whatever is not true is a no.
+func TestRules(t *testing.T) {
+	ann := &access.Principal{ID: "a", Sub: "ann", Roles: []string{"staff"}, Claims: json.RawMessage(`{"tenant":"t1","teams":["x","y"]}`)}
+	doc := `{"owner":"ann","members":["bob","ann"],"tenant":"t1","n":1,"zero":0,"team":"y","many":[` + strings.Repeat("1,", 99) + `1]}`
+	for rule, want := range map[string]bool{
+		"auth.sub in doc.members":                                 true,
+		"doc.owner == auth.sub":                                   true,
+		"doc.owner != auth.sub":                                   false,
+		"doc.tenant == auth.claims.tenant":                        true,
+		"doc.team in auth.claims.teams":                           true,
+		"auth.claims.teams.exists(t, t == doc.team)":              true,
+		`"staff" in auth.roles`:                                   true,
+		`"everyone" in auth.roles`:                                false,
+		`auth.iss == ""`:                                          true,
+		"doc.tenant == auth.claims.nothing":                       false,
+		"doc.tenant != auth.claims.nothing":                       false,
+		"doc.nothing != auth.sub":                                 false,
+		"!has(doc.nothing) && doc.owner == auth.sub":              true,
+		"doc.n / doc.zero != 7":                                   false,
+		"doc.n > auth.sub":                                        false,
+		"doc.n":                                                   false,
+		"doc.owner":                                               false,
+		"auth.claims.teams":                                       false,
+		"true":                                                    true,
+		"doc.owner.matches(auth.sub)":                             true,
+		"doc.owner.matches(auth.claims.nothing)":                  false,
+		"doc.members.exists(m, m == auth.sub && m != doc.team)":   true,
+		"doc.many.all(a, doc.many.all(b, doc.many.all(c, true)))": false, // it costs too much
+	} {
+		source := fmt.Sprintf("collections: {tasks: {access: {read: {where: %q}}}}", rule)
+		rights, _ := rightsUnder(t, source, ann)
+		g := rights.Grant("tasks", model.ActRead)
+		if got := g.Reads([]byte(doc)); got != want {
+			t.Errorf("%s: %t, want %t", rule, got, want)
+		}
+		if rights.Reads("tasks") || fanfold.CodeOf(rights.CheckRead("tasks")) != fanfold.Forbidden {
+			t.Errorf("%s: a conditional right is taken for one to all", rule)
+		}
+	}
+}
+
+// TestRulesOfWrites: the rule of each right to write sees the document as it is, as it is to be, or both.
+func TestRulesOfWrites(t *testing.T) {
+	const source = `collections: {tasks: {access: {
+		read: {roles: [support], where: "auth.sub in doc.members"},
+		create: {where: "doc.owner == auth.sub"},
+		update: {where: "old.owner == auth.sub && doc.owner == old.owner"},
+		delete: {roles: [chief], where: "old.owner == auth.sub"}}}}`
+	const mine, others = `{"owner":"ann","members":[]}`, `{"owner":"bob","members":["ann"]}`
+	rights, judge := rightsUnder(t, source, &access.Principal{ID: "a", Sub: "ann"})
+	for _, c := range []struct {
+		act, old, doc string
+		want          bool
+	}{
+		{model.ActCreate, "", mine, true}, {model.ActCreate, "", others, false},
+		{model.ActUpdate, mine, mine, true}, {model.ActUpdate, mine, others, false}, {model.ActUpdate, others, mine, false}, {model.ActUpdate, others, others, false},
+		{model.ActDelete, mine, "", true}, {model.ActDelete, others, "", false},
+	} {
+		g := rights.Grant("tasks", c.act)
+		of := func(text string) []byte {
+			if text == "" {
+				return nil
+			}
+			return []byte(text)
+		}
+		if got := g.Writes(of(c.old), of(c.doc)); got != c.want {
+			t.Errorf("%s: %s to %s: %t", c.act, c.old, c.doc, got)
+		}
+	}
+	if n := judge.Refusals()[access.Refusals{Collection: "tasks", Act: model.ActUpdate}]; n == 0 {
+		t.Errorf("refusals are not counted: %v", judge.Refusals())
+	}
+	for role, want := range map[string]string{"support": "[true false false false]", "chief": "[true false false true]", "admin": "[true true true true]", "other": "[false false false false]"} {
+		rights, _ := rightsUnder(t, source, &access.Principal{ID: "a", Roles: []string{role}})
+		var got []bool
+		for _, act := range model.Acts {
+			g := rights.Grant("tasks", act)
+			got = append(got, g.All())
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s has %v, want %s", role, got, want)
+		}
+	}
+}
+
+// TestRightsKeys: those have one key who see the same, whatever else they are.
+func TestRightsKeys(t *testing.T) {
+	const source = `collections: {tasks: {access: {read: {roles: [support], where: "auth.sub in doc.members && auth.claims.tenant == doc.tenant"}}}, news: {access: {read: [everyone, press]}}}`
+	key := func(p *access.Principal) string {
+		rights, _ := rightsUnder(t, source, p)
+		return rights.Key()
+	}
+	ann := key(&access.Principal{ID: "1", Sub: "ann", Claims: json.RawMessage(`{"tenant":"a"}`)})
+	for name, p := range map[string]struct {
+		key  string
+		same bool
+	}{
+		"another key of hers": {key(&access.Principal{ID: "2", Sub: "ann", Roles: []string{"x"}, Claims: json.RawMessage(`{"more":1,"tenant":"a"}`)}), true},
+		"somebody else":       {key(&access.Principal{ID: "1", Sub: "bob", Claims: json.RawMessage(`{"tenant":"a"}`)}), false},
+		"another tenant":      {key(&access.Principal{ID: "1", Sub: "ann", Claims: json.RawMessage(`{"tenant":"b"}`)}), false},
+		"no claims":           {key(&access.Principal{ID: "1", Sub: "ann"}), false},
+		"a number":            {key(&access.Principal{ID: "1", Sub: "ann", Claims: json.RawMessage(`{"tenant":1}`)}), false},
+	} {
+		if (p.key == ann) != p.same || p.key == "" {
+			t.Errorf("%s has the same key: %t", name, !p.same)
+		}
+	}
+	for _, role := range []string{"support", "admin"} {
+		if k := key(&access.Principal{Roles: []string{role}}); k != "" {
+			t.Errorf("%s reads everything by a rule", role)
+		}
+	}
+	if a, b := key(&access.Principal{Sub: "ann"}), key(&access.Principal{Sub: "ann", Roles: []string{"read"}}); a == b {
+		t.Error("who reads other collections has the key of who does not")
+	}
+}
