@@ -17,19 +17,6 @@ type groups struct {
 	unknown *unknownCollections
 }
 
-// groupList is the answer with all groups, leaseList that with leases, and parkedList that with parked batches.
-type (
-	groupList struct {
-		Groups []group.Summary `json:"groups"`
-	}
-	leaseList struct {
-		Leases []group.Lease `json:"leases"`
-	}
-	parkedList struct {
-		Parked []group.Parked `json:"parked"`
-	}
-)
-
 // groupOf returns the group's name in the path of a request without parameters. The error is Invalid.
 func groupOf(c echo.Context) (string, error) {
 	if err := parameters(c); err != nil {
@@ -66,7 +53,7 @@ func (g *groups) listGroups(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, groupList{list})
+	return c.JSON(http.StatusOK, wire.GroupList{Groups: list})
 }
 
 // getGroup answers GET /v1/_groups/{name}.
@@ -163,7 +150,7 @@ func (g *groups) lease(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, leaseList{leases})
+	return c.JSON(http.StatusOK, wire.LeaseList{Leases: leases})
 }
 
 // batchOf returns the batch that the members of a body name. The error is Invalid.
@@ -258,7 +245,7 @@ func (g *groups) listParked(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, parkedList{list})
+	return c.JSON(http.StatusOK, wire.ParkedList{Parked: list})
 }
 
 // retryParked answers POST /v1/_groups/{name}/_parked/{batch}/_retry.

@@ -19,7 +19,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/described"
-	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/query"
@@ -43,19 +42,16 @@ var schemaTypes = map[string]any{
 	"ModelCollection": wire.ModelCollection{}, "ModelRelation": wire.ModelRelation{}, "ModelRule": wire.ModelRule{},
 	"Preview": model.Preview{}, "ModelSummary": model.Summary{}, "Counted": model.Counted{}, "Difference": model.Difference{}, "RulePreview": model.RulePreview{}, "Evaluation": model.Evaluation{},
 	"KeptPreview": model.KeptValuesPreview{}, "Misfits": model.Misfits{}, "FoldChange": wire.FoldChange{},
-	"Group": group.Description{}, "GroupSummary": group.Summary{}, "GroupSettings": group.Settings{}, "GroupLag": group.Lag{}, "GroupPartition": group.PartitionInfo{}, "Lease": group.Lease{}, "ParkedBatch": group.Parked{},
-	"GroupList": groupList{}, "LeaseList": leaseList{}, "ParkedList": parkedList{},
+	"Group": wire.Group{}, "GroupSummary": wire.GroupSummary{}, "GroupSettings": wire.GroupSettings{}, "GroupLag": wire.GroupLag{}, "GroupPartition": wire.GroupPartition{}, "Lease": wire.Lease{}, "ParkedBatch": wire.ParkedBatch{},
+	"GroupList": wire.GroupList{}, "LeaseList": wire.LeaseList{}, "ParkedList": wire.ParkedList{},
 	"Key": wire.Key{}, "MadeKey": wire.MadeKey{}, "RotatedKey": wire.RotatedKey{}, "KeyList": wire.KeyList{}, "Principal": wire.Principal{}, "CollectionRights": wire.CollectionRights{},
 	"LeaseBody": wire.LeaseBody{}, "AckBody": wire.AckBody{}, "NackBody": wire.NackBody{}, "ResetBody": wire.ResetBody{}, "NewKeyBody": wire.NewKeyBody{}, "KeyPatchBody": wire.KeyPatchBody{},
 	"RotateBody": wire.RotateBody{}, "EraseBody": wire.EraseBody{}, "EraseOneBody": wire.EraseOneBody{}, "ErasedKey": wire.ErasedKey{},
 	"Position": fanfold.Bookmark{}, "Revision": fanfold.Revision(0),
 }
 
-// alsoTaken are types of answers that are also bodies, whose members may be left out.
-var alsoTaken = []reflect.Type{reflect.TypeFor[group.Settings]()}
-
 // mayBeNil are types with an embedded pointer that may be nil.
-var mayBeNil = map[reflect.Type]bool{reflect.TypeFor[group.Parked](): true}
+var mayBeNil = map[reflect.Type]bool{reflect.TypeFor[wire.ParkedBatch](): true}
 
 // TestOpenAPIIsCurrent: openapi.json is what the table of routes, the types of answers and their descriptions say. With -rewrite it is
 // written.
@@ -160,9 +156,7 @@ func (d *drawing) customize(_ string, of reflect.Type, _ reflect.StructTag, s *o
 	collectMembers(of, always, sometimes)
 	for name, f := range always {
 		s.Properties[name] = d.member(f, s.Properties[name], f.Type.Kind() == reflect.Pointer && !strings.HasSuffix(of.Name(), "Body")) // no member of a body is null
-		if !slices.Contains(alsoTaken, of) {
-			s.Required = append(s.Required, name)
-		}
+		s.Required = append(s.Required, name)
 	}
 	for name, f := range sometimes {
 		s.Properties[name] = d.member(f, s.Properties[name], false)

@@ -79,13 +79,6 @@ func NewConsumer(c *Client, opt ConsumerOptions) (*Consumer, error) {
 // maxLeaseRequest is how long an answer to a request for leases may take.
 const maxLeaseRequest = 10 * time.Second
 
-// lease is a partition that a member holds.
-type lease struct {
-	Partition  int
-	Token      string
-	Checkpoint string
-}
-
 // Run leases partitions, calls the handler with their changes, acknowledges what it has handled, and renews the leases,
 // until ctx ends. Then it waits for running handlers, for Grace at most, acknowledges their batches, gives the leases
 // back, and returns nil. Lost connections and restarts of the server are tried again for as long as it takes. An error is
@@ -174,7 +167,7 @@ func (r *consuming) keepLeases(ctx context.Context) {
 }
 
 // lease returns the leases that the member has now.
-func (r *consuming) lease(ctx context.Context) ([]lease, error) {
+func (r *consuming) lease(ctx context.Context) ([]wire.Lease, error) {
 	body := wire.LeaseBody{Member: r.opt.Member}
 	if r.opt.Partitions > 0 {
 		body.Max = &r.opt.Partitions
@@ -183,12 +176,12 @@ func (r *consuming) lease(ctx context.Context) ([]lease, error) {
 	if err != nil {
 		return nil, err
 	}
-	var answer struct{ Leases []lease }
+	var answer wire.LeaseList
 	return answer.Leases, r.leaseClient.sendJSON(ctx, req, &answer)
 }
 
 // updateWork starts the work on leases that are new. It ends it on those that were not renewed, after the batch at hand.
-func (r *consuming) updateWork(leases []lease, requested time.Time, duration time.Duration) {
+func (r *consuming) updateWork(leases []wire.Lease, requested time.Time, duration time.Duration) {
 	now := map[int]string{}
 	for _, l := range leases {
 		now[l.Partition] = l.Token

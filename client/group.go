@@ -25,21 +25,6 @@ type GroupSettings struct {
 	Role        string        // whose members have the group, and which changes they get; default admin, and of a group that is there its own
 }
 
-// groupSettings are GroupSettings as the API has them.
-type groupSettings struct {
-	Partitions  int           `json:"partitions,omitempty"`
-	Since       string        `json:"since,omitempty"`
-	Mode        string        `json:"mode,omitempty"`
-	View        string        `json:"view,omitempty"`
-	Derived     string        `json:"derived,omitempty"`
-	Cascades    string        `json:"cascades,omitempty"`
-	Collections []string      `json:"collections,omitempty"`
-	Filter      string        `json:"filter,omitempty"`
-	Lease       wire.Duration `json:"lease,omitempty"`
-	MaxAttempts int           `json:"maxAttempts,omitempty"`
-	Role        string        `json:"role,omitempty"`
-}
-
 // Group describes a consumer group.
 type Group struct {
 	Name       string
@@ -50,34 +35,14 @@ type Group struct {
 }
 
 // Lag says how much follows a checkpoint; nil is not known.
-type Lag struct {
-	Changes *int64   // that are still to be handled
-	Seconds *float64 // since the oldest of them
-}
+type Lag = wire.GroupLag
 
 // GroupPartition describes one partition of a group.
-type GroupPartition struct {
-	Partition  int
-	Owner      string // "" for none
-	Expires    time.Time
-	Checkpoint string // up to which everything was handled or parked
-	Lag        Lag
-	Attempts   int    // that failed since the checkpoint moved
-	Error      string // of the last of them
-	Parked     int    // batches
-}
+type GroupPartition = wire.GroupPartition
 
-// ParkedBatch is a batch that failed too often. The group went on after it.
-type ParkedBatch struct {
-	ID        string
-	Partition int
-	From, To  string // the batch is after From, up to To
-	// Attempts, Error and Time tell of the last failure. They have no value if the batch was parked before a restore.
-	Attempts int
-	Error    string
-	Time     time.Time
-	Retry    bool // it is to be given again
-}
+// ParkedBatch is a batch that failed too often. The group went on after it. Attempts, Error, Time and Member tell of the last failure.
+// They have no value if the batch was parked before a restore.
+type ParkedBatch = wire.ParkedBatch
 
 // groupPath returns the path of a group, or of what is below it.
 func groupPath(name string, below ...string) string {
@@ -120,7 +85,8 @@ func (c *Client) sendForStatus(ctx context.Context, method, path string, body an
 // PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
 // that cannot be changed.
 func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
-	settings := groupSettings{s.Partitions, s.Since, s.Mode, s.View, s.Derived, s.Cascades, s.Collections, s.Filter, wire.Duration(s.Lease), s.MaxAttempts, s.Role}
+	settings := wire.GroupSettings{Partitions: s.Partitions, Since: s.Since, Mode: s.Mode, View: s.View, Derived: s.Derived, Cascades: s.Cascades,
+		Collections: s.Collections, Filter: s.Filter, Lease: wire.Duration(s.Lease), MaxAttempts: s.MaxAttempts, Role: s.Role}
 	status, err := c.sendForStatus(ctx, http.MethodPut, groupPath(name), settings)
 	return status == http.StatusCreated, err
 }
@@ -131,12 +97,7 @@ func (c *Client) Group(ctx context.Context, name string) (*Group, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in struct {
-		Name       string
-		Settings   groupSettings
-		Lag        Lag
-		Partitions []GroupPartition
-	}
+	var in wire.Group
 	if err := decode(a.body, &in); err != nil {
 		return nil, err
 	}
@@ -157,7 +118,7 @@ func (c *Client) Groups(ctx context.Context) (*GroupList, error) {
 	if err != nil {
 		return nil, err
 	}
-	var in struct{ Groups []struct{ Name string } }
+	var in wire.GroupList
 	if err := decode(a.body, &in); err != nil {
 		return nil, err
 	}
@@ -193,8 +154,16 @@ func (c *Client) Parked(ctx context.Context, name string) (*ParkedList, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := &ParkedList{Raw: a.body}
-	return list, decode(a.body, list)
+	var in wire.ParkedList
+	if err := decode(a.body, &in); err != nil {
+		return nil, err
+	}
+	for i := range in.Parked {
+		if in.Parked[i].Failure == nil { // its fields are read also where the server says nothing of it
+			in.Parked[i].Failure = &wire.Failure{}
+		}
+	}
+	return &ParkedList{Parked: in.Parked, Raw: a.body}, nil
 }
 
 // RetryParked has a parked batch given to the owner of its partition once more. The error is NotFound.

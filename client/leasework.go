@@ -15,7 +15,7 @@ import (
 // leaseWork is the work on one lease.
 type leaseWork struct {
 	*consuming
-	lease    lease
+	lease    wire.Lease
 	reading  context.Context // ends when no more batches are to be read
 	stop     func()          // ends reading
 	handling context.Context // ends when the lease is lost
@@ -26,7 +26,7 @@ type leaseWork struct {
 }
 
 // newLeaseWork returns the work on a lease, to be started with run.
-func (r *consuming) newLeaseWork(l lease) *leaseWork {
+func (r *consuming) newLeaseWork(l wire.Lease) *leaseWork {
 	h := &leaseWork{consuming: r, lease: l, done: make(chan struct{}), position: l.Checkpoint}
 	var cancel context.CancelCauseFunc
 	h.handling, cancel = context.WithCancelCause(r.handling)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // numbered returns changes of as many documents, one an event.
@@ -24,7 +25,7 @@ func TestBehind(t *testing.T) {
 	all := numbered(20)
 	g := newGroups(newMemoryKV(), all, all, Options{Now: fixed})
 	ctx := context.Background()
-	tokens := map[string][]Lease{}
+	tokens := map[string][]wire.Lease{}
 	for _, name := range []string{"done", "late", "none", "parked"} {
 		settings := Settings{Partitions: 4, MaxAttempts: 1}
 		if name == "none" {
@@ -63,7 +64,7 @@ func TestBehind(t *testing.T) {
 		d, err := g.Describe(ctx, name)
 		want(t, "", err)
 		for _, p := range d.Partitions {
-			if moved := p.Checkpoint.Position == at; moved == (name == "late" && p.Partition == late) {
+			if moved := p.Checkpoint == at.String(); moved == (name == "late" && p.Partition == late) {
 				t.Errorf("partition %d of %s stands at %s", p.Partition, name, p.Checkpoint)
 			}
 		}

@@ -7,45 +7,11 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/changefeed"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
-// Lag says how much is left after a checkpoint. A member that is nil is not known.
-type Lag struct {
-	Changes *int64   `json:"changes,omitempty" doc:"That are still to be given. Absent where more than 20,000 changes of all kinds are behind the checkpoint, or the group has a filter."`
-	Seconds *float64 `json:"seconds,omitempty" doc:"Since the oldest of them was made; 0 for none. Absent where changes is."`
-}
-
-// PartitionInfo describes a partition.
-type PartitionInfo struct {
-	Partition  int              `json:"partition"`
-	Owner      string           `json:"owner,omitempty" doc:"The member that has the lease; absent for none."`
-	Expires    *time.Time       `json:"expires,omitempty" doc:"When the lease ends."`
-	Checkpoint fanfold.Bookmark `json:"checkpoint" doc:"Everything up to it is acknowledged or parked."`
-	Lag        Lag              `json:"lag"`
-	Attempts   int              `json:"attempts" doc:"That failed since the checkpoint moved."`
-	Error      string           `json:"error,omitempty" doc:"Of the last one."`
-	NotBefore  *time.Time       `json:"notBefore,omitempty" doc:"When the batch comes again."`
-	Parked     int              `json:"parked" doc:"Batches."`
-	Gone       bool             `json:"gone,omitempty" doc:"Changes behind the checkpoint are no longer kept: reading is a 410 until the group is reset. Absent where they are."`
-}
-
-// MemberInfo describes a member.
-type MemberInfo struct {
-	Member  string    `json:"member"`
-	Expires time.Time `json:"expires" doc:"When it is no member any more, unless it asks for leases again."`
-	Max     int       `json:"max,omitempty" minimum:"1" doc:"The most partitions that it wants."`
-}
-
-// Description describes a group.
-type Description struct {
-	Summary
-	Lag        Lag             `json:"lag"` // of all partitions: the sum of the changes, and the longest time
-	Members    []MemberInfo    `json:"members"`
-	Partitions []PartitionInfo `json:"partitions"`
-}
-
 // Describe returns what there is to know of a group. Errors are Invalid, Forbidden, NotFound and Unavailable.
-func (g *Groups) Describe(ctx context.Context, name string) (*Description, error) {
+func (g *Groups) Describe(ctx context.Context, name string) (*wire.Group, error) {
 	s, err := g.get(ctx, name)
 	if err != nil {
 		return nil, err
@@ -63,14 +29,14 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 		return nil, err
 	}
 	now := g.opt.Now()
-	d := &Description{Summary: g.summary(s), Lag: total(lags), Members: []MemberInfo{}}
+	d := &wire.Group{GroupSummary: g.summary(s), Lag: total(lags), Members: []wire.GroupMember{}}
 	for n, p := range states {
-		info := PartitionInfo{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked), Gone: p.Checkpoint < oldest}
+		info := wire.GroupPartition{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint).String(), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked), Gone: p.Checkpoint < oldest}
 		if p.held(now) {
-			info.Owner, info.Expires = p.Owner, &p.Expires
+			info.Owner, info.Expires = p.Owner, p.Expires
 		}
 		if p.wait(now) > 0 {
-			info.NotBefore = &p.NotBefore
+			info.NotBefore = p.NotBefore
 		}
 		d.Partitions = append(d.Partitions, info)
 	}
@@ -84,7 +50,7 @@ func (g *Groups) Describe(ctx context.Context, name string) (*Description, error
 	}
 	for _, m := range all {
 		if now.Before(m.Expires) {
-			d.Members = append(d.Members, MemberInfo{m.Name, m.Expires, m.Max})
+			d.Members = append(d.Members, wire.GroupMember{Member: m.Name, Expires: m.Expires, Max: m.Max})
 		}
 	}
 	return d, nil
@@ -118,7 +84,7 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 	if err != nil {
 		return b, err
 	}
-	var known Lag
+	var known wire.GroupLag
 	if s.Settings.Filter == "" { // metrics are asked for too often to evaluate one
 		lags, err := g.lags(ctx, s, states, oldest)
 		if err != nil {
@@ -144,29 +110,29 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 }
 
 // total returns the lag of a group from the lags of its partitions.
-func total(lags []Lag) (all Lag) {
+func total(lags []wire.GroupLag) (all wire.GroupLag) {
 	changes, seconds := int64(0), 0.0
 	for _, l := range lags {
 		if l.Changes == nil {
-			return Lag{}
+			return wire.GroupLag{}
 		}
 		changes += *l.Changes
 		seconds = max(seconds, *l.Seconds)
 	}
-	return Lag{&changes, &seconds}
+	return wire.GroupLag{Changes: &changes, Seconds: &seconds}
 }
 
 // lags returns the lag of each partition. It counts at most Options.LagBound changes, of all kinds, from the oldest checkpoint
 // on that is no further from the end, and evaluates a filter for at most Options.FilterBound. Partitions whose checkpoints are further have no lag
 // that is known. Nor have checkpoints before the oldest position, and groups whose filter takes too long.
-func (g *Groups) lags(ctx context.Context, s *group, states []*partition, oldest fanfold.Position) ([]Lag, error) {
+func (g *Groups) lags(ctx context.Context, s *group, states []*partition, oldest fanfold.Position) ([]wire.GroupLag, error) {
 	bound := g.opt.LagBound
 	if s.Settings.Filter != "" {
 		bound = g.opt.FilterBound
 	}
 	from, found, err := g.countable(states, oldest, bound)
 	if err != nil || !found {
-		return make([]Lag, len(states)), err
+		return make([]wire.GroupLag, len(states)), err
 	}
 	lags, count := countFrom(from, states, g.opt.Now())
 	if s.Settings.Filter == "" {
@@ -177,18 +143,18 @@ func (g *Groups) lags(ctx context.Context, s *group, states []*partition, oldest
 	}
 	all, err := g.feed.EachSelected(ctx, g.rights.As(s.Settings.Role), &changefeed.Scope{Since: from, Selection: s.Settings.selection()}, count)
 	if err != nil || !all {
-		return make([]Lag, len(states)), err
+		return make([]wire.GroupLag, len(states)), err
 	}
 	return lags, nil
 }
 
 // countFrom returns the lags of partitions, nothing yet for those whose checkpoints are not before a position, and a function that counts a
 // change after it.
-func countFrom(from fanfold.Position, states []*partition, now time.Time) (lags []Lag, count func(ch *fanfold.Change)) {
-	lags = make([]Lag, len(states))
+func countFrom(from fanfold.Position, states []*partition, now time.Time) (lags []wire.GroupLag, count func(ch *fanfold.Change)) {
+	lags = make([]wire.GroupLag, len(states))
 	for n, p := range states {
 		if p.Checkpoint >= from {
-			lags[n] = Lag{new(int64), new(float64)}
+			lags[n] = wire.GroupLag{Changes: new(int64), Seconds: new(float64)}
 		}
 	}
 	return lags, func(ch *fanfold.Change) {
@@ -202,11 +168,6 @@ func countFrom(from fanfold.Position, states []*partition, now time.Time) (lags 
 		}
 		*lag.Changes++
 	}
-}
-
-// query returns the query for the changes after a position that the group is given.
-func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
-	return fanfold.ChangeQuery{After: after, Latest: s.Mode == "latest", Collections: s.Collections, Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude"}
 }
 
 // countable returns the oldest checkpoint that is followed by no more than bound changes. found is false where there

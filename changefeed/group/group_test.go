@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -197,7 +198,7 @@ func TestClockThatWasAhead(t *testing.T) {
 	ctx := context.Background()
 	_, err := g.Put(ctx, "g", Settings{Partitions: 4, Lease: Duration(10 * time.Second)})
 	want(t, "", err)
-	lease := func(member string) []Lease {
+	lease := func(member string) []wire.Lease {
 		t.Helper()
 		leases, err := g.Lease(ctx, "g", member, 0)
 		want(t, "", err)

@@ -11,15 +11,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 )
-
-// Lease is what a member holds: the right to read a partition and to acknowledge, for as long as the partition has the token.
-type Lease struct {
-	Partition  int              `json:"partition"`
-	Token      string           `json:"token" doc:"Its first number grows with every lease of the partition, so that whatever the member writes to can refuse an older owner."`
-	Checkpoint fanfold.Bookmark `json:"checkpoint" doc:"From where _changes gives."`
-	Expires    time.Time        `json:"expires" doc:"When others may take the partition."`
-}
 
 // maxSetsAtOnce bounds how many partitions one request changes at the same time.
 const maxSetsAtOnce = 32
@@ -39,7 +32,7 @@ func eachOf(ctx context.Context, numbers []int, fn func(ctx context.Context, num
 // member's leases up to its share, and adds free ones up to its share. It wants at most so many partitions, 0 for any number. A
 // lease that it has beyond its share is not renewed and not returned, but its token is good until another member has taken the
 // partition. Errors are Invalid, Forbidden, NotFound, Unprocessable for more than MaxMembers members, Busy and Unavailable.
-func (g *Groups) Lease(ctx context.Context, name, member string, most int) ([]Lease, error) {
+func (g *Groups) Lease(ctx context.Context, name, member string, most int) ([]wire.Lease, error) {
 	s, err := g.get(ctx, name)
 	if err != nil {
 		return nil, err
@@ -63,14 +56,14 @@ func (g *Groups) Lease(ctx context.Context, name, member string, most int) ([]Le
 	if err := g.shorten(ctx, s, a.overlong(s.lease())); err != nil {
 		return nil, err
 	}
-	leases := make([]*Lease, len(states))
+	leases := make([]*wire.Lease, len(states))
 	if err := g.leaseAll(ctx, s, member, a.keep(), leases); err != nil {
 		return nil, err
 	}
 	if err := g.leaseAll(ctx, s, member, a.want(), leases); err != nil {
 		return nil, err
 	}
-	out := []Lease{}
+	out := []wire.Lease{}
 	for _, l := range leases {
 		if l != nil {
 			out = append(out, *l)
@@ -164,7 +157,7 @@ func (g *Groups) join(ctx context.Context, s *group, name string, most int, now 
 }
 
 // leaseAll gives a member the leases of some partitions, and sets those that it has got in leases.
-func (g *Groups) leaseAll(ctx context.Context, s *group, member string, numbers []int, leases []*Lease) error {
+func (g *Groups) leaseAll(ctx context.Context, s *group, member string, numbers []int, leases []*wire.Lease) error {
 	var mu sync.Mutex
 	return eachOf(ctx, numbers, func(ctx context.Context, n int) error {
 		lease, err := g.leaseOne(ctx, s, member, n)
@@ -177,7 +170,7 @@ func (g *Groups) leaseAll(ctx context.Context, s *group, member string, numbers 
 
 // leaseOne gives a member the lease of a partition: it renews its own, and takes one that is free. It returns nil where
 // another member was faster.
-func (g *Groups) leaseOne(ctx context.Context, s *group, member string, number int) (lease *Lease, err error) {
+func (g *Groups) leaseOne(ctx context.Context, s *group, member string, number int) (lease *wire.Lease, err error) {
 	err = g.change(ctx, s, number, func(p *partition) (changed bool, err error) {
 		now := g.opt.Now()
 		until := now.Add(s.lease()).UTC()
@@ -193,7 +186,7 @@ func (g *Groups) leaseOne(ctx context.Context, s *group, member string, number i
 			lease = nil
 			return false, nil
 		}
-		lease = &Lease{number, p.Token, g.opt.Issuer.Mark(p.Checkpoint), p.Expires}
+		lease = &wire.Lease{Partition: number, Token: p.Token, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint).String(), Expires: p.Expires}
 		return changed, nil
 	})
 	return lease, err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -111,17 +112,9 @@ func (g *Groups) resolve(ctx context.Context, text string) (fanfold.Position, er
 	return g.feed.Resolve(ctx, text)
 }
 
-// Summary is a group in a list.
-type Summary struct {
-	Name     string    `json:"name"`
-	Settings Settings  `json:"settings"`
-	Created  time.Time `json:"created" doc:"When the group was made."`
-	ID       string    `json:"-"` // tells the group from others to those who may not know its name
-}
-
 // summary returns a group as it is shown. In an open house, where roles mean nothing, only those that somebody gave are.
-func (g *Groups) summary(s *group) Summary {
-	out := Summary{s.name, s.Settings, s.Created, s.ID}
+func (g *Groups) summary(s *group) wire.GroupSummary {
+	out := wire.GroupSummary{Name: s.name, Settings: wire.GroupSettings(s.Settings), Created: s.Created, ID: s.ID}
 	if g.rights.IsOpen() && out.Settings.Role == model.RoleAdmin {
 		out.Settings.Role = ""
 	}
@@ -129,12 +122,12 @@ func (g *Groups) summary(s *group) Summary {
 }
 
 // List returns the groups that the rights include, by their names. The error is Unavailable.
-func (g *Groups) List(ctx context.Context) ([]Summary, error) {
+func (g *Groups) List(ctx context.Context) ([]wire.GroupSummary, error) {
 	all, err := g.kv.All(ctx, groupsPrefix)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Summary, 0, len(all))
+	out := make([]wire.GroupSummary, 0, len(all))
 	for _, e := range all {
 		s, err := g.readGroup(e)
 		switch {
@@ -144,7 +137,7 @@ func (g *Groups) List(ctx context.Context) ([]Summary, error) {
 			out = append(out, g.summary(s))
 		}
 	}
-	slices.SortFunc(out, func(a, b Summary) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b wire.GroupSummary) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }
 
@@ -242,7 +235,7 @@ func (g *Groups) ForgetParked(ctx context.Context) error {
 // forgetError takes away what a consumer has said of a parked batch.
 func (g *Groups) forgetError(ctx context.Context, key string) error {
 	return g.update(ctx, key, func(old []byte) ([]byte, error) {
-		var batch Failed
+		var batch wire.Failure
 		if old == nil {
 			return nil, nil
 		}

@@ -6,10 +6,10 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Batch names the batch that a member was given of a partition: everything after its checkpoint, or its parked batch that
@@ -54,14 +54,6 @@ func (g *Groups) Ack(ctx context.Context, name string, b Batch) error {
 	return g.forget(ctx, s, b.Partition, done.Number)
 }
 
-// Failed is what is kept of a parked batch besides its reference.
-type Failed struct {
-	Attempts int       `json:"attempts" doc:"attempts, error, time and member are absent of a batch that was parked before the store was restored: a backup does not have them."`
-	Error    string    `json:"error"`
-	Time     time.Time `json:"time" doc:"When it was parked, or failed again."`
-	Member   string    `json:"member,omitempty" doc:"Under which it failed."`
-}
-
 // Nack records that a batch could not be handled, and why. It comes again after a back-off. After as many attempts as the
 // group has, it is parked, and the partition goes on after it. It returns the errors of Ack.
 func (g *Groups) Nack(ctx context.Context, name string, b Batch, why string) error {
@@ -82,7 +74,7 @@ func (g *Groups) Nack(ctx context.Context, name string, b Batch, why string) err
 		if err := p.check(b.Token); err != nil {
 			return false, err
 		}
-		batch := Failed{Attempts: p.Attempts + 1, Error: f.error, Time: f.now, Member: p.Owner}
+		batch := wire.Failure{Attempts: p.Attempts + 1, Error: f.error, Time: f.now, Member: p.Owner}
 		changed, parked := p.nack(f)
 		if parked == nil {
 			return changed, nil
@@ -92,15 +84,21 @@ func (g *Groups) Nack(ctx context.Context, name string, b Batch, why string) err
 }
 
 // keep keeps what is known of a parked batch, before the partition's state says that it is parked.
-func (g *Groups) keep(ctx context.Context, key string, batch Failed) error {
+func (g *Groups) keep(ctx context.Context, key string, batch wire.Failure) error {
 	return g.compareAndSet(ctx, key, func(old []byte) ([]byte, error) {
-		var was Failed
+		var was wire.Failure
 		if old != nil && json.Unmarshal(old, &was) == nil && batch.Attempts <= was.Attempts { // it was given again, and failed again
 			batch.Attempts = was.Attempts + 1
 		}
 		return json.Marshal(batch)
 	})
 }
+
+// Bounds of parked batches.
+const (
+	MaxParked     = 1000 // of a group; partitions that park at the same moment may pass it by some
+	maxParkedHere = 100  // of a partition
+)
 
 // roomToPark reports whether the group may have one more parked batch. It asks only where the next failure parks one.
 func (g *Groups) roomToPark(ctx context.Context, s *group, number int) (bool, error) {
@@ -128,18 +126,8 @@ func clip(s string) string {
 	return s[:end]
 }
 
-// Parked is a parked batch.
-type Parked struct {
-	ID        string           `json:"id"`
-	Partition int              `json:"partition"`
-	From      fanfold.Bookmark `json:"from" doc:"The batch is behind it."`
-	To        fanfold.Bookmark `json:"to" doc:"And up to it."`
-	*Failed                    // nil since a restore: a backup has the batch alone
-	Retry     bool             `json:"retry" doc:"It is to be given again."`
-}
-
 // Parked returns the parked batches of a group, by partition. Errors are Invalid, Forbidden, NotFound and Unavailable.
-func (g *Groups) Parked(ctx context.Context, name string) ([]Parked, error) {
+func (g *Groups) Parked(ctx context.Context, name string) ([]wire.ParkedBatch, error) {
 	s, err := g.get(ctx, name)
 	if err != nil {
 		return nil, err
@@ -148,7 +136,7 @@ func (g *Groups) Parked(ctx context.Context, name string) ([]Parked, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := []Parked{}
+	out := []wire.ParkedBatch{}
 	for n, p := range states {
 		if len(p.Parked) == 0 {
 			continue
@@ -158,10 +146,10 @@ func (g *Groups) Parked(ctx context.Context, name string) ([]Parked, error) {
 			return nil, err
 		}
 		for _, r := range p.Parked {
-			one := Parked{ID: strconv.Itoa(n) + "-" + strconv.Itoa(r.Number), Partition: n, From: g.opt.Issuer.Mark(r.From), To: g.opt.Issuer.Mark(r.To), Retry: r.Retry}
+			one := wire.ParkedBatch{ID: strconv.Itoa(n) + "-" + strconv.Itoa(r.Number), Partition: n, From: g.opt.Issuer.Mark(r.From).String(), To: g.opt.Issuer.Mark(r.To).String(), Retry: r.Retry}
 			if i := slices.IndexFunc(kept, func(e fanfold.Entry) bool { return e.Key == s.parkedKey(n, r.Number) }); i >= 0 {
-				one.Failed = &Failed{}
-				if err := unmarshal(kept[i], one.Failed); err != nil {
+				one.Failure = &wire.Failure{}
+				if err := unmarshal(kept[i], one.Failure); err != nil {
 					return nil, err
 				}
 			}

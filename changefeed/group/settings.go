@@ -20,29 +20,15 @@ const (
 	MaxName        = 64   // bytes of a group's name
 	MaxMember      = 128  // bytes of a member's name
 	MaxCollections = 100  // in a group's settings
-	MaxParked      = 1000 // parked batches of a group; partitions that park at the same moment may pass it by some
 	MaxAttempts    = 1000 // that settings may ask for
 	MaxErrorBytes  = 2000 // of an error that is kept
-	maxParkedHere  = 100  // parked batches of a partition
 
 	MinLease = time.Second
 	MaxLease = time.Hour
 )
 
 // Settings are what a group is made with. Zero values stand for the defaults.
-type Settings struct {
-	Partitions  int      `json:"partitions" minimum:"1" maximum:"1000" default:"16" doc:"Into which the documents are divided, for ever."`
-	Since       string   `json:"since" default:"0" doc:"Where the group begins: a position, 0, now or an RFC 3339 time. It cannot change."`
-	Mode        string   `json:"mode" default:"all" enum:"all|latest" doc:"all: every change, the default here, because a group mostly shares work that each change asks for. latest: of each document its newest, the default of /v1/_changes."`
-	View        string   `json:"view" default:"embedded" enum:"embedded|referenced" doc:"Of doc, previous and the filter's."`
-	Derived     string   `json:"derived" default:"include" enum:"include|exclude" doc:"exclude: no derived changes."`
-	Cascades    string   `json:"cascades" default:"include" enum:"include|exclude" doc:"exclude: no deletes and patches that the delete of another document brought with it, by the delete policies of relations."`
-	Collections []string `json:"collections,omitempty" maxItems:"100" items:"CollectionName" doc:"Only these; none for all."`
-	Filter      string   `json:"filter,omitempty" maxLength:"1024" doc:"Only changes of which this CEL expression is true, and those by which a document ceases to match (leave), as the parameter of /v1/_changes."`
-	Lease       Duration `json:"lease" default:"30s" doc:"How long a lease lasts without being renewed, as 30s or 2m: from 1s to 1h."`
-	MaxAttempts int      `json:"maxAttempts" minimum:"1" maximum:"1000" default:"5" doc:"After which a batch that fails is parked."`
-	Role        string   `json:"role,omitempty" pattern:"^[a-z][a-z0-9_-]*$" maxLength:"64" default:"admin" doc:"A role that the maker has. The group's changes are those that this role alone reads, and who has the role may be a member. Without it a new group has the role admin, and one that is there keeps its own."`
-}
+type Settings wire.GroupSettings
 
 // Duration is a time.Duration that JSON has as a text such as "30s".
 type Duration = wire.Duration
@@ -116,6 +102,11 @@ func (s *Settings) selection() changefeed.Selection {
 		out.View = fanfold.Referenced
 	}
 	return out
+}
+
+// query returns the query for the changes after a position that the group is given.
+func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
+	return fanfold.ChangeQuery{After: after, Latest: s.Mode == "latest", Collections: s.Collections, Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude"}
 }
 
 // equal reports whether two settings ask for the same.

@@ -12,8 +12,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 func groupCommand() *cobra.Command {
@@ -54,9 +54,7 @@ func groupListCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List all groups", Args: cobra.NoArgs}
 	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		var out struct {
-			Groups []group.Summary `json:"groups"`
-		}
+		var out wire.GroupList
 		c, err := server.connect()
 		if err != nil {
 			return err
@@ -132,7 +130,7 @@ func groupDescribeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "describe NAME", Short: "Show who owns which partition, and how far each is", Args: cobra.ExactArgs(1)}
 	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var d group.Description
+		var d wire.Group
 		c, err := server.connect()
 		if err != nil {
 			return err
@@ -159,7 +157,7 @@ func groupDescribeCommand() *cobra.Command {
 }
 
 // lagText returns a lag as people read it.
-func lagText(l group.Lag) string {
+func lagText(l wire.GroupLag) string {
 	if l.Changes == nil || l.Seconds == nil {
 		return "too many changes to count"
 	}
@@ -167,7 +165,7 @@ func lagText(l group.Lag) string {
 }
 
 // partitionLag returns a partition's lag as people read it.
-func partitionLag(p group.PartitionInfo) string {
+func partitionLag(p wire.GroupPartition) string {
 	if p.Gone {
 		return "before the history that is kept: reset it"
 	}
@@ -222,9 +220,7 @@ func groupParkedCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "parked NAME", Short: "List the parked batches of a group", Args: cobra.ExactArgs(1)}
 	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		var out struct {
-			Parked []group.Parked `json:"parked"`
-		}
+		var out wire.ParkedList
 		c, err := server.connect()
 		if err != nil {
 			return err
@@ -242,7 +238,7 @@ func groupParkedCommand() *cobra.Command {
 		}
 		return table(cmd, "BATCH\tBEHIND\tUP TO\tATTEMPTS\tTIME\tERROR", func(w io.Writer) {
 			for _, p := range out.Parked {
-				if p.Failed == nil {
+				if p.Failure == nil {
 					fmt.Fprintf(w, "%s\t%s\t%s\t-\t-\t-\n", p.ID, p.From, p.To)
 					continue
 				}

@@ -75,3 +75,102 @@ type KeyPatchBody struct {
 type RotateBody struct {
 	Overlap *Duration `json:"overlap,omitempty" default:"24h" doc:"A time with its unit, such as 24h: from 0s to 720h."`
 }
+
+// GroupSettings are what a consumer group is made with. Zero values stand for the defaults.
+type GroupSettings struct {
+	Partitions  int      `json:"partitions,omitempty" minimum:"1" maximum:"1000" default:"16" doc:"Into which the documents are divided, for ever."`
+	Since       string   `json:"since,omitempty" default:"0" doc:"Where the group begins: a position, 0, now or an RFC 3339 time. It cannot change."`
+	Mode        string   `json:"mode,omitempty" default:"all" enum:"all|latest" doc:"all: every change, the default here, because a group mostly shares work that each change asks for. latest: of each document its newest, the default of /v1/_changes."`
+	View        string   `json:"view,omitempty" default:"embedded" enum:"embedded|referenced" doc:"Of doc, previous and the filter's."`
+	Derived     string   `json:"derived,omitempty" default:"include" enum:"include|exclude" doc:"exclude: no derived changes."`
+	Cascades    string   `json:"cascades,omitempty" default:"include" enum:"include|exclude" doc:"exclude: no deletes and patches that the delete of another document brought with it, by the delete policies of relations."`
+	Collections []string `json:"collections,omitempty" maxItems:"100" items:"CollectionName" doc:"Only these; none for all."`
+	Filter      string   `json:"filter,omitempty" maxLength:"1024" doc:"Only changes of which this CEL expression is true, and those by which a document ceases to match (leave), as the parameter of /v1/_changes."`
+	Lease       Duration `json:"lease,omitempty" default:"30s" doc:"How long a lease lasts without being renewed, as 30s or 2m: from 1s to 1h."`
+	MaxAttempts int      `json:"maxAttempts,omitempty" minimum:"1" maximum:"1000" default:"5" doc:"After which a batch that fails is parked."`
+	Role        string   `json:"role,omitempty" pattern:"^[a-z][a-z0-9_-]*$" maxLength:"64" default:"admin" doc:"A role that the maker has. The group's changes are those that this role alone reads, and who has the role may be a member. Without it a new group has the role admin, and one that is there keeps its own."`
+}
+
+// GroupSummary is a consumer group in a list.
+type GroupSummary struct {
+	Name     string        `json:"name"`
+	Settings GroupSettings `json:"settings"`
+	Created  time.Time     `json:"created" doc:"When the group was made."`
+	ID       string        `json:"-"` // tells the group from others to those who may not know its name
+}
+
+// Group describes a consumer group.
+type Group struct {
+	GroupSummary
+	Lag        GroupLag         `json:"lag"` // of all partitions: the sum of the changes, and the longest time
+	Members    []GroupMember    `json:"members"`
+	Partitions []GroupPartition `json:"partitions"`
+}
+
+// GroupLag says how much is left after a checkpoint. A member that is nil is not known.
+type GroupLag struct {
+	Changes *int64   `json:"changes,omitempty" doc:"That are still to be given. Absent where more than 20,000 changes of all kinds are behind the checkpoint, or the group has a filter."`
+	Seconds *float64 `json:"seconds,omitempty" doc:"Since the oldest of them was made; 0 for none. Absent where changes is."`
+}
+
+// GroupMember describes a member of a group.
+type GroupMember struct {
+	Member  string    `json:"member"`
+	Expires time.Time `json:"expires" doc:"When it is no member any more, unless it asks for leases again."`
+	Max     int       `json:"max,omitempty" minimum:"1" doc:"The most partitions that it wants."`
+}
+
+// GroupPartition describes a partition of a group.
+type GroupPartition struct {
+	Partition  int       `json:"partition"`
+	Owner      string    `json:"owner,omitempty" doc:"The member that has the lease; absent for none."`
+	Expires    time.Time `json:"expires,omitzero" doc:"When the lease ends."`
+	Checkpoint string    `json:"checkpoint" ref:"Position" doc:"Everything up to it is acknowledged or parked."`
+	Lag        GroupLag  `json:"lag"`
+	Attempts   int       `json:"attempts" doc:"That failed since the checkpoint moved."`
+	Error      string    `json:"error,omitempty" doc:"Of the last one."`
+	NotBefore  time.Time `json:"notBefore,omitzero" doc:"When the batch comes again."`
+	Parked     int       `json:"parked" doc:"Batches."`
+	Gone       bool      `json:"gone,omitempty" doc:"Changes behind the checkpoint are no longer kept: reading is a 410 until the group is reset. Absent where they are."`
+}
+
+// GroupList is the answer with all groups.
+type GroupList struct {
+	Groups []GroupSummary `json:"groups"`
+}
+
+// Lease is what a member holds: the right to read a partition and to acknowledge, for as long as the partition has the token.
+type Lease struct {
+	Partition  int       `json:"partition"`
+	Token      string    `json:"token" doc:"Its first number grows with every lease of the partition, so that whatever the member writes to can refuse an older owner."`
+	Checkpoint string    `json:"checkpoint" ref:"Position" doc:"From where _changes gives."`
+	Expires    time.Time `json:"expires" doc:"When others may take the partition."`
+}
+
+// LeaseList is the answer with a member's leases.
+type LeaseList struct {
+	Leases []Lease `json:"leases"`
+}
+
+// Failure is what the group knows of a batch that failed too often, besides its place.
+type Failure struct {
+	Attempts int       `json:"attempts" doc:"attempts, error, time and member are absent of a batch that was parked before the store was restored: a backup does not have them."`
+	Error    string    `json:"error"`
+	Time     time.Time `json:"time" doc:"When it was parked, or failed again."`
+	Member   string    `json:"member,omitempty" doc:"Under which it failed."`
+}
+
+// ParkedBatch is a batch that failed too often.
+type ParkedBatch struct {
+	ID        string `json:"id"`
+	Partition int    `json:"partition"`
+	From      string `json:"from" ref:"Position" doc:"The batch is behind it."`
+	To        string `json:"to" ref:"Position" doc:"And up to it."`
+	*Failure         // nil since a restore: a backup has the batch alone
+	Retry     bool   `json:"retry" doc:"It is to be given again."`
+}
+
+// ParkedList is the answer with the parked batches of a group.
+type ParkedList struct {
+	Parked []ParkedBatch `json:"parked"`
+}

@@ -37,7 +37,7 @@ type groupStates struct {
 	refreshed time.Time // when they were read last
 	next      int       // the index of the group that is asked first the next time
 	known     map[string]group.Backlog
-	roles     map[string]group.Summary // of the groups that are known, by their names
+	roles     map[string]wire.GroupSummary // of the groups that are known, by their names
 }
 
 // newGroupStates returns the metrics of groups.
@@ -130,7 +130,7 @@ func (g *groupStates) refresh() {
 		return // the log is out of reach, which other metrics say
 	}
 	there := make(map[string]group.Backlog, len(list))
-	g.roles = make(map[string]group.Summary, len(list))
+	g.roles = make(map[string]wire.GroupSummary, len(list))
 	for _, s := range list {
 		g.roles[s.Name] = s
 		if b, ok := g.known[s.Name]; ok {

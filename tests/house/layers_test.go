@@ -67,7 +67,7 @@ var mayImport = map[string][]string{
 	"node/serving":                {"", "api", "internal/connections", "internal/smallfile"},
 	"backup/transfer":             {"", "backup", "changefeed/group", "events", "events/buckets", "events/embedded", "events/servers", "forget", "internal/datadir", "internal/wire", "node/logcheck", "projector", "projector/batch", "sqlite"},
 	"cmd/fanfold/internal/revert": {"", "client", "internal/jsondoc", "internal/modelfile", "model"},
-	"cmd/fanfold":                 {"", "access", "access/keys", "api", "backup", "backup/transfer", "changefeed/group", "client", "cmd/fanfold/internal/revert", "console", "events", "events/embedded", "events/servers", "forget", "internal/datadir", "internal/expr", "internal/jsondoc", "internal/memory", "internal/modelfile", "internal/params", "internal/wire", "internal/yamltext", "membership", "model", "node", "node/logcheck", "projector", "projector/fold", "projector/inspect", "projector/rebuild", "sqlite"},
+	"cmd/fanfold":                 {"", "access", "access/keys", "api", "backup", "backup/transfer", "client", "cmd/fanfold/internal/revert", "console", "events", "events/embedded", "events/servers", "forget", "internal/datadir", "internal/expr", "internal/jsondoc", "internal/memory", "internal/modelfile", "internal/params", "internal/wire", "internal/yamltext", "membership", "model", "node", "node/logcheck", "projector", "projector/fold", "projector/inspect", "projector/rebuild", "sqlite"},
 	"examples/readlog":            {},
 	"examples/cache":              {"client"},
 	"examples/searchindex":        {"client"},
