@@ -76,7 +76,7 @@ type Event struct {
 
 	Loss *Loss // of loss
 
-	// Actor names who sent the request that the event comes from, "" where nobody says. Changes have it, and no document depends on it.
+	// Actor names who sent the request that the event comes from, "" where nobody says. Changes have it, and so have documents by rules that read it.
 	Actor string
 
 	// Trace holds the trace context of what has appended the event, "" for none. It is no part of what is folded.

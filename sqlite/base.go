@@ -25,7 +25,7 @@ var baseTables = []baseTable{
 	newBaseTable("model", "seq source fold reserved retired time", 1, "seq = (SELECT max(seq) FROM model)"),
 	newBaseTable("proposal", "id seq source fold actor", 1, ""),
 	newBaseTable("declared_index", "id collection name components entries", 1, ""),
-	newBaseTable("document", "number collection id revision position created updated body source omitted", 1, ""),
+	newBaseTable("document", "number collection id revision position created updated body source omitted created_by updated_by", 1, ""),
 	newBaseTable("tombstone", "collection id revision position", 2, ""),
 	newBaseTable("collection", "name documents", 1, ""),
 	newBaseTable("link", "relation target holder ordinal since", 3, ""),
@@ -45,7 +45,18 @@ var baseTables = []baseTable{
 }
 
 // tablesOfVersion are how many of baseTables the bases of a version have: versions add some at the end.
-var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19, 3: 20}
+var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19, 3: 20, 4: 20}
+
+// tablesOf returns the tables that the bases of a version have. Those before version 4 do not say who wrote the documents.
+func tablesOf(version int) []basefile.Table {
+	tables := make([]basefile.Table, tablesOfVersion[version])
+	for i := range tables {
+		if tables[i] = baseTables[i].Table; tables[i].Name == "document" && version < 4 {
+			tables[i].Columns = tables[i].Columns[:len(tables[i].Columns)-2]
+		}
+	}
+	return tables
+}
 
 // newBaseTable returns a table whose first columns are its primary key.
 func newBaseTable(name, columns string, key int, where string) baseTable {
@@ -70,11 +81,7 @@ func (db *DB) WriteBase(ctx context.Context, w io.Writer) (h fanfold.Horizon, er
 		defer s.EndWith(ctx)()
 		cp := s.Checkpoint
 		h = fanfold.Horizon{Seq: cp.Seq, Event: cp.Event, Digest: cp.Digest, Position: cp.Position, Changes: cp.Changes, Time: cp.Time}
-		tables := make([]basefile.Table, len(baseTables))
-		for i, t := range baseTables {
-			tables[i] = t.Table
-		}
-		out, err := basefile.NewWriter(w, h, uint64(cp.AsOf), tables)
+		out, err := basefile.NewWriter(w, h, uint64(cp.AsOf), tablesOf(basefile.Version))
 		if err != nil {
 			return err
 		}
@@ -123,7 +130,7 @@ func (db *DB) LoadBase(ctx context.Context, r io.Reader, want fanfold.Horizon) (
 	if h = in.Header.Horizon.At(); h.Seq != want.Seq || h.Digest != want.Digest {
 		return h, fanfold.Errorf(fanfold.Invalid, "the base is of event %d and the digest %s, and that of event %d and the digest %s is wanted", h.Seq, h.Digest, want.Seq, want.Digest)
 	}
-	if !slices.EqualFunc(in.Header.Tables, baseTables[:tablesOfVersion[in.Header.Version]], func(a basefile.Table, b baseTable) bool {
+	if !slices.EqualFunc(in.Header.Tables, tablesOf(in.Header.Version), func(a, b basefile.Table) bool {
 		return a.Name == b.Name && slices.Equal(a.Columns, b.Columns)
 	}) {
 		return h, fanfold.Errorf(fanfold.Invalid, "the base has other tables than its version %d has", in.Header.Version)
@@ -231,7 +238,7 @@ func (l *baseLoader) insert() error {
 	if len(l.args) == 0 {
 		return nil
 	}
-	columns := baseTables[l.table].Columns
+	columns := l.in.Header.Tables[l.table].Columns
 	row := "(?" + strings.Repeat(", ?", len(columns)-1) + ")"
 	err := l.c.Exec("INSERT INTO "+baseTables[l.table].Name+" ("+strings.Join(columns, ", ")+") VALUES "+row+strings.Repeat(", "+row, len(l.args)/len(columns)-1), l.args...)
 	l.args, l.bytes = l.args[:0], 0

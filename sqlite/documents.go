@@ -18,6 +18,8 @@ type Row struct {
 	Position   fanfold.Position
 	Created    time.Time
 	Updated    time.Time
+	CreatedBy  string         // the actor of the event that created it; "" for nobody in particular
+	UpdatedBy  string         // and of its last write
 	Body       []byte         // the embedded view
 	Referenced ReferencedView // what the row holds of the referenced view
 	Omitted    []byte         // how many derived values Body has no room for, by rule, as JSON; nil for none
@@ -32,13 +34,13 @@ func (r *Row) ReferencedText() []byte { return r.Referenced.Text(r.Body) }
 func (r *Row) size() int { return len(r.Body) + r.Referenced.storedBytes() }
 
 // rowSQL is the start of a query for rows, up to its condition.
-const rowSQL = "SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted FROM document d WHERE "
+const rowSQL = "SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, d.created_by, d.updated_by FROM document d WHERE "
 
 // scanRow returns the document in a row of rowSQL.
 func scanRow(r driver.Row) *Row {
 	return &Row{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)},
 		Revision: fanfold.Revision(r.Int(3)), Position: fanfold.Position(r.Int(4)),
-		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: r.Bytes(7), Referenced: ReferencedView{r[8]}, Omitted: r.Bytes(9)}
+		Created: timeOf(r.Int(5)), Updated: timeOf(r.Int(6)), Body: r.Bytes(7), Referenced: ReferencedView{r[8]}, Omitted: r.Bytes(9), CreatedBy: r.Text(10), UpdatedBy: r.Text(11)}
 }
 
 // The queries for one row.
@@ -132,11 +134,11 @@ func (d *Documents) readAhead(rows []Row, numbers []int64) (read []Row, rest []i
 		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
 	}
 	size := 0
-	err = d.p.c.QueryAhead(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, j.key
+	err = d.p.c.QueryAhead(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, d.created_by, d.updated_by, j.key
 		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r driver.Row) error {
 		rows = append(rows, *scanRow(r))
 		if size += rows[len(rows)-1].size(); size > maxReadAheadBytes {
-			rest = numbers[r.Int(10)+1:]
+			rest = numbers[r.Int(12)+1:]
 			return driver.ErrStop
 		}
 		return nil
@@ -230,8 +232,8 @@ func (d *Documents) Replace(r *Row) error {
 	row := copied(r)
 	row.Body = bytes.Clone(r.Body)
 	d.cache.put(row)
-	return d.p.writeDocument("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ? WHERE number = ?",
-		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted), r.Number)
+	return d.p.writeDocument("UPDATE document SET revision = ?, position = ?, updated = ?, body = ?, source = ?, omitted = ?, updated_by = ? WHERE number = ?",
+		int64(r.Revision), int64(r.Position), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted), nullableText(r.UpdatedBy), r.Number)
 }
 
 // View is an embedded view with what a derived change gives it.

@@ -119,12 +119,12 @@ func TestDifferentDocuments(t *testing.T) {
 		t.Fatal(err)
 	}
 	for statement, want := range map[string]string{
-		"UPDATE document SET position = 9, revision = 9":                                                           "",
-		"UPDATE document SET body = '{}' WHERE number IN (2, 4)":                                                   "a/2 a/4",
-		"UPDATE document SET source = '{ }' WHERE number = 3":                                                      "a/3",
-		"UPDATE document SET omitted = '{\"r\":1}' WHERE number = 3":                                               "a/3",
-		"DELETE FROM document WHERE number = 1":                                                                    "a/1",
-		"INSERT INTO document SELECT 9, 'b', id, 1, 1, 1, 1, body, source, omitted FROM document WHERE number = 1": "b/1",
+		"UPDATE document SET position = 9, revision = 9":             "",
+		"UPDATE document SET body = '{}' WHERE number IN (2, 4)":     "a/2 a/4",
+		"UPDATE document SET source = '{ }' WHERE number = 3":        "a/3",
+		"UPDATE document SET omitted = '{\"r\":1}' WHERE number = 3": "a/3",
+		"DELETE FROM document WHERE number = 1":                      "a/1",
+		"INSERT INTO document SELECT 9, 'b', id, 1, 1, 1, 1, body, source, omitted, created_by, updated_by FROM document WHERE number = 1": "b/1",
 	} {
 		db, err := store.Copy(t.Context(), func(int64, int64) {})
 		if err != nil {

@@ -115,8 +115,8 @@ func (d *Documents) flushFresh() error {
 
 // insertRow writes a document that the file does not have.
 func (d *Documents) insertRow(r *Row) error {
-	return d.p.writeDocument("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted))
+	return d.p.writeDocument("INSERT INTO document (number, collection, id, revision, position, created, updated, body, source, omitted, created_by, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+		r.Number, r.Key.Collection, r.Key.ID, int64(r.Revision), int64(r.Position), r.Created.UnixNano(), r.Updated.UnixNano(), driver.Text(r.Body), r.Referenced.column, driver.Text(r.Omitted), nullableText(r.CreatedBy), nullableText(r.UpdatedBy))
 }
 
 // writeView writes an embedded view to the file.

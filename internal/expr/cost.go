@@ -109,6 +109,10 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 		return types.String(e.meta.Created.UTC().Format(time.RFC3339Nano)), true
 	case name == metaUpdated && e.meta != nil:
 		return types.String(e.meta.Updated.UTC().Format(time.RFC3339Nano)), true
+	case name == metaCreator && e.meta != nil:
+		return actor(name, e.meta.CreatedBy), true
+	case name == metaWriter && e.meta != nil:
+		return actor(name, e.meta.UpdatedBy), true
 	case name == metaCreated && e.facts != nil:
 		return types.Timestamp{Time: e.facts.Created}, true
 	case name == metaUpdated && e.facts != nil:

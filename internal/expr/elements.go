@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"cel.dev/cel-go/cel"
+	"cel.dev/cel-go/common/types"
+	"cel.dev/cel-go/common/types/ref"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
@@ -103,13 +105,28 @@ func (p *Program) ExplainElementCondition(doc *jsondoc.Tree, n jsondoc.Node) str
 }
 
 // Meta is what the value of a document's own sees as meta, beside doc and element.
-type Meta struct{ Created, Updated time.Time }
+type Meta struct {
+	Created, Updated     time.Time
+	CreatedBy, UpdatedBy string // "" is no value
+}
+
+// actor returns the value of a member of meta that names who wrote the document, and for nobody the error of a missing member.
+func actor(name, by string) ref.Val {
+	if by == "" {
+		return types.WrapErr(errors.New(noSuchKey + ": " + name))
+	}
+	return types.String(by)
+}
 
 // errMeta says which members meta has.
-var errMeta = errors.New("meta has createdAt and updatedAt, each with its own name, and nothing else: write meta.createdAt or meta.updatedAt")
+var errMeta = errors.New("meta has createdAt, updatedAt, createdBy and updatedBy, each with its own name, and nothing else: write meta.createdAt, for one")
 
 // metaVariables are the members of meta, as the texts that documents show in _meta.
-var metaVariables = []cel.EnvOption{cel.Variable("doc", cel.DynType), cel.Variable(metaCreated, cel.StringType), cel.Variable(metaUpdated, cel.StringType)}
+var metaVariables = []cel.EnvOption{
+	cel.Variable("doc", cel.DynType),
+	cel.Variable(metaCreated, cel.StringType), cel.Variable(metaUpdated, cel.StringType),
+	cel.Variable(metaCreator, cel.StringType), cel.Variable(metaWriter, cel.StringType),
+}
 
 // ownEnvironment returns the language with doc and meta, and exact numbers.
 var ownEnvironment = sync.OnceValues(func() (*cel.Env, error) { return environmentOf(verbatim{}, metaVariables...) })

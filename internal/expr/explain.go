@@ -83,6 +83,9 @@ func (e *evaluation) reason(err error) string {
 	if what == outOfBounds {
 		return "there is no element " + key
 	}
+	if key == metaCreator || key == metaWriter {
+		return key + " has no value: the request had no key"
+	}
 	for i := len(e.explained.members) - 1; i >= 0; i-- {
 		if m := e.explained.members[i]; m.name == key {
 			return e.tree.Missing(m.object, m.name)

@@ -21,6 +21,9 @@ import (
 const (
 	metaCreated = "meta.createdAt"
 	metaUpdated = "meta.updatedAt"
+	// metaCreator and metaWriter are for the values of a document's own alone.
+	metaCreator = "meta.createdBy"
+	metaWriter  = "meta.updatedBy"
 )
 
 // queryCost is what an evaluation of an expression of a query may cost.

@@ -40,7 +40,9 @@ func (r *Rule) Compute(view *jsondoc.Tree, row *sqlite.Row, reporter Reporter) [
 }
 
 // MetaOf returns what a document's own values see as meta. It changes only where the document is written, and then all of them are computed.
-func MetaOf(row *sqlite.Row) expr.Meta { return expr.Meta{Created: row.Created, Updated: row.Updated} }
+func MetaOf(row *sqlite.Row) expr.Meta {
+	return expr.Meta{Created: row.Created, Updated: row.Updated, CreatedBy: row.CreatedBy, UpdatedBy: row.UpdatedBy}
+}
 
 // followsOwn returns whether the rule's value on a document can be another where top-level members of the document's own
 // view changed; nil means any.

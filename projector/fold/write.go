@@ -88,12 +88,12 @@ func newSource(ev *fanfold.Event, old *sqlite.Row) (source []byte, op fanfold.Op
 
 // newRow returns the document's row without its views, at the position of its direct change.
 func (f *Fold) newRow(ev *fanfold.Event, old *sqlite.Row) (*sqlite.Row, error) {
-	row := &sqlite.Row{Number: int64(ev.Seq), Key: ev.Key, Created: f.now, Revision: fanfold.Revision(ev.Seq), Updated: f.now}
+	row := &sqlite.Row{Number: int64(ev.Seq), Key: ev.Key, Created: f.now, Revision: fanfold.Revision(ev.Seq), Updated: f.now, CreatedBy: ev.Actor, UpdatedBy: ev.Actor}
 	if old != nil {
-		row.Number, row.Created = old.Number, old.Created
+		row.Number, row.Created, row.CreatedBy = old.Number, old.Created, old.CreatedBy
 	}
 	if f.amending != nil { // entries and indexes have them
-		row.Revision, row.Updated = old.Revision, old.Updated
+		row.Revision, row.Updated, row.UpdatedBy = old.Revision, old.Updated, old.UpdatedBy
 	}
 	f.direct, f.creates = row.Number, old == nil
 	f.values.noneBefore = f.creates && ev.Kept == nil

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"strings"
 )
 
 // hashRows hashes every value of every row.
@@ -14,7 +15,8 @@ func hashRows(h hash.Hash, table string, rows driver.Rows) error {
 	if begun {
 		fmt.Fprintln(h, table)
 	}
-	dest := make([]driver.Value, len(rows.Columns()))
+	columns := rows.Columns()
+	dest := make([]driver.Value, len(columns))
 	for {
 		if err := rows.Next(dest); err != nil {
 			if errors.Is(err, io.EOF) {
@@ -26,7 +28,10 @@ func hashRows(h hash.Hash, table string, rows driver.Rows) error {
 			fmt.Fprintln(h, table)
 			begun = true
 		}
-		for _, v := range dest {
+		for i, v := range dest {
+			if v == nil && strings.HasSuffix(columns[i], "ed_by") { // nor had documents actors
+				continue
+			}
 			fmt.Fprintf(h, "%T %v\x00", v, v)
 		}
 		fmt.Fprintln(h)

@@ -246,7 +246,7 @@ func (f *folded) checkVersionsOf(key okey, rows []feedRow, view string) {
 			}
 			for _, v := range page.Versions {
 				var out sending.Buffer
-				changefeed.AddVersion(&out, v, fanfold.Issuer{Store: "aaaaaaaa"}, true)
+				changefeed.AddVersion(&out, v, fanfold.Issuer{Store: "aaaaaaaa"}, false)
 				var item feedRow
 				if err := json.Unmarshal(out.Bytes(), &item); err != nil {
 					return err

@@ -97,6 +97,7 @@ func (f *folded) operation(t *rapid.T) operation {
 
 // run does an operation, as the writer would: one that it would refuse does nothing.
 func (f *folded) run(op operation) {
+	f.o.actor = draw(f.t, "", "key:a", "key:b")
 	switch op.kind {
 	case "put":
 		f.put(op)
@@ -188,7 +189,7 @@ func (f *folded) put(op operation) {
 	}
 	name := f.putName(op.key)
 	f.o.put(op.key, op.body, op.refresh...)
-	seq := f.folds.append(&fanfold.Event{Kind: fanfold.KindPut, Key: keyOf(op.key), Body: []byte(f.text(op.key)), Refresh: op.refresh})
+	seq := f.folds.append(&fanfold.Event{Kind: fanfold.KindPut, Key: keyOf(op.key), Body: []byte(f.text(op.key)), Refresh: op.refresh, Actor: f.o.actor})
 	f.refreshed = op.refresh
 	f.stored(seq, name, op.key)
 	f.refreshed = nil
@@ -208,7 +209,7 @@ func (f *folded) patch(op operation) {
 	if f.o.longBody(body) {
 		return
 	}
-	seq := f.folds.append(&fanfold.Event{Kind: fanfold.KindPatch, Key: keyOf(op.key), Patch: kind, Base: f.revision(op.key), Body: []byte(op.body), Refresh: op.refresh})
+	seq := f.folds.append(&fanfold.Event{Kind: fanfold.KindPatch, Key: keyOf(op.key), Patch: kind, Base: f.revision(op.key), Body: []byte(op.body), Refresh: op.refresh, Actor: f.o.actor})
 	f.o.write(op.key, body, "", op.refresh...)
 	f.folds.log.note(seq, f.text(op.key))
 	f.refreshed = op.refresh
@@ -309,7 +310,7 @@ func (f *folded) together(parts []operation, bodies []*jsonvalue.Value, gone map
 		default:
 			f.o.write(key, edits[key], "")
 		}
-		if ev.Kind == fanfold.KindPatch {
+		if ev.Actor = f.o.actor; ev.Kind == fanfold.KindPatch {
 			f.folds.log.note(first+uint64(i), f.text(key))
 		}
 		f.stored(first+uint64(i), name, key)
@@ -372,7 +373,7 @@ func (f *folded) erase(op operation) {
 	} else if d != nil {
 		if left := stripped(d.body, op.members, nil); left.String() != d.body.String() {
 			f.o.write(op.key, left, "")
-			f.stored(f.folds.append(&fanfold.Event{Kind: fanfold.KindPut, Key: keyOf(op.key), Body: []byte(left.String())}), "replace", op.key)
+			f.stored(f.folds.append(&fanfold.Event{Kind: fanfold.KindPut, Key: keyOf(op.key), Body: []byte(left.String()), Actor: f.o.actor}), "replace", op.key)
 		}
 	}
 	before := maps.Clone(f.views)

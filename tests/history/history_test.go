@@ -488,11 +488,12 @@ func (h *history) there(t *rapid.T, key okey) okey {
 }
 
 func (h *history) run(op operation) {
+	h.o.actor = actorOf(h.s.Key)
 	if op.half {
 		if h.refusesHalf(op) {
 			return
 		}
-		h.sender = h.s.With(h.half)
+		h.sender, h.o.actor = h.s.With(h.half), actorOf(h.half)
 		defer func() { h.sender = nil }()
 	}
 	if h.refusesCondition(op) {

@@ -337,16 +337,17 @@ func (h *history) importing(export []byte, fn func()) {
 }
 
 // forgetWrites makes the oracle one of a store which has imported every document: the last write of each is its import, in the
-// order of creation. The function that it returns takes that back.
+// order of creation. Nobody in particular sent it. The function that it returns takes that back.
 func (h *history) forgetWrites() (back func()) {
-	views, updated := h.views, map[*odoc]int{}
+	views, were := h.views, map[*odoc]odoc{}
 	for _, d := range h.o.docs {
-		updated[d], d.updated = d.updated, d.created
+		were[d] = *d
+		d.updated, d.creator, d.writer = d.created, "", ""
 	}
 	h.views = h.o.views()
 	return func() {
-		for d, at := range updated {
-			d.updated = at
+		for d, was := range were {
+			*d = was
 		}
 		h.views = views
 	}

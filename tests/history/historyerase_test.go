@@ -228,6 +228,7 @@ func (h *history) again(e expected, op operation, relations []string) {
 				e.maybePut = true // where the patch names what goes, or the document has had it before
 			}
 		}
+		h.o.actor = d.writer
 		h.o.write(e.key, body, written, e.refresh...)
 	}
 	after := h.o.views()
@@ -239,9 +240,9 @@ func (h *history) again(e expected, op operation, relations []string) {
 // amend takes a document out of the state at the horizon.
 func (h *history) amend(op operation, relations []string) {
 	o := h.o
-	events, writes := o.events, map[okey][2]int{}
+	events, writes := o.events, map[okey]odoc{}
 	for key, d := range o.docs {
-		writes[key] = [2]int{d.created, d.updated}
+		writes[key] = *d
 	}
 	holders, had := map[okey]bool{}, maps.Clone(o.kept)
 	o.unkeep(op.key, op.members, holders)
@@ -258,8 +259,9 @@ func (h *history) amend(op operation, relations []string) {
 		return !there
 	})
 	o.events = events
-	for key, at := range writes {
-		o.docs[key].created, o.docs[key].updated = at[0], at[1]
+	for key, was := range writes {
+		d := o.docs[key]
+		d.created, d.updated, d.creator, d.writer = was.created, was.updated, was.creator, was.writer
 	}
 }
 

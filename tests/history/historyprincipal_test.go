@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -31,6 +32,18 @@ func TestRandomHistoriesOfPrincipals(t *testing.T) {
 func (h *history) closeHouse() {
 	h.s.CloseHouse()
 	h.half = h.s.NewKey("write")
+}
+
+// actorOf names in events who sends a key, "" for nobody.
+func actorOf(key string) string {
+	if key == "" {
+		return ""
+	}
+	k, err := access.ParseKey(key)
+	if err != nil {
+		panic(err)
+	}
+	return k.String()
 }
 
 // halfMay tells what half may do in a collection, by the access that random models have.

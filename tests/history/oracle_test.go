@@ -106,6 +106,10 @@ func (e oexpr) String() string {
 		return "[doc." + e.names[0] + ", doc." + e.names[1] + "]"
 	case "untouched":
 		return "meta.createdAt == meta.updatedAt"
+	case "creator":
+		return "meta.createdBy"
+	case "writer":
+		return "meta.updatedBy"
 	}
 	return "doc." + e.names[0]
 }
@@ -127,6 +131,8 @@ type odoc struct {
 	written string // the body's exact text; "" where only its canonical form is known
 	created int    // the place among all events of the one that created it
 	updated int    // and of the last one that wrote it
+	creator string // who sent the first one; "" for nobody in particular
+	writer  string // and the last one
 }
 
 // okept is the place of a value kept from a deleted target.
@@ -145,6 +151,7 @@ type oracle struct {
 	gone   map[string]*orule          // rules that went, by name, and whose kept values are still there
 	events int
 	times  map[int]time.Time // of the events by their places; nil where no two have one time
+	actor  string            // who sends the next write; "" for nobody in particular
 	newest bool              // the newest version of the fold is in force, and not the oldest
 	memo   map[ofit]fit      // while views are made
 }
@@ -192,11 +199,11 @@ func (o *oracle) write(key okey, body *jsonvalue.Value, written string, refresh 
 	o.events++
 	d := o.docs[key]
 	if d == nil {
-		d = &odoc{key: key, created: o.events}
+		d = &odoc{key: key, created: o.events, creator: o.actor}
 		o.docs[key] = d
 		o.forget(func(k okept) bool { return k.target == key && !o.keeper(k.rule).frozen })
 	}
-	d.body, d.written, d.updated = body, written, o.events
+	d.body, d.written, d.updated, d.writer = body, written, o.events, o.actor
 	o.forget(func(k okept) bool {
 		rel := o.keeper(k.rule).rel
 		return k.holder == key && !o.model.derivesIDs(rel) && !slices.Contains(body.IDs(steps(rel.path)), k.target.id)
@@ -426,13 +433,26 @@ func (o *oracle) eval(r *orule, d *odoc) *jsonvalue.Value {
 	return v
 }
 
+// named is the value that names who wrote a document, nil for nobody.
+func named(by string) *jsonvalue.Value {
+	if by == "" {
+		return nil
+	}
+	return jsonvalue.Parse(jsonvalue.Quote(by))
+}
+
 // evalExact is what the rule's expression gives. It makes only the part of the view it needs, for a document may refer to
 // itself.
 func (o *oracle) evalExact(r *orule, d *odoc) *jsonvalue.Value {
 	var args []*jsonvalue.Value
 	e := r.expr
-	if e.kind == "untouched" {
+	switch e.kind {
+	case "untouched":
 		return jsonvalue.Parse(strconv.FormatBool(d.created == d.updated || o.times != nil && o.times[d.created].Equal(o.times[d.updated])))
+	case "creator":
+		return named(d.creator)
+	case "writer":
+		return named(d.writer)
 	}
 	for _, name := range e.reads() {
 		v := o.embed(d, []string{name}, o.model.depth(r)).Get(name)

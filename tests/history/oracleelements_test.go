@@ -65,9 +65,9 @@ func (m *omodel) addOfElements(t *rapid.T) {
 // elementExpression reads a member of the element, or of the document.
 func elementExpression(t *rapid.T, m *omodel, r *orule) oexpr {
 	array := arrayOf(r.path)
-	switch draw(t, "element", "element", "element price", "doc", "untouched") {
-	case "untouched":
-		return oexpr{kind: "untouched"}
+	switch draw(t, "element", "element", "element price", "doc", "stamp") {
+	case "stamp":
+		return stamp(t)
 	case "element":
 		return oexpr{"element", []string{array, draw(t, elementMembers[array]...)}}
 	case "element price":
@@ -76,6 +76,9 @@ func elementExpression(t *rapid.T, m *omodel, r *orule) oexpr {
 	names := slices.DeleteFunc(m.readable(r.collection), func(name string) bool { return name == "z-list" || name == steps(array)[0] })
 	return oexpr{"member", []string{draw(t, names...)}}
 }
+
+// stamp says when a document was written, or by whom.
+func stamp(t *rapid.T) oexpr { return oexpr{kind: draw(t, "untouched", "creator", "writer")} }
 
 // arrayMember is a path through an array of a collection's documents, often to what a rule gives.
 func (m *omodel) arrayMember(t *rapid.T, collection string) string {
@@ -113,7 +116,8 @@ func (o *oracle) part(r *orule, d *odoc, path string) *jsonvalue.Value {
 
 // beside is the value of a rule beside the element with a number, nil for none.
 func (o *oracle) beside(r *orule, d *odoc, i int) *jsonvalue.Value {
-	if r.expr.kind == "member" || r.expr.kind == "untouched" {
+	if len(r.expr.names) < 2 { // of the element, the array and the member
+
 		return o.evalExact(r, d)
 	}
 	element := o.part(r, d, r.expr.reads()[0]).All(elements(r.path))[i]

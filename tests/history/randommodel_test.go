@@ -275,7 +275,7 @@ func (r *orule) options(t *rapid.T, m *omodel) {
 	case "value":
 		r.expr = expression(t, m, r.collection)
 		if m.arrays && chance(t, 25) {
-			r.expr = oexpr{kind: "untouched"}
+			r.expr = stamp(t)
 			return
 		}
 		if names := m.readable(r.collection)[len(plainMembers):]; len(names) > 0 && chance(t, 70) {

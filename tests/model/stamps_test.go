@@ -109,7 +109,7 @@ func TestStamps(t *testing.T) {
 	s.Verify()
 }
 
-// TestStampsAreOfValues: meta has two members, and only the values of a document's own see it. They need version 9 of the fold.
+// TestStampsAreOfValues: meta has four members, and only the values of a document's own see it. They need version 9 of the fold.
 func TestStampsAreOfValues(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), KeepFold: true})
 	defer func() { s.Close() }()
@@ -118,18 +118,21 @@ func TestStampsAreOfValues(t *testing.T) {
 		r := s.Want(status, "PUT", "/v1/_model", `collections: {notes: {relations: {up: {path: up, to: notes}}, derive: {`+rule+`}}}`, "Content-Type", "application/yaml")
 		return string(r.Body)
 	}
-	for _, rule := range []string{`at: {value: meta.createdAt}`, `"lines[].at": {value: meta.updatedAt}`} {
+	for _, rule := range []string{`at: {value: meta.createdAt}`, `"lines[].at": {value: meta.updatedAt}`, `by: {value: meta.createdBy}`} {
 		if got := model(http.StatusConflict, rule); !strings.Contains(got, "version 9 of the fold brought, and version 8 is in force") {
 			t.Errorf("%s: the answer is %s", rule, got)
 		}
 	}
 	s.SetFold(fold.LatestVersion)
 	for rule, want := range map[string]string{
-		`by: {value: meta.author}`:                                          "meta has createdAt and updatedAt",
-		`"lines[].by": {value: meta}`:                                       "meta has createdAt and updatedAt",
+		`by: {value: meta.author}`:                                          "meta has createdAt, updatedAt, createdBy and updatedBy",
+		`"lines[].by": {value: meta}`:                                       "meta has createdAt, updatedAt, createdBy and updatedBy",
 		`at: {copy: up, value: meta.createdAt}`:                             "undeclared reference",
 		`n: {count: notes.up, where: "meta.createdAt > ''"}`:                "undeclared reference",
 		`n: {count: "lines[]", where: "meta.createdAt > ''"}`:               "undeclared reference",
+		`by: {copy: up, value: meta.createdBy}`:                             "undeclared reference",
+		`by: {value: has(meta.createdBy)}`:                                  "meta has createdAt, updatedAt, createdBy and updatedBy",
+		`by: {value: meta.createdBy + 1}`:                                   "no matching overload",
 		`at: {value: meta.createdAt + 1}`:                                   "no matching overload",
 		`at: {value: meta.createdAt + 'x' + doc.at}`:                        "depend on itself",
 		`"lines[].at": {value: "nothing + meta.createdAt"}`:                 "undeclared reference",
