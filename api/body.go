@@ -2,8 +2,12 @@ package api
 
 import (
 	"cmp"
+	"encoding"
+	"encoding/json"
+	"errors"
 	"mime"
 	"net/http"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -12,6 +16,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // mediaType returns the request's content type. The error is UnsupportedMedia where it is none of media.
@@ -70,4 +75,112 @@ func readWatched(c echo.Context, maxBody int64, watch func([]byte) error, media 
 		return nil, "", err
 	}
 	return jsondoc.WithoutMark(body), contentType, nil
+}
+
+// maxObject bounds the body of a request about groups, or with settings, in bytes.
+const maxObject = 32 << 10
+
+// objectDepth bounds how deep such a body nests.
+const objectDepth = 4
+
+// object says which JSON objects a route takes.
+type object struct {
+	media    []string // types
+	members  []string // that may be there; nil for all that the struct has
+	nullable []string // of those, which may be null
+	size     int64    // the most bytes; 0 for maxObject
+	depth    int      // how deep it may nest; 0 for objectDepth
+	optional bool     // no body stands for no members
+}
+
+// readObject reads a body that is a JSON object with no other members than those given, by default the struct's, into a struct that has them. It
+// returns the errors of readBody, and Invalid.
+func readObject(c echo.Context, into any, members ...string) error {
+	return readObjectAs(c, into, object{media: []string{jsonType}, members: members})
+}
+
+// readObjectAs does what readObject does, for objects of a kind.
+func readObjectAs(c echo.Context, into any, kind object) error {
+	if kind.members == nil {
+		for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			kind.members = append(kind.members, name)
+		}
+	}
+	body, _, err := readBody(c, cmp.Or(kind.size, maxObject), kind.media...)
+	if err != nil || kind.optional && len(body) == 0 {
+		return err
+	}
+	if err := writer.CheckDepth(body, cmp.Or(kind.depth, objectDepth)); err != nil {
+		return err
+	}
+	t := jsondoc.MustParse(body)
+	if t.Kind(jsondoc.Root) != jsondoc.Object {
+		return fanfold.Errorf(fanfold.Invalid, "the body must be a JSON object")
+	}
+	for m := t.First(jsondoc.Root); m != jsondoc.None; m = t.Next(m) {
+		switch name := t.Key(m); {
+		case !slices.Contains(kind.members, name):
+			return fanfold.Errorf(fanfold.Invalid, "unknown member %q: this takes %s", clipText(name), strings.Join(kind.members, ", "))
+		case t.Kind(m) == jsondoc.Null && !slices.Contains(kind.nullable, name):
+			return fanfold.Errorf(fanfold.Invalid, "member %q is null: give it a value, or leave it out", name)
+		}
+	}
+	err = json.Unmarshal(body, into)
+	var known *fanfold.Error
+	var mistyped *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &mistyped):
+		return fanfold.Wrap(err, fanfold.Invalid, "member %q has a %s where it wants %s", kind.name(mistyped.Field), mistyped.Value, wanted(mistyped.Type))
+	case err != nil && !errors.As(err, &known):
+		return fanfold.Wrap(err, fanfold.Invalid, "the body is not as it should be")
+	}
+	return err
+}
+
+// name returns the name of a member by the name of the field into which it is read.
+func (kind *object) name(field string) string {
+	if slices.Contains(kind.members, field) {
+		return field
+	}
+	return strings.ToLower(field)
+}
+
+// wanted says which JSON a type takes.
+func wanted(t reflect.Type) string {
+	if t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t.Kind() == reflect.String || reflect.PointerTo(t).Implements(reflect.TypeFor[encoding.TextUnmarshaler]()):
+		return "a text"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Int:
+		return "a whole number"
+	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.String:
+		return "a list of objects"
+	}
+	return "a list of texts"
+}
+
+// clipText returns at most 80 bytes of a text, for a message.
+func clipText(s string) string {
+	if len(s) > 80 {
+		return strings.ToValidUTF8(s[:80], "") + "…"
+	}
+	return s
+}
+
+// given returns a member's value, the zero value where it is absent, and instead of a zero value wrong, which is none that is
+// taken.
+func given[T comparable](member *T, wrong T) T {
+	var zero T
+	switch {
+	case member == nil:
+		return zero
+	case *member == zero:
+		return wrong
+	}
+	return *member
 }
