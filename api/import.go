@@ -84,16 +84,17 @@ func (ip *imports) answer(c echo.Context) error {
 	ctx, cancel := body.Context(c.Request().Context())
 	defer cancel()
 	err = im.Run(ctx, newLineReader(body, zipped, opt.First), answer.report)
-	end := importEnd{report: im.Report(), failed: err}
+	end := conclusion{failed: err}
+	report := im.Report()
 	if err == nil {
 		end.late = im.WaitFolded(ctx)
 	}
-	ip.finish(answer, end)
+	ip.finish(answer, report, end)
 	return nil
 }
 
 // begin begins the answer to an import, which is written while lines are read.
-func (ip *imports) begin(c echo.Context) (*importAnswer, error) {
+func (ip *imports) begin(c echo.Context) (*lineAnswer, error) {
 	control := http.NewResponseController(c.Response())
 	if err := admission.Supported(control.EnableFullDuplex()); err != nil {
 		return nil, err
@@ -107,7 +108,7 @@ func (ip *imports) begin(c echo.Context) (*importAnswer, error) {
 		c.Response().Writer.WriteHeader(http.StatusContinue)
 	}
 	c.Response().WriteHeader(http.StatusOK)
-	return &importAnswer{seen: ip.open(c), mark: ip.positions.markEvent, out: c.Response(), control: control}, nil
+	return &lineAnswer{seen: ip.open(c), mark: ip.positions.markEvent, out: c.Response(), control: control}, nil
 }
 
 // readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.
@@ -160,8 +161,8 @@ func refusalOf(seen view.View, line int, err error) wire.ImportRefusal {
 	return wire.ImportRefusal{Line: line, Status: status, Type: ProblemType(e.Code), Detail: detail}
 }
 
-// importAnswer writes the answer of an import piece by piece.
-type importAnswer struct {
+// lineAnswer writes an answer of lines, to an import or an update, piece by piece.
+type lineAnswer struct {
 	seen    view.View
 	out     io.Writer
 	control *http.ResponseController
@@ -169,23 +170,21 @@ type importAnswer struct {
 }
 
 // report writes the refused lines of a batch, and how far the import has come.
-func (a *importAnswer) report(r writer.ImportReport) error {
+func (a *lineAnswer) report(r writer.ImportReport) error {
 	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
 	for _, refused := range r.Refusals {
-		if err := enc.Encode(refusalOf(a.seen, refused.Line, refused.Err)); err != nil {
+		if err := encode(&b, refusalOf(a.seen, refused.Line, refused.Err)); err != nil {
 			return err
 		}
 	}
-	if err := enc.Encode(wire.ImportState{Position: a.mark(r.Last), Progress: wire.ImportCounts(r.Progress)}); err != nil {
+	if err := encode(&b, wire.ImportState{Position: a.mark(r.Last), Progress: wire.ImportCounts(r.Progress)}); err != nil {
 		return err
 	}
 	return a.send(b.Bytes())
 }
 
 // send writes a piece of the answer, for which the client has importPause.
-func (a *importAnswer) send(b []byte) error {
+func (a *lineAnswer) send(b []byte) error {
 	if err := admission.Supported(a.control.SetWriteDeadline(time.Now().Add(importPause))); err != nil {
 		return err
 	}
@@ -195,35 +194,46 @@ func (a *importAnswer) send(b []byte) error {
 	return a.control.Flush()
 }
 
-// importEnd says how an import ended.
-type importEnd struct {
-	report writer.ImportReport
-	failed error // why not everything was read and stored; nil where it was
+// conclusion says how an import or an update ended.
+type conclusion struct {
+	failed error // why not everything was done; nil where it was
 	late   error // why what is stored is not all shown yet; nil where it is
 }
 
-// finish writes the last line, which says whether everything was read and stored, and then whether it is shown.
-func (ip *imports) finish(a *importAnswer, e importEnd) {
-	p := e.report.Progress
-	end := wire.ImportSummary{Done: e.failed == nil, Line: p.Line, Written: p.Written, Refused: p.Refused, Position: a.mark(e.report.Last)}
+// told returns what the last line says of it to who has a view: whether what is stored is shown, nil for a failure, and why not.
+func (e conclusion) told(seen view.View) (folded *bool, why wire.ImportRefusal) {
 	switch {
-	case e.failed == nil && e.late == nil:
-		end.Folded = new(true)
-	case e.failed == nil:
-		end.Folded = new(false)
-		end.Detail = "everything is stored, and not all of it is folded here yet: " + refusalOf(a.seen, 0, e.late).Detail
-	default:
-		failure := refusalOf(a.seen, p.Line+1, e.failed)
-		end.Status, end.Type, end.Detail = failure.Status, failure.Type, failure.Detail
-		if failure.Status >= http.StatusInternalServerError && !errors.Is(e.failed, context.Canceled) {
-			ip.logger.Error("an import ended early", "line", p.Line, "err", e.failed)
-		}
+	case e.failed != nil:
+		return nil, refusalOf(seen, 0, e.failed)
+	case e.late != nil:
+		return new(false), wire.ImportRefusal{Detail: "everything is stored, and not all of it is folded here yet: " + refusalOf(seen, 0, e.late).Detail}
 	}
-	b, err := json.Marshal(end)
+	return new(true), wire.ImportRefusal{}
+}
+
+// isFault tells whether the end is to be logged, for the reason that told gives: the client neither caused it nor went away.
+func (e conclusion) isFault(why wire.ImportRefusal) bool {
+	return why.Status >= http.StatusInternalServerError && !errors.Is(e.failed, context.Canceled)
+}
+
+// sendLast writes the last line. It panics where it cannot: an answer that was cut must not look complete.
+func (a *lineAnswer) sendLast(line any) {
+	b, err := json.Marshal(line)
 	if err == nil {
 		err = a.send(append(b, '\n'))
 	}
 	if err != nil {
-		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
+		panic(http.ErrAbortHandler)
 	}
+}
+
+// finish writes the last line, which says whether everything was read and stored, and then whether it is shown.
+func (ip *imports) finish(a *lineAnswer, r writer.ImportReport, e conclusion) {
+	p := r.Progress
+	folded, why := e.told(a.seen)
+	if e.isFault(why) {
+		ip.logger.Error("an import ended early", "line", p.Line, "err", e.failed)
+	}
+	a.sendLast(wire.ImportSummary{Done: e.failed == nil, Line: p.Line, Written: p.Written, Refused: p.Refused, Position: a.mark(r.Last),
+		Folded: folded, Status: why.Status, Type: why.Type, Detail: why.Detail})
 }

@@ -2,9 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
-	"encoding/json"
-	"errors"
 	"net/http"
 	"strings"
 
@@ -101,11 +98,12 @@ func (u *updates) answer(c echo.Context, op *writer.Operation) error {
 		return err
 	}
 	err = run.Run(ctx, answer.reportUpdate)
-	end := updateEnd{Report: run.Report(), failed: err}
+	end := conclusion{failed: err}
+	report := run.Report()
 	if err == nil {
 		end.late = run.WaitFolded(ctx)
 	}
-	u.finish(answer, end)
+	u.finish(answer, report, end)
 	return nil
 }
 
@@ -124,10 +122,10 @@ func (u *updates) model() (m *model.Model, seq uint64) {
 }
 
 // begin begins an answer that is written while documents are.
-func (u *updates) begin(c echo.Context) (*importAnswer, error) {
+func (u *updates) begin(c echo.Context) (*lineAnswer, error) {
 	c.Response().Header().Set("Content-Type", ndjsonType)
 	c.Response().WriteHeader(http.StatusOK)
-	a := &importAnswer{seen: u.open(c), mark: u.positions.markEvent, out: c.Response(), control: http.NewResponseController(c.Response())}
+	a := &lineAnswer{seen: u.open(c), mark: u.positions.markEvent, out: c.Response(), control: http.NewResponseController(c.Response())}
 	return a, a.control.Flush()
 }
 
@@ -144,7 +142,7 @@ type updateState struct {
 }
 
 // reportUpdate writes the refused documents of a step, and how far the update has come.
-func (a *importAnswer) reportUpdate(r bulk.Report) error {
+func (a *lineAnswer) reportUpdate(r bulk.Report) error {
 	var b bytes.Buffer
 	for _, refused := range r.Refused {
 		if err := encode(&b, refusedDocument(a.seen, refused)); err != nil {
@@ -168,36 +166,13 @@ type updateSummary struct {
 	Type     string           `json:"type,omitempty"`
 }
 
-// updateEnd says how an update ended.
-type updateEnd struct {
-	bulk.Report
-	failed error // why not everything was done; nil where it was
-	late   error // why what is stored is not all shown yet; nil where it is
-}
-
 // finish writes the last line.
-func (u *updates) finish(a *importAnswer, e updateEnd) {
-	end := updateSummary{Done: e.failed == nil, BulkCounts: e.Counts, Position: a.mark(e.Last)}
-	switch {
-	case e.failed == nil && e.late == nil:
-		end.Folded = new(true)
-	case e.failed == nil:
-		end.Folded = new(false)
-		end.Detail = "everything is stored, and not all of it is folded here yet: " + refusalOf(a.seen, 0, e.late).Detail
-	default:
-		failure := refusalOf(a.seen, 0, e.failed)
-		end.Status, end.Type, end.Detail = failure.Status, failure.Type, failure.Detail
-		if failure.Status >= http.StatusInternalServerError && !errors.Is(e.failed, context.Canceled) {
-			u.logger.Error("an update ended early", "written", e.Counts.Written, "err", e.failed)
-		}
+func (u *updates) finish(a *lineAnswer, r bulk.Report, e conclusion) {
+	folded, why := e.told(a.seen)
+	if e.isFault(why) {
+		u.logger.Error("an update ended early", "written", r.Counts.Written, "err", e.failed)
 	}
-	b, err := json.Marshal(end)
-	if err == nil {
-		err = a.send(append(b, '\n'))
-	}
-	if err != nil {
-		panic(http.ErrAbortHandler) // an answer that was cut must not look complete
-	}
+	a.sendLast(updateSummary{Done: e.failed == nil, BulkCounts: r.Counts, Position: a.mark(r.Last), Folded: folded, Status: why.Status, Type: why.Type, Detail: why.Detail})
 }
 
 // maxNamed bounds how many writes, and how many refusals, a dry run of an update names.
