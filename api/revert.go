@@ -9,7 +9,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
-	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -72,19 +71,18 @@ func (d *documents) leaveAsItIs(c echo.Context, op *writer.Operation, body []byt
 	if err != nil {
 		return err
 	}
-	asked := w.request.DryRun
-	w.request.DryRun, w.request.Key = true, fanfold.IdempotencyKey{}
+	rehearsal := writer.Request{Intent: w.request.Intent}
+	rehearsal.DryRun = true
 	op.Strict = w.prefer.strict
 	if err := d.writer.Prepare(c.Request().Context(), op, w.request.By); err != nil {
 		return err
 	}
-	result, err := d.writer.Write(c.Request().Context(), op, w.request)
+	result, err := d.writer.Write(c.Request().Context(), op, rehearsal)
 	switch {
 	case err != nil:
 		return d.stale(c, op.Key, err)
-	case asked:
-		nothing := &model.Fanout{Position: result.DryRun.Fanout.Position, Rules: map[string]int64{}, Collections: map[string]int64{}}
-		return d.answerDryRun(c, &writer.DryRun{Fanout: nothing})
+	case w.request.DryRun:
+		return d.answerDryRun(c, result.DryRun.Nothing())
 	}
 	doc, at, err := d.open(c).Get(op.Key, fanfold.Embedded)
 	if err != nil {

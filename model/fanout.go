@@ -16,6 +16,9 @@ type Fanout struct {
 	Examples    []Example        `json:"-"` // a Sample's
 }
 
+// NewFanout returns a count of no changes.
+func NewFanout() *Fanout { return &Fanout{Rules: map[string]int64{}, Collections: map[string]int64{}} }
+
 // Bounds of the examples of a dry run.
 const (
 	MaxExamples     = 20

@@ -50,6 +50,13 @@ type DryRun struct {
 	Fanout *model.Fanout
 }
 
+// Nothing returns the report of a dry run on the same prefix, in which nothing would be stored.
+func (d *DryRun) Nothing() *DryRun {
+	none := model.NewFanout()
+	none.Position = d.Fanout.Position
+	return &DryRun{Fanout: none}
+}
+
 // Write makes one prepared operation, which must not be a Check. It blocks until the log has decided. It returns the errors of
 // Appender, NotFound, Unprocessable, FanoutLimit, KeyReused for a request with a key, and Stale if another condition does not
 // hold. A document that should not exist is Exists. Conflict says that a patch does not fit or that another document has a unique

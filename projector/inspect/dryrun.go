@@ -43,7 +43,7 @@ func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event,
 	if err != nil {
 		return nil, err
 	}
-	out = newFanout()
+	out = model.NewFanout()
 	opt := rehearsal(ctx, len(events), out)
 	opt.Examples = fold.NewExamples(sample)
 	err = rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), fold.New(plan, opt), events, out)
@@ -90,7 +90,7 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event, s
 	if err != nil {
 		return nil, err
 	}
-	out = newFanout()
+	out = model.NewFanout()
 	opt := fold.Options{Fanout: out, Ended: ctx.Err, Examples: fold.NewExamples(sample)}
 	f := fold.New(plan, opt)
 	err = db.Update(func(tx *sqlite.Tx) error {
@@ -99,11 +99,6 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event, s
 	})
 	out.Examples = opt.Examples.List()
 	return out, err
-}
-
-// newFanout returns a count of no changes.
-func newFanout() *model.Fanout {
-	return &model.Fanout{Rules: map[string]int64{}, Collections: map[string]int64{}}
 }
 
 // rehearse folds events in a transaction that is not to be kept.

@@ -79,7 +79,7 @@ func (e *eachEstimate) moveTo(s *sqlite.Snapshot, pl *fold.Plan) {
 // folded. Each call has as many events as the first.
 func (e *eachEstimate) of(events ...*fanfold.Event) (derived int64, err error) {
 	if e.tx == nil {
-		e.out = newFanout()
+		e.out = model.NewFanout()
 		e.tx = e.snapshot.Rehearse(sqlite.Rehearsal{MaxDocuments: maxRehearsed * len(events), MaxBytes: maxRehearsedBytes})
 		e.fold = newEstimate(e.ctx, e.plan, len(events), e.out)
 	}

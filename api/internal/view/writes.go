@@ -113,7 +113,8 @@ func (v View) Fanout(f *model.Fanout) *model.Fanout {
 	if v.rights.ReadsAll() {
 		return f
 	}
-	shown := &model.Fanout{Position: f.Position, Rules: map[string]int64{}, Collections: map[string]int64{}}
+	shown := model.NewFanout()
+	shown.Position = f.Position
 	shown.Examples = slices.DeleteFunc(slices.Clone(f.Examples), func(e model.Example) bool { return !v.rights.Reads(e.Key.Collection) })
 	for rule, n := range f.Rules {
 		if v.rights.Reads(collectionOf(rule)) {
