@@ -135,12 +135,6 @@ func refusedDocument(seen view.View, r writer.BulkRefusal) wire.RefusedDocument 
 	return wire.RefusedDocument{ID: r.ID, Status: told.Status, Type: told.Type, Detail: told.Detail}
 }
 
-// updateState is a line that says how far an update has come.
-type updateState struct {
-	Position fanfold.Bookmark  `json:"position"`
-	Progress writer.BulkCounts `json:"progress"`
-}
-
 // reportUpdate writes the refused documents of a step, and how far the update has come.
 func (a *lineAnswer) reportUpdate(r bulk.Report) error {
 	var b bytes.Buffer
@@ -149,21 +143,10 @@ func (a *lineAnswer) reportUpdate(r bulk.Report) error {
 			return err
 		}
 	}
-	if err := encode(&b, updateState{a.mark(r.Last), r.Counts}); err != nil {
+	if err := encode(&b, wire.UpdateState{Position: a.mark(r.Last), Progress: wire.UpdateCounts(r.Counts)}); err != nil {
 		return err
 	}
 	return a.send(b.Bytes())
-}
-
-// updateSummary is the last line of the answer to an update.
-type updateSummary struct {
-	Detail string `json:"detail,omitempty"` // why not all is done, or shown
-	Done   bool   `json:"done"`             // every document that matches is written or was refused
-	Folded *bool  `json:"folded,omitempty"` // what is stored is shown; absent where the update failed
-	writer.BulkCounts
-	Position fanfold.Bookmark `json:"position"`
-	Status   int              `json:"status,omitempty"` // of the failure
-	Type     string           `json:"type,omitempty"`
 }
 
 // finish writes the last line.
@@ -172,7 +155,8 @@ func (u *updates) finish(a *lineAnswer, r bulk.Report, e conclusion) {
 	if e.isFault(why) {
 		u.logger.Error("an update ended early", "written", r.Counts.Written, "err", e.failed)
 	}
-	a.sendLast(updateSummary{Done: e.failed == nil, BulkCounts: r.Counts, Position: a.mark(r.Last), Folded: folded, Status: why.Status, Type: why.Type, Detail: why.Detail})
+	a.sendLast(wire.UpdateSummary{Done: e.failed == nil, UpdateCounts: wire.UpdateCounts(r.Counts), Position: a.mark(r.Last),
+		Folded: folded, Status: why.Status, Type: why.Type, Detail: why.Detail})
 }
 
 // maxNamed bounds how many writes, and how many refusals, a dry run of an update names.
@@ -200,6 +184,7 @@ func (u *updates) try(c echo.Context, run *bulk.Update) error {
 	for _, refused := range t.Refused[:min(len(t.Refused), maxNamed)] {
 		out.Refusals = append(out.Refusals, refusedDocument(seen, refused))
 	}
-	out.dryRunResult = dryRunOf(c, seen, u.positions, &writer.DryRun{Writes: t.Writes[:min(len(t.Writes), maxNamed)], Fanout: t.Fanout})
+	t.Writes = t.Writes[:min(len(t.Writes), maxNamed)]
+	out.dryRunResult = dryRunOf(c, seen, u.positions, t.DryRun)
 	return c.JSON(http.StatusOK, out)
 }

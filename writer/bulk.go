@@ -20,10 +20,10 @@ const (
 
 // BulkCounts say what a bulk write has made of the documents so far.
 type BulkCounts struct {
-	Matched   int `json:"matched" doc:"Documents that the filter matched when they were judged."`
-	Written   int `json:"written" doc:"Documents that were changed or deleted."`
-	Unchanged int `json:"unchanged" doc:"Documents that were so already."`
-	Refused   int `json:"refused" doc:"Documents whose write was refused."`
+	Matched   int `json:"matched"`   // documents that the filter matched when they were judged
+	Written   int `json:"written"`   // documents that were changed or deleted
+	Unchanged int `json:"unchanged"` // documents that were so already
+	Refused   int `json:"refused"`   // documents whose write was refused
 }
 
 // BulkProgress says how far a bulk write is, as its last event in the log does.

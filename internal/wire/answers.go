@@ -34,14 +34,6 @@ type DeleteStep struct {
 	Position fanfold.Bookmark `json:"position"`
 }
 
-// RefusedDocument tells of a document that an update by query has not written.
-type RefusedDocument struct {
-	ID     string `json:"id"`
-	Status int    `json:"status"`
-	Type   string `json:"type"`
-	Detail string `json:"detail"`
-}
-
 // TransactionResult holds the answer to a transaction.
 type TransactionResult struct {
 	Tx         string            `json:"tx,omitempty" doc:"The transaction's id on its rows of the change feed; absent until it is folded."`
@@ -319,4 +311,37 @@ type ImportSummary struct {
 	Status   int              `json:"status,omitempty"` // of the failure
 	Type     string           `json:"type,omitempty"`
 	Written  int              `json:"written"`
+}
+
+// RefusedDocument tells of a document that an update by query has not written.
+type RefusedDocument struct {
+	ID     string `json:"id"`
+	Status int    `json:"status"`
+	Type   string `json:"type"`
+	Detail string `json:"detail"`
+}
+
+// UpdateState is a line that says how far an update by query has come.
+type UpdateState struct {
+	Position fanfold.Bookmark `json:"position"`
+	Progress UpdateCounts     `json:"progress"`
+}
+
+// UpdateCounts say what became of the documents that the filter of an update matches.
+type UpdateCounts struct {
+	Matched   int `json:"matched"`
+	Written   int `json:"written"`
+	Unchanged int `json:"unchanged"`
+	Refused   int `json:"refused"`
+}
+
+// UpdateSummary is the last line of the answer to an update by query.
+type UpdateSummary struct {
+	Detail string `json:"detail,omitempty"` // why not all is done, or shown
+	Done   bool   `json:"done"`             // every document that matches is written or was refused
+	Folded *bool  `json:"folded,omitempty"` // what is stored is shown; absent where the update failed
+	UpdateCounts
+	Position fanfold.Bookmark `json:"position"`
+	Status   int              `json:"status,omitempty"` // of the failure
+	Type     string           `json:"type,omitempty"`
 }
