@@ -2,10 +2,13 @@ package cluster_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -20,17 +23,43 @@ import (
 )
 
 // nextProgram builds, once, the fanfold binary whose fold knows one version more: copies are without spaces at their end.
-var nextProgram = sync.OnceValues(func() (string, error) {
+var nextProgram = sync.OnceValues(func() (string, error) { return programWith("next", "-tags", "nextfold") })
+
+// priorProgram builds, once, the fanfold binary whose fold knows one version less.
+var priorProgram = sync.OnceValues(func() (string, error) {
+	const file, latest = "../../projector/fold/latestversion.go", "const LatestVersion = decimals"
+	path, err := filepath.Abs(file)
+	if err != nil {
+		return "", err
+	}
+	source, err := os.ReadFile(path)
+	if err != nil || !strings.Contains(string(source), latest) {
+		return "", fmt.Errorf("there is no %s in %s: %w", latest, file, err)
+	}
+	program, err := harness.Program()
+	if err != nil {
+		return "", err
+	}
+	prior, overlay := filepath.Join(filepath.Dir(program), "prior.go"), filepath.Join(filepath.Dir(program), "prior.json")
+	if err := errors.Join(os.WriteFile(prior, []byte(strings.Replace(string(source), latest, "const LatestVersion = OldestVersion", 1)), 0o600),
+		os.WriteFile(overlay, fmt.Appendf(nil, `{"Replace":{%q:%q}}`, path, prior), 0o600)); err != nil {
+		return "", err
+	}
+	return programWith("prior", "-overlay", overlay)
+})
+
+// programWith builds the fanfold binary in another way.
+func programWith(name string, flags ...string) (string, error) {
 	path, err := harness.Program()
 	if err != nil {
 		return "", err
 	}
-	next := filepath.Join(filepath.Dir(path), "fanfold-next")
-	if out, err := exec.Command("go", "build", "-tags", "nextfold", "-o", next, "../../cmd/fanfold").CombinedOutput(); err != nil {
+	path = filepath.Join(filepath.Dir(path), "fanfold-"+name)
+	if out, err := exec.Command("go", slices.Concat([]string{"build", "-o", path}, flags, []string{"../../cmd/fanfold"})...).CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w: %s", err, out)
 	}
-	return next, nil
-})
+	return path, nil
+}
 
 // oldVersion and nextVersion are the newest that the two programs know.
 const (
@@ -97,10 +126,15 @@ func (r *rolling) start(node int, next bool) {
 // startVersion runs one of the two programs.
 func startVersion(t *testing.T, next bool, args ...string) *harness.Process {
 	t.Helper()
-	build := harness.Program
 	if next {
-		build = nextProgram
+		return serveWith(t, nextProgram, args...)
 	}
+	return serveWith(t, harness.Program, args...)
+}
+
+// serveWith runs a program that is built first.
+func serveWith(t *testing.T, build func() (string, error), args ...string) *harness.Process {
+	t.Helper()
 	path, err := build()
 	if err != nil {
 		t.Fatal(err)
