@@ -81,10 +81,8 @@ func (a *admin) replay(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	var body struct {
-		Check bool `json:"check"`
-	}
-	if err := readObjectAs(c, &body, object{media: []string{jsonType}, members: []string{"check"}, size: maxReplayBody, optional: true}); err != nil {
+	var body wire.ReplayBody
+	if err := readObjectAs(c, &body, object{media: []string{jsonType}, size: maxReplayBody, optional: true}); err != nil {
 		return err
 	}
 	if err := a.operator.Replay(body.Check); err != nil {

@@ -40,21 +40,19 @@ func (a *admin) putReplicas(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
-	var body struct {
-		Replicas *int `json:"replicas"`
-	}
-	if err := readObject(c, &body, "replicas"); err != nil {
+	var body wire.ReplicasBody
+	if err := readObject(c, &body); err != nil {
 		return err
 	}
-	if body.Replicas == nil {
-		return fanfold.Errorf(fanfold.Invalid, `the body needs "replicas", how many there are to be`)
+	if body.Replicas == 0 {
+		return fanfold.Errorf(fanfold.Invalid, `the body needs "replicas", how many there are to be: from 1 to 5`)
 	}
 	leave, err := enter(c, a.budget, admission.ReplicaChanges, admission.Applicant{})
 	if err != nil {
 		return err
 	}
 	defer leave()
-	report, settled, err := a.cluster.SetReplicas(c.Request().Context(), *body.Replicas)
+	report, settled, err := a.cluster.SetReplicas(c.Request().Context(), body.Replicas)
 	if err != nil {
 		return err
 	}

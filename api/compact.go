@@ -37,19 +37,13 @@ type compactions struct {
 	logger    *slog.Logger
 }
 
-// compactRequest is the body of a request for a compaction.
-type compactRequest struct {
-	Before        string
-	DryRun, Force bool
-}
-
 // compact answers POST /v1/_compact: 202 for one that has begun, 200 for a plan, and where the store begins there already.
 func (s *compactions) compact(c echo.Context) error {
 	if err := readParameters(c); err != nil {
 		return err
 	}
-	var asked compactRequest
-	if err := readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"before", "dryRun", "force"}, size: maxCompactBody}); err != nil {
+	var asked wire.CompactBody
+	if err := readObjectAs(c, &asked, object{media: []string{jsonType}, size: maxCompactBody}); err != nil {
 		return err
 	}
 	if asked.Before == "" {

@@ -229,8 +229,8 @@ func (s *erasures) find(c echo.Context) error {
 	if err := readParameters(c); err != nil {
 		return err
 	}
-	var asked struct{ Text string }
-	if err := readObjectAs(c, &asked, object{media: []string{jsonType}, members: []string{"text"}, size: maxFindBody}); err != nil {
+	var asked wire.FindBody
+	if err := readObjectAs(c, &asked, object{media: []string{jsonType}, size: maxFindBody}); err != nil {
 		return err
 	}
 	if n := len(asked.Text); n == 0 || n > wire.MaxFindText || !utf8.ValidString(asked.Text) {

@@ -53,8 +53,8 @@ func (ms *models) readUpgrade(c echo.Context) (req writer.UpgradeRequest, err er
 	if req.Background, err = background(c); err != nil {
 		return req, err
 	}
-	var asked struct{ Version int }
-	if err := readObject(c, &asked, "version"); err != nil {
+	var asked wire.FoldBody
+	if err := readObject(c, &asked); err != nil {
 		return req, err
 	}
 	if req.Version = asked.Version; req.Version < 1 || req.Version > maxFoldVersion {

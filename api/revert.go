@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -19,8 +20,8 @@ func (d *documents) revert(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var asked struct{ At string }
-	if err := readObject(c, &asked, "at"); err != nil {
+	var asked wire.RevertBody
+	if err := readObject(c, &asked); err != nil {
 		return err
 	}
 	if asked.At == "" {

@@ -2,9 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"net/http"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // CompactPlan says what a compaction takes away.
@@ -43,26 +44,14 @@ type Compaction struct {
 // groups have yet to acknowledge what goes, where other work is under way, or where the log's server cannot do it. Others are Invalid,
 // StoreChanged and Timeout.
 func (c *Client) Compact(ctx context.Context, before string, opt CompactOptions) (*CompactPlan, error) {
-	body, err := json.Marshal(map[string]any{"before": before, "dryRun": opt.DryRun, "force": opt.Force})
+	r, err := jsonRequest(http.MethodPost, "/v1/_compact", wire.CompactBody{Before: before, DryRun: opt.DryRun, Force: opt.Force})
 	if err != nil {
 		return nil, err
 	}
-	r := command("/v1/_compact")
-	r.body = body
-	a, err := c.sendSlow(ctx, r)
-	if err != nil {
-		return nil, err
-	}
-	plan := &CompactPlan{}
-	return plan, decode(a.body, plan)
+	return answerOf[CompactPlan](c.sendSlow(ctx, r))
 }
 
 // Compaction tells how far the node's compaction is. The error is NotFound where none has run since its start.
 func (c *Client) Compaction(ctx context.Context) (*Compaction, error) {
-	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_compact"))
-	if err != nil {
-		return nil, err
-	}
-	out := &Compaction{}
-	return out, decode(a.body, out)
+	return answerOf[Compaction](c.send(ctx, newRequest(http.MethodGet, "/v1/_compact")))
 }

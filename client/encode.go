@@ -35,6 +35,15 @@ func decode(text []byte, out any) error {
 	return nil
 }
 
+// answerOf returns what the answer to a request says, or the error of the request.
+func answerOf[T any](a *answer, err error) (*T, error) {
+	if err != nil {
+		return nil, err
+	}
+	out := new(T)
+	return out, decode(a.body, out)
+}
+
 // Decode returns the JSON text of a document, such as Change.Doc, as a T. The zero T stands for no text. Numbers in an any
 // are a json.Number.
 func Decode[T any](text json.RawMessage) (value T, err error) {

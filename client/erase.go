@@ -20,15 +20,7 @@ type EraseOptions struct {
 }
 
 // ErasePlan says what an erasure takes away.
-type ErasePlan struct {
-	Documents int64            // that were named, and were there once
-	Living    int64            // of them, which are deleted, or lose the members
-	Versions  int64            // of them that are kept
-	Events    int64            // whose contents go
-	Copies    map[string]int64 // documents that show copies, by rule
-	Frozen    map[string]int64 // of them, by rules with frozen copies
-	Kept      map[string]int64 // of them, where values stayed after a delete, by rule
-}
+type ErasePlan = wire.ErasurePlan
 
 // Erasure says how far an erasure is.
 type Erasure struct {
@@ -51,10 +43,7 @@ func (e *Erasure) Done() bool { return e.Phase == "done" }
 func (e *Erasure) Over() bool { return e.Done() || e.Phase == "residue" }
 
 // Residue says what a NATS server may still have on its disk.
-type Residue struct {
-	Where string
-	Do    string // what takes it away
-}
+type Residue = wire.ErasureResidue
 
 // Found is a document in which a text was found.
 type Found = wire.Found
@@ -171,16 +160,14 @@ func (c *Client) ExportErasures(ctx context.Context) (io.ReadCloser, error) {
 // FindText returns documents that have a text of 1 to 1,000 bytes in any version as it was written, 1,000 at most, and whether there are
 // more. The server reads the whole log for it. The key needs the role admin. Errors are Busy while another one looks for a text, and Invalid.
 func (c *Client) FindText(ctx context.Context, text string) (found []Found, more bool, err error) {
-	r := command("/v1/_find")
-	r.read, r.repeatable = true, true
-	if r.body, err = json.Marshal(map[string]string{"text": text}); err != nil {
-		return nil, false, err
-	}
-	a, err := c.sendSlow(ctx, r)
+	r, err := jsonRequest(http.MethodPost, "/v1/_find", wire.FindBody{Text: text})
 	if err != nil {
 		return nil, false, err
 	}
-	var list wire.FoundList
-	err = decode(a.body, &list)
-	return list.Found, list.More, err
+	r.read, r.repeatable = true, true
+	list, err := answerOf[wire.FoundList](c.sendSlow(ctx, r))
+	if err != nil {
+		return nil, false, err
+	}
+	return list.Found, list.More, nil
 }

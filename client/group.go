@@ -56,16 +56,8 @@ func groupPath(name string, below ...string) string {
 // groupRequest returns a request about groups with a JSON body, nil for none. All of them may be sent again: to make a group,
 // to renew a lease, or to acknowledge a second time changes nothing.
 func groupRequest(method, path string, body any) (*request, error) {
-	r := newRequest(method, path)
+	r, err := jsonRequest(method, path, body)
 	r.repeatable = true
-	if method == http.MethodPost || body != nil {
-		r.header.Set("Content-Type", "application/json")
-	}
-	if body == nil {
-		return r, nil
-	}
-	var err error
-	r.body, err = encode(body)
 	return r, err
 }
 

@@ -17,12 +17,7 @@ type CollectionRights = wire.CollectionRights
 
 // Me returns whom the server takes the client for. The error is Unauthenticated where its key does not let it in.
 func (c *Client) Me(ctx context.Context) (*Principal, error) {
-	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_me"))
-	if err != nil {
-		return nil, err
-	}
-	p := &Principal{}
-	return p, decode(a.body, p)
+	return answerOf[Principal](c.send(ctx, newRequest(http.MethodGet, "/v1/_me")))
 }
 
 // KeyEntry is what the server keeps of a key.
@@ -57,17 +52,13 @@ func keyPath(id string, below ...string) string {
 
 // sendForKey sends a request about keys with a JSON body, nil for none, and returns the key in the answer.
 func (c *Client) sendForKey(ctx context.Context, method, path string, body any, repeatable bool) (*KeyEntry, Key, error) {
-	r, err := groupRequest(method, path, body)
+	r, err := jsonRequest(method, path, body)
 	if err != nil {
 		return nil, Key{}, err
 	}
 	r.repeatable = repeatable
-	a, err := c.send(ctx, r)
+	in, err := answerOf[wire.RotatedKey](c.send(ctx, r))
 	if err != nil {
-		return nil, Key{}, err
-	}
-	var in wire.RotatedKey
-	if err := decode(a.body, &in); err != nil {
 		return nil, Key{}, err
 	}
 	return &in.Key, NewKey(in.Secret), nil
@@ -75,12 +66,11 @@ func (c *Client) sendForKey(ctx context.Context, method, path string, body any, 
 
 // Keys returns all keys, revoked ones included, the oldest first.
 func (c *Client) Keys(ctx context.Context) ([]KeyEntry, error) {
-	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_keys"))
+	list, err := answerOf[wire.KeyList](c.send(ctx, newRequest(http.MethodGet, "/v1/_keys")))
 	if err != nil {
 		return nil, err
 	}
-	var list wire.KeyList
-	return list.Keys, decode(a.body, &list)
+	return list.Keys, nil
 }
 
 // Key returns what is kept of a key. The error is NotFound.

@@ -107,9 +107,10 @@ func (c *Client) Replay(ctx context.Context) error {
 // CheckReplay makes the node build a read model anew from the log, and compare every row of the one that it serves with it. It
 // does not wait: Status says how far that is, and what came of it. The error is Conflict where a replay is running.
 func (c *Client) CheckReplay(ctx context.Context) error {
-	r := command("/v1/_replay")
-	r.body = []byte(`{"check":true}`)
-	_, err := c.send(ctx, r)
+	r, err := jsonRequest(http.MethodPost, "/v1/_replay", wire.ReplayBody{Check: true})
+	if err == nil {
+		_, err = c.send(ctx, r)
+	}
 	return err
 }
 
@@ -125,9 +126,10 @@ type UpgradeResult struct {
 // first; background, if not nil, says whether. Errors are Conflict if a node's program does not know the version or while
 // a model is prepared, and Unprocessable for an earlier version.
 func (c *Client) Upgrade(ctx context.Context, version int, background *bool) (*UpgradeResult, error) {
-	r := newRequest(http.MethodPut, "/v1/_fold")
-	r.header.Set("Content-Type", "application/json")
-	r.body = []byte(`{"version":` + strconv.Itoa(version) + `}`)
+	r, err := jsonRequest(http.MethodPut, "/v1/_fold", wire.FoldBody{Version: version})
+	if err != nil {
+		return nil, err
+	}
 	if background != nil {
 		r.query.Set("background", strconv.FormatBool(*background))
 	}
@@ -178,9 +180,20 @@ func (c *Client) Lineage(ctx context.Context, collection, id string, opts ...Rea
 // command returns a request for work on the node. The server wants a content type, which pages in a browser cannot send
 // unasked.
 func command(path string) *request {
-	r := newRequest(http.MethodPost, path)
-	r.header.Set("Content-Type", "application/json")
+	r, _ := jsonRequest(http.MethodPost, path, nil) // without a body there is no error
 	return r
+}
+
+// jsonRequest returns a request with a JSON body, nil for none. The error is Invalid.
+func jsonRequest(method, path string, body any) (r *request, err error) {
+	r = newRequest(method, path)
+	if method == http.MethodPost || body != nil {
+		r.header.Set("Content-Type", "application/json")
+	}
+	if body != nil {
+		r.body, err = encode(body)
+	}
+	return r, err
 }
 
 // maxWork bounds how long an answer may take that looks at everything that is stored.

@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Written says what a write did.
@@ -181,7 +183,7 @@ func (d *Documents[T]) Delete(ctx context.Context, id string, opts ...WriteOptio
 // these stand for. Conditions come first; where the document is written so already, Written.Unchanged says so. It returns the errors of
 // Put, NotFound if the document was not there then, Timeout, StoreChanged and PositionGone.
 func (d *Documents[T]) Revert(ctx context.Context, id, at string, opts ...WriteOption) (*Written, error) {
-	w, err := d.c.write(ctx, http.MethodPost, documentPath(d.name, id, "_revert"), writeBody{map[string]string{"at": at}, "application/json"}, opts)
+	w, err := d.c.write(ctx, http.MethodPost, documentPath(d.name, id, "_revert"), writeBody{wire.RevertBody{At: at}, "application/json"}, opts)
 	if w != nil {
 		w.ID = id
 	}

@@ -44,10 +44,15 @@ type NackBody struct {
 	Error     string `json:"error,omitempty" doc:"Why; 2,000 bytes of it are kept."`
 }
 
-// ReleaseBody is the body of a group's _release: a member, or a partition with its token or its member.
+// LeaveBody is the body of a group's _release of all leases of a member, which leaves the group.
+type LeaveBody struct {
+	Member string `json:"member"`
+}
+
+// ReleaseBody is the body of a group's _release of one partition, which its member or its token names.
 type ReleaseBody struct {
+	Partition *int   `json:"partition" minimum:"0"`
 	Member    string `json:"member,omitempty"`
-	Partition *int   `json:"partition,omitempty" minimum:"0"`
 	Token     string `json:"token,omitempty"`
 }
 
@@ -55,6 +60,11 @@ type ReleaseBody struct {
 type ResetBody struct {
 	To    string `json:"to" doc:"A position, 0, now or an RFC 3339 time."`
 	Force bool   `json:"force,omitempty" default:"false" doc:"Also while leases are held, which end."`
+}
+
+// RevertBody is the body of a document's _revert.
+type RevertBody struct {
+	At string `json:"at" minLength:"1" maxLength:"255" doc:"A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store."`
 }
 
 // NewKeyBody is the body of a request that makes a key.

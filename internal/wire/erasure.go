@@ -78,6 +78,11 @@ type FoundList struct {
 	More  bool    `json:"more" doc:"There are more than are told."`
 }
 
+// FindBody is the body of a search for a text.
+type FindBody struct {
+	Text string `json:"text" minLength:"1" maxLength:"1000" doc:"At most 1,000 bytes. Strings are looked at without their escapes, numbers as their texts."`
+}
+
 // EraseBody is the body of a request for an erasure of documents.
 type EraseBody struct {
 	Documents []ErasedKey `json:"documents" minItems:"1" maxItems:"10000" doc:"None is named twice."`

@@ -70,6 +70,13 @@ type CompactPlan struct {
 	Feeds    int64            `json:"feeds" doc:"Open feeds of the node that was asked that have yet to get some of these changes. They end with position-gone."`
 }
 
+// CompactBody is the body of a request for a compaction.
+type CompactBody struct {
+	Before string `json:"before" minLength:"1" maxLength:"255" doc:"A position as it was given out, or an RFC 3339 time: the state there is the oldest that can be read then."`
+	DryRun bool   `json:"dryRun,omitempty" default:"false" doc:"Tell what would go, and take nothing away."`
+	Force  bool   `json:"force,omitempty" default:"false" doc:"Also where consumer groups have yet to acknowledge what goes. They read 410 until they are reset."`
+}
+
 // LogReport says how the log compares with what was folded from it.
 type LogReport struct {
 	Last     uint64      `json:"last" doc:"The last event that the log had, or that was known of it."`

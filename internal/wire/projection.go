@@ -41,6 +41,11 @@ type RuleError struct {
 	Error    string `json:"error"`
 }
 
+// ReplayBody is the body of a request for a replay.
+type ReplayBody struct {
+	Check bool `json:"check,omitempty" default:"false"`
+}
+
 // Replay says how far a replay is, or how the last one ended.
 type Replay struct {
 	Running bool      `json:"running"`

@@ -43,6 +43,11 @@ type FoldVersion struct {
 	Newest  int `json:"newest" minimum:"1"`
 }
 
+// FoldBody is the body of a request for another version of the fold.
+type FoldBody struct {
+	Version int `json:"version" minimum:"1" maximum:"2147483647" doc:"The version to set; the one in force changes nothing."`
+}
+
 // FoldChange is the answer to a request for another version of the fold.
 type FoldChange struct {
 	Version int   `json:"version" minimum:"1"`
@@ -94,13 +99,13 @@ type SnapshotStatus struct {
 
 // Snapshot says what a copy of the read model is.
 type Snapshot struct {
-	Name  string          `json:"name"`
-	Store fanfold.StoreID `json:"store" doc:"The store's id."`
-	Fold  string          `json:"fold" doc:"Fingerprint of the fold that made it."`
-	Seq   uint64          `json:"seq" doc:"The last event in it."`
-	Bytes int64           `json:"bytes" doc:"Its size."`
-	Sum   string          `json:"sha256" pattern:"^[0-9a-f]{64}$"` // of its bytes, as hexadecimal digits
-	Taken time.Time       `json:"taken"`                           // when it was complete, by the server's clock
+	Name   string          `json:"name"`
+	Store  fanfold.StoreID `json:"store" doc:"The store's id."`
+	Fold   string          `json:"fold" doc:"Fingerprint of the fold that made it."`
+	Seq    uint64          `json:"seq" doc:"The last event in it."`
+	Bytes  int64           `json:"bytes" doc:"Its size."`
+	SHA256 string          `json:"sha256" pattern:"^[0-9a-f]{64}$"` // of its bytes, as hexadecimal digits
+	Taken  time.Time       `json:"taken"`                           // when it was complete, by the server's clock
 }
 
 // Replicas says how many replicas the log and the buckets beside it have.
@@ -108,6 +113,11 @@ type Replicas struct {
 	Replicas int              `json:"replicas" doc:"Of the log, as configured."`
 	Current  int              `json:"current" doc:"The fewest that are current, of the log and any bucket."`
 	Streams  []StreamReplicas `json:"streams"`
+}
+
+// ReplicasBody is the body of a request for other replicas of the log.
+type ReplicasBody struct {
+	Replicas int `json:"replicas" minimum:"1" maximum:"5"`
 }
 
 // StreamReplicas says how many replicas a stream has.

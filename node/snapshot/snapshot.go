@@ -72,7 +72,7 @@ func Report(s *buckets.Snapshot) *wire.Snapshot {
 	if s == nil {
 		return nil
 	}
-	return &wire.Snapshot{Name: s.Name, Store: s.Store, Fold: s.Fold, Seq: s.Seq, Bytes: s.Bytes, Sum: s.Sum.String(), Taken: s.Taken}
+	return &wire.Snapshot{Name: s.Name, Store: s.Store, Fold: s.Fold, Seq: s.Seq, Bytes: s.Bytes, SHA256: s.Sum.String(), Taken: s.Taken}
 }
 
 // Take puts a copy of the read model into the object store beside the log, for nodes that are new, and returns what it

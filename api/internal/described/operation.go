@@ -19,7 +19,7 @@ var ofOperation = []Operation{
 	{Route: "PUT /v1/_fold", ID: "setFoldVersion", Summary: "Fold by another version from one event on, on all nodes",
 		Text:  "The version of the fold says what the same events give. It goes up alone. Where it concerns many documents it is prepared in the background first, as a model is: _status says how far it is, DELETE /v1/_model/_pending withdraws it.",
 		Takes: "Fanfold-Timeout background-fold",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["version"], "additionalProperties": false, "properties": {"version": {"type": "integer", "description": "The version to set; the one in force changes nothing.", "minimum": 1, "maximum": 2147483647}}}`)},
+		Body:  &Body{Content: is("FoldBody")},
 		Answers: []Answer{
 			{"200", "It is in force.", "Fanfold-Position", is("FoldChange")},
 			{"202", "In the log, and not folded yet; or being prepared.", "Fanfold-Position Location=WorkLocation", is("FoldChange")},
@@ -37,7 +37,7 @@ var ofOperation = []Operation{
 		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
 	{Route: "PUT /v1/_replicas", ID: "putReplicas", Summary: "Change how many replicas the log has",
 		Text: "Gives the log and every bucket beside it as many replicas, and waits for a minute at most until all of them are current. Reads and writes go on. The same request again waits on.",
-		Body: &Body{Content: is(`{"type": "object", "required": ["replicas"], "additionalProperties": false, "properties": {"replicas": {"type": "integer", "minimum": 1, "maximum": 5}}}`)},
+		Body: &Body{Content: is("ReplicasBody")},
 		Answers: []Answer{
 			{"200", "All replicas are current.", "", is("Replicas")},
 			{"202", "It is changed, and some replicas are not current yet.", "", is("Replicas")},
@@ -57,7 +57,7 @@ var ofOperation = []Operation{
 	{Route: "POST /v1/_compact", ID: "compact", Summary: "Let the store begin later",
 		Text:  "Keeps the outcome of what was up to a position or a time, and takes the rest away: events of the log, versions of documents, rows of the feed. Documents, their revisions and positions stay as they are. The node first builds the base, which is the state at that place, and checks it. Reads and writes go on.",
 		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["before"], "additionalProperties": false, "properties": {"before": {"type": "string", "minLength": 1, "maxLength": 255, "description": "A position as it was given out, or an RFC 3339 time: the state there is the oldest that can be read then."}, "dryRun": {"type": "boolean", "default": false, "description": "Tell what would go, and take nothing away."}, "force": {"type": "boolean", "default": false, "description": "Also where consumer groups have yet to acknowledge what goes. They read 410 until they are reset."}}}`)},
+		Body:  &Body{Content: is("CompactBody")},
 		Answers: []Answer{
 			{"200", "What would go (dryRun), or the store begins there already.", "", is("CompactPlan")},
 			{"202", "It has begun, and takes this away.", "Location=ProgressLocation", is("CompactPlan")},
@@ -88,14 +88,14 @@ var ofOperation = []Operation{
 	{Route: "POST /v1/_find", ID: "findText", Summary: "Documents that have a text in any version",
 		Text:  "Looks through every version as it was written, which takes a reading of the whole log: derived values are not looked at. One at a time.",
 		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
-		Body:  &Body{Content: is(`{"type": "object", "required": ["text"], "additionalProperties": false, "properties": {"text": {"type": "string", "minLength": 1, "maxLength": 1000, "description": "At most 1,000 bytes. Strings are looked at without their escapes, numbers as their texts."}}}`)},
+		Body:  &Body{Content: is("FindBody")},
 		Answers: []Answer{
 			{"200", "The documents, at most 1,000.", "", is("FoundList")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden TooSlow PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
 	{Route: "POST /v1/_replay", ID: "replay", Summary: "Build the read model anew, beside the live one",
 		Text: "Without a body, or with check=false, the new read model is put in place of the live one. With check=true every row of the live one is compared with it, and it is removed.",
-		Body: &Body{Optional: true, Content: is(`{"type": "object", "additionalProperties": false, "properties": {"check": {"type": "boolean", "default": false}}}`)},
+		Body: &Body{Optional: true, Content: is("ReplayBody")},
 		Answers: []Answer{
 			{"202", "It has begun: its progress is in the status.", "", is("Status")},
 		},
