@@ -39,11 +39,7 @@ func CheckElement(source string) (parts int, err error) {
 func checkIn(programs *cache[Program], source string, environment func() (*cel.Env, error)) (parts int, err error) {
 	p := programs.get(source)
 	if p == nil {
-		env, err := environment()
-		if err == nil {
-			p, err = compileIn(env, source, true, checkParts)
-		}
-		if err != nil {
+		if p, err = compile(environment, source, true, checkParts); err != nil {
 			return 0, err
 		}
 		programs.put(source, p)

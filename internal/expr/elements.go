@@ -24,18 +24,7 @@ var elementEnvironment = sync.OnceValues(func() (*cel.Env, error) {
 
 // CompileElement returns the program of an expression over doc and element, an element of an array of the document.
 func CompileElement(source string) (*Program, error) {
-	if p := compiledOver.get(source); p != nil {
-		return p, nil
-	}
-	env, err := elementEnvironment()
-	if err != nil {
-		return nil, err
-	}
-	p, err := compileIn(env, source, true, func(*cel.Ast) error { return nil })
-	if err == nil {
-		compiledOver.put(source, p)
-	}
-	return p, err
+	return compileCached(&compiledOver, source, elementEnvironment, true)
 }
 
 // ElementMembersRead returns the top-level members of doc and the members of element that an expression over elements can look at. nil means
@@ -67,11 +56,7 @@ func (x *Elements) Exhausted() bool { return x.e.exhausted }
 func (x *Elements) Eval(p *Program, n jsondoc.Node) (text []byte, err error) {
 	defer recoverCost(&err)
 	x.e.element = wrap(x.e, x.e.tree, n)
-	out, err := p.eval(x.e)
-	if err != nil {
-		return nil, err
-	}
-	return x.e.appendJSON(nil, out, 0)
+	return p.text(x.e)
 }
 
 // Decide does what Program.Decide does, with the element at a node.
@@ -85,10 +70,7 @@ func (x *Elements) Decide(p *Program, n jsondoc.Node) (matches bool, err error) 
 func (p *Program) ExplainElement(doc *jsondoc.Tree, meta Meta, n jsondoc.Node) string {
 	e, err := p.explain(doc, func(e *evaluation) error {
 		e.element, e.meta = wrap(e, doc, n), &meta
-		out, err := p.eval(e)
-		if err == nil {
-			_, err = e.appendJSON(nil, out, 0)
-		}
+		_, err := p.text(e)
 		return err
 	})
 	return e.reason(err)
@@ -157,19 +139,8 @@ func CompileOwnElement(source string) (*Program, error) {
 // compileWithMeta returns the program of an expression that reads meta. One that does not compiles without it, and means what it meant before
 // there was meta.
 func compileWithMeta(programs *cache[Program], source string, environment func() (*cel.Env, error)) (*Program, error) {
-	if p := programs.get(source); p != nil {
-		return p, nil
-	}
-	env, err := environment()
-	if err != nil {
-		return nil, err
-	}
-	p, err := compileIn(env, source, true, func(*cel.Ast) error { return nil })
-	if err != nil {
-		return nil, ofMeta(err)
-	}
-	programs.put(source, p)
-	return p, nil
+	p, err := compileCached(programs, source, environment, true)
+	return p, ofMeta(err)
 }
 
 // ofMeta returns errMeta where an error says that there is no meta, and the error otherwise.
@@ -212,9 +183,5 @@ func (p *Program) EvalOwn(doc *jsondoc.Tree, meta Meta) (text []byte, err error)
 	defer recoverCost(&err)
 	e := newEvaluation(doc)
 	e.meta = &meta
-	out, err := p.eval(e)
-	if err != nil {
-		return nil, err
-	}
-	return e.appendJSON(nil, out, 0)
+	return p.text(e)
 }

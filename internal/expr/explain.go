@@ -44,10 +44,7 @@ func (p *Program) Explain(doc *jsondoc.Tree) string { return p.ExplainOwn(doc, M
 func (p *Program) ExplainOwn(doc *jsondoc.Tree, meta Meta) string {
 	e, err := p.explain(doc, func(e *evaluation) error {
 		e.meta = &meta
-		out, err := p.eval(e)
-		if err == nil {
-			_, err = e.appendJSON(nil, out, 0)
-		}
+		_, err := p.text(e)
 		return err
 	})
 	return e.reason(err)

@@ -54,41 +54,36 @@ type Program struct {
 
 // Compile returns the program of an expression over doc, whose numbers are exact decimals. The error says what is wrong and where. Programs
 // that were compiled lately are kept.
-func Compile(source string) (*Program, error) { return compileKept(&compiled, source, true) }
+func Compile(source string) (*Program, error) {
+	return compileCached(&compiled, source, exactEnvironment, true)
+}
 
 // CompileBinary does what Compile does for an expression whose numbers compare and are computed as CEL's do: as int64 and float64. It is for
 // values that were stored before there were exact numbers.
 func CompileBinary(source string) (*Program, error) {
-	return compileKept(&compiledBinary, source, false)
+	return compileCached(&compiledBinary, source, environment, false)
 }
 
-func compileKept(kept *cache[Program], source string, exact bool) (*Program, error) {
-	if p := kept.get(source); p != nil {
+// compileCached returns the program that a cache has of an expression over the variables of an environment, or compiles it for the cache.
+// exact says how its numbers compare.
+func compileCached(programs *cache[Program], source string, environment func() (*cel.Env, error), exact bool) (*Program, error) {
+	if p := programs.get(source); p != nil {
 		return p, nil
 	}
-	p, err := compile(source, exact, func(*cel.Ast) error { return nil })
+	p, err := compile(environment, source, exact, func(*cel.Ast) error { return nil })
 	if err == nil {
-		kept.put(source, p)
+		programs.put(source, p)
 	}
 	return p, err
 }
 
-// compile returns the program of an expression. exact says whether its numbers are exact decimals. bounds looks at the parsed expression before
-// its types are checked, and its error is returned.
-func compile(source string, exact bool, bounds func(*cel.Ast) error) (*Program, error) {
-	environment := environment
-	if exact {
-		environment = exactEnvironment
-	}
+// compile returns the program of an expression over the variables of an environment. exact says whether its numbers are exact decimals. bounds
+// looks at the parsed expression before its types are checked, and its error is returned.
+func compile(environment func() (*cel.Env, error), source string, exact bool, bounds func(*cel.Ast) error) (*Program, error) {
 	env, err := environment()
 	if err != nil {
 		return nil, err
 	}
-	return compileIn(env, source, exact, bounds)
-}
-
-// compileIn does what compile does for an expression over the variables of an environment. exact says how its numbers compare.
-func compileIn(env *cel.Env, source string, exact bool, bounds func(*cel.Ast) error) (*Program, error) {
 	source = readable(source)
 	parsed, issues := env.Parse(source)
 	if err := issues.Err(); err != nil {
@@ -125,7 +120,11 @@ func compileIn(env *cel.Env, source string, exact bool, bounds func(*cel.Ast) er
 // where a member or an index is missing, and otherwise says why there is no value: that it costs too much, for one.
 func (p *Program) Eval(doc *jsondoc.Tree) (text []byte, err error) {
 	defer recoverCost(&err)
-	e := newEvaluation(doc)
+	return p.text(newEvaluation(doc))
+}
+
+// text does what Eval does, and may spend more than there is.
+func (p *Program) text(e *evaluation) ([]byte, error) {
 	out, err := p.eval(e)
 	if err != nil {
 		return nil, err
