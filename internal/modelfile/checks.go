@@ -1,8 +1,6 @@
 package modelfile
 
 import (
-	"strings"
-
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
@@ -20,12 +18,7 @@ func readCheck(p *parser, c *model.Collection, name string, n jsondoc.Node, at s
 	if !p.counted(&count, maxChecks, "checks in one collection", at) {
 		return
 	}
-	if p.isNew && len(name) > maxName {
-		p.problem(at, "a check's name has at most %d bytes", maxName)
-	}
-	if name == "" || strings.ContainsAny(name, ".,[] ") {
-		p.problem(at, "a check's name must not be empty nor hold '.', ',', '[', ']' or spaces")
-	}
+	reportName(p, "check", name, at)
 	k := &model.Check{Name: name}
 	c.Checks = append(c.Checks, k)
 	if p.tree.Kind(n) != jsondoc.Object {

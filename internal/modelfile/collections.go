@@ -104,13 +104,8 @@ func (p *parser) relation(c *model.Collection, name string, n jsondoc.Node, at s
 	if !p.counted(&p.sizes.relations, maxRelations, "relations", at) {
 		return
 	}
-	if p.isNew && len(name) > maxName {
-		p.problem(at, "a relation's name has at most %d bytes", maxName)
-	}
+	reportName(p, "relation", name, at)
 	r := &model.Relation{Name: name, Collection: c.Name, OnDelete: model.Clear}
-	if name == "" || strings.ContainsAny(name, ".,[] ") {
-		p.problem(at, "a relation's name must not be empty nor hold '.', ',', '[', ']' or spaces")
-	}
 	c.Relations = append(c.Relations, r)
 	if p.tree.Kind(n) != jsondoc.Object {
 		p.problem(at, "must be a mapping with path and to")
@@ -140,6 +135,16 @@ func (p *parser) relation(c *model.Collection, name string, n jsondoc.Node, at s
 	}
 	if len(r.Path) > 0 && (r.Path.String() == "id" || strings.HasPrefix(r.Path[0].Name, "_")) {
 		p.problem(at+".path", "%q cannot hold a relation's ids", r.Path)
+	}
+}
+
+// reportName reports a name of a relation or a check, which kind says, that it cannot have.
+func reportName(p *parser, kind, name, at string) {
+	if p.isNew && len(name) > maxName {
+		p.problem(at, "a %s's name has at most %d bytes", kind, maxName)
+	}
+	if name == "" || strings.ContainsAny(name, ".,[] ") {
+		p.problem(at, "a %s's name must not be empty nor hold '.', ',', '[', ']' or spaces", kind)
 	}
 }
 
