@@ -194,7 +194,7 @@ func (s *Schema) RefusesAt(doc []byte, pointer string) (at []fanfold.Problem) {
 
 // appendRefusals appends the causes of e that RefusesAt returns.
 func appendRefusals(at []fanfold.Problem, e *jsonschema.ValidationError, pointer string) []fanfold.Problem {
-	here := pointerOf(e.InstanceLocation)
+	here := jsondoc.Pointer(e.InstanceLocation)
 	inside := here == pointer || strings.HasPrefix(here, pointer+"/")
 	switch e.ErrorKind.(type) {
 	case *kind.AnyOf, *kind.OneOf, *kind.Not, *kind.Contains:
@@ -212,15 +212,6 @@ func appendRefusals(at []fanfold.Problem, e *jsonschema.ValidationError, pointer
 		at = appendRefusals(at, cause, pointer)
 	}
 	return at
-}
-
-// pointerOf returns the JSON pointer of member names and indexes.
-func pointerOf(tokens []string) string {
-	var pointer strings.Builder
-	for _, token := range tokens {
-		pointer.WriteString("/" + jsondoc.PointerEscape(token))
-	}
-	return pointer.String()
 }
 
 // work returns how many steps the check of a document may take.
@@ -293,7 +284,7 @@ func extremeNumber(t *jsondoc.Tree, n jsondoc.Node) *fanfold.Problem {
 func problemsOf(e *jsonschema.ValidationError) []fanfold.Problem {
 	if len(e.Causes) == 0 {
 		detail := e.ErrorKind.LocalizedString(message.NewPrinter(language.English))
-		return []fanfold.Problem{{Path: clip(pointerOf(e.InstanceLocation)), Detail: clip(detail)}}
+		return []fanfold.Problem{{Path: clip(jsondoc.Pointer(e.InstanceLocation)), Detail: clip(detail)}}
 	}
 	var out []fanfold.Problem
 	for _, cause := range e.Causes {
