@@ -26,6 +26,7 @@ type CollectionPair struct {
 	Indexes    []IndexPair
 	Checks     []CheckPair
 	Sequences  []SequencePair
+	Defaults   []DefaultPair
 
 	owners map[string]*Rule // of Next, by the paths that they own
 }
@@ -69,6 +70,7 @@ func pairCollections(prev, next *Collection) *CollectionPair {
 	p.Indexes = pairUp[IndexPair](before.Indexes, after.Indexes, func(x *Index) string { return x.Name })
 	p.Checks = pairUp[CheckPair](before.Checks, after.Checks, func(c *Check) string { return c.Name })
 	p.Sequences = pairUp[SequencePair](before.Sequences, after.Sequences, func(s *Sequence) string { return s.Path.String() })
+	p.Defaults = pairUp[DefaultPair](before.Defaults, after.Defaults, func(d *Default) string { return d.Path.String() })
 	p.owners = make(map[string]*Rule, len(after.Rules))
 	for _, r := range after.Rules {
 		for _, path := range r.Paths() {

@@ -16,22 +16,25 @@ type Default struct {
 // Fill returns the text of a new document with the collection's defaults, in their order. It is body itself where no default
 // applies. One applies if its member is absent, and if what stands on its way are objects; absent ones are made. c may be nil.
 func (c *Collection) Fill(body []byte) []byte {
-	if c == nil {
+	if c == nil || len(c.Defaults) == 0 {
 		return body
 	}
+	t := jsondoc.MustParse(body)
 	for _, d := range c.Defaults {
-		body = d.fill(body)
+		if filled := d.fill(t, body); filled != nil {
+			body = filled
+			t.Reset(body)
+		}
 	}
 	return body
 }
 
-// fill returns the text of a document with the default, where it applies.
-func (d *Default) fill(body []byte) []byte {
-	t := jsondoc.MustParse(body)
+// fill returns the text of a document with the default, nil where it does not apply.
+func (d *Default) fill(t *jsondoc.Tree, body []byte) []byte {
 	at, depth := jsondoc.Root, 0
 	for ; depth < len(d.Path); depth++ {
 		if t.Kind(at) != jsondoc.Object {
-			return body
+			return nil
 		}
 		next := t.Member(at, d.Path[depth].Name)
 		if next == jsondoc.None {
@@ -40,7 +43,7 @@ func (d *Default) fill(body []byte) []byte {
 		at = next
 	}
 	if depth == len(d.Path) {
-		return body
+		return nil
 	}
 	value := d.Value
 	for _, step := range slices.Backward(d.Path[depth+1:]) {
@@ -87,27 +90,10 @@ func hinders(t *jsondoc.Tree, n jsondoc.Node, rest Path) bool {
 	return false
 }
 
-// Same tells whether both declare the same.
-func (d *Default) Same(o *Default) bool {
-	return d.Path.String() == o.Path.String() && string(d.Value) == string(o.Value)
-}
+// DefaultPair holds the defaults of two models that have one collection and one path. One of the two may be nil.
+type DefaultPair struct{ Prev, Next *Default }
 
-// defaults adds the defaults of a collection that differ.
-func (d *differ) defaults(name string, before, after *Collection) {
-	find := func(c *Collection, path string) *Default {
-		if i := slices.IndexFunc(c.Defaults, func(x *Default) bool { return x.Path.String() == path }); i >= 0 {
-			return c.Defaults[i]
-		}
-		return nil
-	}
-	for _, x := range after.Defaults {
-		if was := find(before, x.Path.String()); was == nil || !was.Same(x) {
-			d.addDeclaration(changeOf(was != nil, true), false, "collections", name, "defaults", x.Path.String())
-		}
-	}
-	for _, x := range before.Defaults {
-		if find(after, x.Path.String()) == nil {
-			d.addDeclaration(removed, false, "collections", name, "defaults", x.Path.String())
-		}
-	}
+// Same tells whether both models have the default, with the same value.
+func (p DefaultPair) Same() bool {
+	return p.Prev != nil && p.Next != nil && string(p.Prev.Value) == string(p.Next.Value)
 }

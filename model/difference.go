@@ -169,7 +169,11 @@ func (d *differ) collection(p *CollectionPair) {
 	if !bytes.Equal(before.Schema, after.Schema) {
 		d.addDeclaration(changeOf(before.Schema != nil, after.Schema != nil), schemaLoses(before.Schema, after.Schema), "collections", p.Name, "schema")
 	}
-	d.defaults(p.Name, before, after)
+	for _, x := range p.Defaults {
+		if !x.Same() {
+			d.addDeclaration(changeOf(x.Prev != nil, x.Next != nil), false, "collections", p.Name, "defaults", cmp.Or(x.Next, x.Prev).Path.String())
+		}
+	}
 	if !before.Access.Same(after.Access) || (before.Access == nil) != (after.Access == nil) {
 		d.add(Difference{Path: at + ".access", Change: changeOf(before.Access != nil, after.Access != nil),
 			Detail: before.Access.changesOf(p.Name, after.Access), Removes: before.Access != nil && after.Access == nil})
