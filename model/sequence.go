@@ -93,8 +93,9 @@ func SequencePath(collection string, s *Sequence) string {
 
 // IsSequencePath tells whether a path in a model is in a sequence's declaration.
 func IsSequencePath(path string) bool {
-	_, rest, _ := strings.Cut(path, ".") // a collection's name has no dots
-	return strings.HasPrefix(path, "collections.") && strings.Contains(rest, ".sequences[") && strings.Index(rest, ".sequences[") == strings.Index(rest, ".")
+	rest, inCollection := strings.CutPrefix(path, "collections.")
+	_, member, _ := strings.Cut(rest, ".") // a collection's name has no dots
+	return inCollection && strings.HasPrefix(member, "sequences[")
 }
 
 // SequencePair holds the sequences of two models that have one collection and one path. One of the two may be nil.
