@@ -1,6 +1,7 @@
 package history_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -78,5 +79,37 @@ func TestErasedValuesInFrozenOnes(t *testing.T) {
 		if body, _ := f.folds.document(c, "embedded", ""); strings.Contains(body, "secret") {
 			r.Fatalf("%s is %s", c, body)
 		}
+	})
+}
+
+// TestActorsOfErasedDocuments erases members of a document from before the horizon. What is left says who wrote the document, as before.
+func TestActorsOfErasedDocuments(t *testing.T) {
+	rapidFlags.Lock()
+	t.Cleanup(rapidFlags.Unlock)
+	t.Cleanup(suite.SetFlag("rapid.nofailfile", "true"))
+	t.Cleanup(suite.SetFlag("rapid.checks", "8"))
+	m := &omodel{rules: []*orule{{collection: "as", path: "own", kind: "value", expr: oexpr{kind: "writer"}}, {collection: "as", path: "A", kind: "value", expr: oexpr{kind: "creator"}}}}
+	a := okey{"as", "1"}
+	rapid.Check(t, func(r *rapid.T) {
+		f := &folded{history{t: r, o: newOracle(), views: map[okey]string{}}}
+		f.folds = openFolded(r, t.TempDir(), draw(r, -1, 1))
+		defer func() { f.folds.close() }()
+		if f.mayUpgrade() {
+			f.run(operation{kind: "model", model: &omodel{}})
+			f.run(operation{kind: "upgrade"})
+		}
+		f.run(operation{kind: "model", model: m})
+		for i := range 1 + upTo(r, 2) {
+			f.run(operation{kind: "put", key: a, body: fmt.Sprintf(`{"id":"1","a":"secret","n":%d}`, i)})
+		}
+		f.run(operation{kind: "compact", share: 100})
+		f.run(operation{kind: "put", key: okey{"as", "2"}, body: `{"id":"2"}`})
+		if f.run(operation{kind: "erase", key: a, members: []string{"a"}}); !f.erased {
+			r.Fatal("nothing was erased")
+		}
+		f.checkAll()
+		f.checkPastNow()
+		f.folds.replay()
+		f.check()
 	})
 }
