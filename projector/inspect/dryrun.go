@@ -3,6 +3,7 @@ package inspect
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
@@ -105,12 +106,16 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event, s
 func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event, out *model.Fanout) error {
 	cp := tx.Checkpoint()
 	out.Position.Position = cp.At()
+	at := cp.Time.Add(1) // later than the times of all documents, as the next event mostly is
+	if now := time.Now(); now.After(at) {
+		at = now
+	}
 	for n, given := range events {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
 		ev := *given
-		ev.Seq, ev.Time, ev.Tx, ev.IdempotencyKey = cp.Seq+1+uint64(n), cp.Time, fanfold.TxPart{}, fanfold.IdempotencyKey{}
+		ev.Seq, ev.Time, ev.Tx, ev.IdempotencyKey = cp.Seq+1+uint64(n), at, fanfold.TxPart{}, fanfold.IdempotencyKey{}
 		if err := f.Rehearse(tx, &ev); err != nil {
 			return err
 		}

@@ -82,7 +82,7 @@ func TestErasedValuesInFrozenOnes(t *testing.T) {
 	})
 }
 
-// TestActorsOfErasedDocuments erases members of a document from before the horizon. What is left says who wrote the document, as before.
+// TestActorsOfErasedDocuments erases members of a document from before the horizon. The rest of it has the same writers as before.
 func TestActorsOfErasedDocuments(t *testing.T) {
 	rapidFlags.Lock()
 	t.Cleanup(rapidFlags.Unlock)

@@ -147,3 +147,28 @@ func TestStampsAreOfValues(t *testing.T) {
 	s.WantDoc("notes", "1", `{"id":"1","meta":{"createdAt":"mine"},"list":[{"createdAt":1}],"mine":"mine","own":[1]}`)
 	s.Verify()
 }
+
+// TestStampsOfWritesToCome: a write that is judged before it is stored has a later time than the last event, even where that is the document's own.
+// So the limit of derived changes holds, and checks do.
+func TestStampsOfWritesToCome(t *testing.T) {
+	s := harness.OpenTemp(t, `
+fanout: {limit: 2}
+collections:
+  notes: {derive: {at: {value: meta.updatedAt}}}
+  books: {relations: {note: {path: note, to: notes}}, derive: {noted: {copy: note, value: doc.at}}}
+  bills: {derive: {edited: {value: meta.createdAt != meta.updatedAt}}, checks: {final: {that: doc.edited == false, message: A bill stays}}}
+`)
+	for _, id := range []string{"1", "2", "3"} {
+		s.Put("books", id, `{"note":"1"}`)
+	}
+	s.Want(http.StatusCreated, "PUT", "/v1/notes/1?allowFanout=true", `{"n":1}`)
+	if r := s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/notes/1", `{"n":2}`); r.Problem() != "urn:fanfold:problem:fanout-limit" {
+		t.Errorf("the answer is %s", r.Body)
+	}
+	s.Put("bills", "1", `{"n":1}`)
+	for _, query := range []string{"?dryRun=true", ""} {
+		if r := s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/bills/1"+query, `{"n":2}`); r.Problem() != "urn:fanfold:problem:check-failed" {
+			t.Errorf("the answer is %s", r.Body)
+		}
+	}
+}
