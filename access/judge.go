@@ -19,7 +19,7 @@ type Keys interface {
 	// Authenticate returns the principal of a request with these Authorization headers. Errors are Unauthenticated, which does
 	// not say why; Invalid for several headers; and RightsStale where this node does not know the keys of late.
 	Authenticate(authorization []string) (*Principal, error)
-	// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles.
+	// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles, subject and claims.
 	Valid(p *Principal) bool
 	// Version is another one after any principal may have become invalid.
 	Version() uint64
@@ -149,7 +149,7 @@ type Rights struct {
 // its own upgrade. They are an open house's rights, also if the house is closed: whoever starts a node owns the log.
 var Node = &Rights{Principal: Open, holder: Open}
 
-// Current tells whether the principal still has these rights: its key works and has the same roles, and the model that applies
+// Current tells whether the principal still has these rights: its key works and has the same roles, subject and claims, and the model that applies
 // says the same about access.
 func (r *Rights) Current() bool {
 	if r == nil {

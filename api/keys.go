@@ -38,6 +38,9 @@ type KeyStore interface {
 // keysPath is the path of all keys, below which each has its own.
 const keysPath = "/v1/_keys"
 
+// keyDepth bounds how deep a body about a key nests: the claims are one level below it.
+const keyDepth = 1 + keys.MaxClaimsDepth
+
 // defaultOverlap is how long the secret before works after a rotation that does not say it.
 const defaultOverlap = 24 * time.Hour
 
@@ -48,7 +51,7 @@ type keyring struct {
 
 // shownEntry returns what is told of a key: not the hashes of its secrets.
 func shownEntry(e *keys.Entry) wire.Key {
-	out := wire.Key{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []wire.KeySecret{}}
+	out := wire.Key{ID: e.ID, Name: e.Name, Roles: e.Roles, Sub: e.Subject(), Claims: e.ShownClaims(), Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []wire.KeySecret{}}
 	for _, s := range e.Secrets {
 		out.Secrets = append(out.Secrets, wire.KeySecret{Created: s.Created, Until: s.Until})
 	}
@@ -67,25 +70,43 @@ func keyTime(text json.RawMessage) (*time.Time, error) {
 	return &at, nil
 }
 
+// keySub reads the subject of a key; "" for null, and for no text. The error is Invalid.
+func keySub(text json.RawMessage) (sub string, err error) {
+	if len(text) == 0 || string(text) == "null" {
+		return "", nil
+	}
+	if err := json.Unmarshal(text, &sub); err != nil {
+		return "", fanfold.Errorf(fanfold.Invalid, "sub: %.80s is not a text", text)
+	}
+	if sub == "" {
+		return "", fanfold.Errorf(fanfold.Invalid, "sub: a key's subject has 1 to %d bytes; without one it is key:<id>", keys.MaxSub)
+	}
+	return sub, nil
+}
+
 // createKey answers POST /v1/_keys.
 func (k *keyring) createKey(c echo.Context) error {
 	if err := parameters(c); err != nil {
 		return err
 	}
 	var in wire.NewKeyBody
-	if err := readObject(c, &in); err != nil {
+	if err := readObjectAs(c, &in, object{media: []string{jsonType}, depth: keyDepth}); err != nil {
 		return err
 	}
 	expires, err := keyTime(in.Expires)
 	if err != nil {
 		return err
 	}
-	e, key, err := k.store.Create(c.Request().Context(), keys.Settings{Name: in.Name, Roles: in.Roles, Expires: expires})
+	sub, err := keySub(in.Sub)
+	if err != nil {
+		return err
+	}
+	e, key, err := k.store.Create(c.Request().Context(), keys.Settings{Name: in.Name, Roles: in.Roles, Expires: expires, Sub: sub, Claims: in.Claims})
 	if err != nil {
 		return err
 	}
 	c.Response().Header().Set("Location", keysPath+"/"+e.ID)
-	return c.JSON(http.StatusCreated, wire.MadeKey{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Expires: e.Expires, Key: key.Text()})
+	return c.JSON(http.StatusCreated, wire.MadeKey{ID: e.ID, Name: e.Name, Roles: e.Roles, Sub: e.Subject(), Claims: e.ShownClaims(), Created: e.Created, Expires: e.Expires, Key: key.Text()})
 }
 
 // listKeys answers GET /v1/_keys.
@@ -129,11 +150,18 @@ func (k *keyring) patchKey(c echo.Context) error {
 	}
 	var in wire.KeyPatchBody
 	c.Response().Header().Set("Accept-Patch", mergePatchType)
-	body := object{media: []string{mergePatchType, jsonType}, nullable: []string{"expires"}}
+	body := object{media: []string{mergePatchType, jsonType}, nullable: []string{"expires", "sub", "claims"}, depth: keyDepth}
 	if err := readObjectAs(c, &in, body); err != nil {
 		return err
 	}
-	patch := keys.Patch{Name: in.Name, Roles: in.Roles}
+	patch := keys.Patch{Name: in.Name, Roles: in.Roles, Claims: in.Claims}
+	if in.Sub != nil {
+		sub, err := keySub(in.Sub)
+		if err != nil {
+			return err
+		}
+		patch.Sub = &sub
+	}
 	if in.Expires != nil {
 		expires, err := keyTime(in.Expires)
 		if err != nil {
@@ -185,7 +213,7 @@ func me(c echo.Context) error {
 	}
 	rights := rightsOf(c)
 	p := rights.Principal
-	out := wire.Principal{ID: p.ID, Name: p.Name, Roles: p.Own(), Open: p.IsOpen(), Collections: map[string]wire.CollectionRights{}}
+	out := wire.Principal{ID: p.ID, Name: p.Name, Roles: p.Own(), Sub: p.Sub, Issuer: p.Issuer, Claims: p.Claims, Open: p.IsOpen(), Collections: map[string]wire.CollectionRights{}}
 	for _, of := range rights.Model().Collections {
 		if rights.Reads(of.Name) {
 			out.Collections[of.Name] = wire.CollectionRights{Read: true, Write: rights.Writes(of.Name)}

@@ -2,6 +2,7 @@ package client
 
 import (
 	"context"
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"time"
@@ -31,6 +32,9 @@ type KeySettings struct {
 	Name    string     `json:"name"`
 	Roles   []string   `json:"roles"`
 	Expires *time.Time `json:"expires,omitempty"` // nil for never
+	Sub     string     `json:"sub,omitempty"`     // whom rules take the key's holder for; "" for key:<id>
+
+	Claims json.RawMessage `json:"claims,omitempty"` // what else rules see of the holder: a JSON object; nil for {}
 }
 
 // KeyChange changes the settings of a key. Zero members stay as they are.
@@ -39,6 +43,8 @@ type KeyChange struct {
 	Roles        []string
 	Expires      *time.Time
 	NeverExpires bool
+	Sub          *string         // to "" for the default, key:<id>
+	Claims       json.RawMessage // a merge patch of the claims; null takes all away
 }
 
 // keyPath returns the path of a key, or of what is below it.
@@ -87,16 +93,25 @@ func (c *Client) CreateKey(ctx context.Context, s KeySettings) (*KeyEntry, Key, 
 
 // ChangeKey changes a key. Errors are NotFound, and Conflict for a revoked key or the last one with the role admin.
 func (c *Client) ChangeKey(ctx context.Context, id string, change KeyChange) (*KeyEntry, error) {
-	var patch wire.KeyPatchBody
+	patch := wire.KeyPatchBody{Claims: change.Claims}
 	if change.Name != "" {
 		patch.Name = &change.Name
 	}
 	if change.Roles != nil {
 		patch.Roles = &change.Roles
 	}
+	var err error
 	if change.Expires != nil || change.NeverExpires {
-		var err error
 		if patch.Expires, err = encode(change.Expires); err != nil {
+			return nil, err
+		}
+	}
+	switch {
+	case change.Sub == nil:
+	case *change.Sub == "":
+		patch.Sub = json.RawMessage("null")
+	default:
+		if patch.Sub, err = encode(*change.Sub); err != nil {
 			return nil, err
 		}
 	}

@@ -62,7 +62,7 @@ func (f *adminFile) read() error {
 	if old := f.holder.Load(); old != nil && old.Secret == key.Hash() && old.ID == key.ID {
 		return nil
 	}
-	f.holder.Store(&access.Principal{ID: key.ID, Name: "admin key file", Roles: []string{model.RoleAdmin}, Secret: key.Hash()})
+	f.holder.Store(&access.Principal{ID: key.ID, Sub: defaultSub(key.ID), Name: "admin key file", Roles: []string{model.RoleAdmin}, Secret: key.Hash()})
 	return nil
 }
 

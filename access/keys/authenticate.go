@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"bytes"
 	"crypto/subtle"
 	"encoding/base64"
 	"slices"
@@ -137,7 +138,7 @@ func keyIn(header string) (key access.Key, ok bool) {
 	return key, err == nil
 }
 
-// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles.
+// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles, subject and claims.
 func (s *Store) Valid(p *access.Principal) bool {
 	t := s.table.Load()
 	switch {
@@ -151,7 +152,7 @@ func (s *Store) Valid(p *access.Principal) bool {
 		return true
 	}
 	return slices.ContainsFunc(t.secrets[p.ID], func(now *access.Principal) bool {
-		return now.Secret == p.Secret && slices.Equal(now.Roles, p.Roles) && !s.ended(now)
+		return now.Secret == p.Secret && now.Sub == p.Sub && bytes.Equal(now.Claims, p.Claims) && slices.Equal(now.Roles, p.Roles) && !s.ended(now)
 	})
 }
 

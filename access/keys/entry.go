@@ -2,6 +2,7 @@ package keys
 
 import (
 	"crypto/sha256"
+	"encoding/json"
 	"slices"
 	"strings"
 	"time"
@@ -25,11 +26,14 @@ const (
 type Entry struct {
 	ID      string     `json:"id"`
 	Name    string     `json:"name"`
-	Roles   []string   `json:"roles"` // sorted
+	Roles   []string   `json:"roles"`         // sorted
+	Sub     string     `json:"sub,omitempty"` // "" for the default: see Subject
 	Created time.Time  `json:"created"`
 	Expires *time.Time `json:"expires,omitempty"`
 	Revoked *time.Time `json:"revoked,omitempty"`
 	Secrets []Secret   `json:"secrets"` // the newest first; at most two of them work
+
+	Claims json.RawMessage `json:"claims,omitempty"` // an object without white space; nil for {}
 }
 
 // Secret is what is kept of a secret of a key.
@@ -44,6 +48,8 @@ type Settings struct {
 	Name    string
 	Roles   []string
 	Expires *time.Time // nil for never
+	Sub     string     // "" for the default: see Entry.Subject
+	Claims  json.RawMessage
 }
 
 // Patch changes settings. Nil members stay as they are.
@@ -51,9 +57,12 @@ type Patch struct {
 	Name    *string
 	Roles   *[]string
 	Expires **time.Time
+	Sub     *string         // to "" for the default
+	Claims  json.RawMessage // a merge patch (RFC 7396); null takes all away
 }
 
-// check returns an Invalid if a key cannot have the settings, and sorts the roles.
+// check returns an Invalid, or an Unprocessable for claims that nest too deep, if a key cannot have the settings. It sorts the roles, and
+// takes white space out of the claims.
 func (s *Settings) check() error {
 	switch {
 	case s.Name == "" || len(s.Name) > MaxName:
@@ -74,7 +83,7 @@ func (s *Settings) check() error {
 			return fanfold.Errorf(fanfold.Invalid, "roles: %s is there twice", role)
 		}
 	}
-	return nil
+	return s.checkSubject()
 }
 
 // endAt returns when a key expires, as it is stored: in UTC. The error is Invalid where a key cannot expire then.
@@ -91,7 +100,7 @@ func endAt(at *time.Time, now time.Time) (*time.Time, error) {
 	return &utc, nil
 }
 
-// newEntry returns the entry of a new key. The error is Invalid.
+// newEntry returns the entry of a new key. Errors are Invalid and Unprocessable.
 func newEntry(key access.Key, s Settings, now time.Time) (*Entry, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -100,7 +109,7 @@ func newEntry(key access.Key, s Settings, now time.Time) (*Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Entry{ID: key.ID, Name: s.Name, Roles: s.Roles, Created: now, Expires: expires, Secrets: []Secret{newSecret(key, now)}}, nil
+	return &Entry{ID: key.ID, Name: s.Name, Roles: s.Roles, Sub: s.Sub, Claims: s.Claims, Created: now, Expires: expires, Secrets: []Secret{newSecret(key, now)}}, nil
 }
 
 func newSecret(key access.Key, now time.Time) Secret {
@@ -108,9 +117,9 @@ func newSecret(key access.Key, now time.Time) Secret {
 	return Secret{Hash: hash[:], Created: now}
 }
 
-// changed returns the entry with changed settings. The error is Invalid.
+// changed returns the entry with changed settings. Errors are Invalid and Unprocessable.
 func (e *Entry) changed(p Patch, now time.Time) (*Entry, error) {
-	s := Settings{Name: e.Name, Roles: e.Roles, Expires: e.Expires}
+	s := Settings{Name: e.Name, Roles: e.Roles, Expires: e.Expires, Sub: e.Sub, Claims: e.Claims}
 	if p.Name != nil {
 		s.Name = *p.Name
 	}
@@ -123,11 +132,20 @@ func (e *Entry) changed(p Patch, now time.Time) (*Entry, error) {
 			return nil, err
 		}
 	}
+	if p.Sub != nil {
+		s.Sub = *p.Sub
+	}
+	if p.Claims != nil {
+		var err error
+		if s.Claims, err = mergeClaims(s.Claims, p.Claims); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.check(); err != nil {
 		return nil, err
 	}
 	next := *e
-	next.Name, next.Roles, next.Expires = s.Name, s.Roles, s.Expires
+	next.Name, next.Roles, next.Expires, next.Sub, next.Claims = s.Name, s.Roles, s.Expires, s.Sub, s.Claims
 	return &next, nil
 }
 
@@ -194,7 +212,7 @@ func (e *Entry) principals() (out []*access.Principal) {
 		if len(s.Hash) != sha256.Size {
 			continue // written by nobody of us: it opens nothing
 		}
-		p := &access.Principal{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Secret: [sha256.Size]byte(s.Hash)}
+		p := &access.Principal{ID: e.ID, Name: e.Name, Roles: e.Roles, Sub: e.Subject(), Claims: e.Claims, Created: e.Created, Secret: [sha256.Size]byte(s.Hash)}
 		if e.Expires != nil {
 			p.Expires, p.Ends = *e.Expires, *e.Expires
 		}

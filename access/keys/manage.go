@@ -47,8 +47,8 @@ func (t *table) entry(id string) (*Entry, error) {
 	return nil, fanfold.Errorf(fanfold.NotFound, "there is no key %.80q; GET /v1/_keys lists those there are", id)
 }
 
-// Change changes the settings of a key. It returns NotFound, Invalid, and the errors of every change. It is a Conflict for a revoked
-// key, and where the last working key with the role admin would lose it or end.
+// Change changes the settings of a key. It returns NotFound, Invalid, Unprocessable for claims that nest too deep, and the errors of
+// every change. It is a Conflict for a revoked key, and where the last working key with the role admin would lose it or end.
 func (s *Store) Change(ctx context.Context, id string, patch Patch) (*Entry, error) {
 	return s.change(ctx, id, func(t *table, now time.Time) (*Entry, error) {
 		e, err := t.unrevoked(id)

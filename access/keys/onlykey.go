@@ -12,7 +12,7 @@ type onlyKey struct{ holder *access.Principal }
 
 // OnlyKey returns what lets in the holder of one key, as an admin, and nobody else.
 func OnlyKey(key access.Key) access.Keys {
-	return onlyKey{&access.Principal{ID: key.ID, Roles: []string{model.RoleAdmin}, Secret: key.Hash()}}
+	return onlyKey{&access.Principal{ID: key.ID, Sub: defaultSub(key.ID), Roles: []string{model.RoleAdmin}, Secret: key.Hash()}}
 }
 
 // Authenticate returns the key's holder. The error is Unauthenticated.

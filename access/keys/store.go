@@ -2,6 +2,7 @@
 package keys
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -272,11 +273,13 @@ func (s *Store) complete(ctx context.Context, t *table) error {
 	return nil
 }
 
-// encode returns the state or an entry as it is stored.
+// encode returns the state or an entry as it is stored. Claims keep each byte.
 func encode(v any) []byte {
-	text, err := json.Marshal(v)
-	if err != nil {
+	var out bytes.Buffer
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
 		panic(err) // neither has anything that JSON lacks
 	}
-	return text
+	return bytes.TrimSuffix(out.Bytes(), []byte("\n"))
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -105,6 +106,30 @@ func (e *expiry) String() string {
 // Type returns what --help calls the value.
 func (e *expiry) Type() string { return "time" }
 
+// maxClaimsFile bounds what is read of a key's claims, in bytes: white space takes room, too.
+const maxClaimsFile = 64 << 10
+
+// claimsFlag is the value of --claims.
+type claimsFlag struct{ text json.RawMessage }
+
+// Set reads JSON, or the file that follows an @.
+func (c *claimsFlag) Set(text string) (err error) {
+	c.text = json.RawMessage(text)
+	if path, ok := strings.CutPrefix(text, "@"); ok {
+		c.text, err = readFile(path, "claims", maxClaimsFile)
+	}
+	if err == nil && !json.Valid(c.text) {
+		err = errors.New("is neither JSON, such as {\"tenant\":\"a\"}, nor @FILE")
+	}
+	return err
+}
+
+// String returns the value as Set takes it.
+func (c *claimsFlag) String() string { return string(c.text) }
+
+// Type returns what --help calls the value.
+func (c *claimsFlag) Type() string { return "JSON|@FILE" }
+
 // dataFlag adds --data to a command that also works where no server runs.
 func dataFlag(cmd *cobra.Command) *string {
 	return cmd.Flags().String("data", "", "directory of a server that is not running, in place of --server")
@@ -122,7 +147,7 @@ func withKeys(ctx context.Context, data string, fn func(s *keys.Store) error) er
 
 // entryOf returns what a store keeps of a key as the client has it.
 func entryOf(e *keys.Entry) client.KeyEntry {
-	out := client.KeyEntry{ID: e.ID, Name: e.Name, Roles: e.Roles, Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []client.KeySecret{}}
+	out := client.KeyEntry{ID: e.ID, Name: e.Name, Roles: e.Roles, Sub: e.Subject(), Claims: e.ShownClaims(), Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []client.KeySecret{}}
 	for _, s := range e.Secrets {
 		out.Secrets = append(out.Secrets, client.KeySecret{Created: s.Created, Until: s.Until})
 	}
@@ -130,9 +155,9 @@ func entryOf(e *keys.Entry) client.KeyEntry {
 }
 
 func keysCreateCommand() *cobra.Command {
-	var name string
-	var roles []string
+	var settings client.KeySettings
 	var expires expiry
+	var claims claimsFlag
 	cmd := &cobra.Command{
 		Use:   "create",
 		Short: "Make a key, and print it: nobody can be told it again",
@@ -145,19 +170,22 @@ not be there yet: at first, and where the last key with the role admin is lost.`
 	}
 	server, data, asJSON := serverFlag(cmd), dataFlag(cmd), jsonFlag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&name, "name", "", "of the key, for people")
-	f.Var(nameList{&roles}, "role", "of the key: admin, write, read, monitor, or one that the model names; separated by commas, or given several times")
+	f.StringVar(&settings.Name, "name", "", "of the key, for people")
+	f.Var(nameList{&settings.Roles}, "role", "of the key: admin, write, read, monitor, or one that the model names; separated by commas, or given several times")
 	f.Var(&expires, "expires", "when it ends, within ten years")
+	f.StringVar(&settings.Sub, "sub", "", "whom rules take the holder for (default key:<id>)")
+	f.Var(&claims, "claims", "what else rules see of the holder: a JSON object")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if name == "" || len(roles) == 0 {
+		if settings.Name == "" || len(settings.Roles) == 0 {
 			return fanfold.Errorf(fanfold.Invalid, "a key needs --name and --role")
 		}
+		settings.Expires, settings.Claims = expires.at, claims.text
 		created := func(e *client.KeyEntry, key client.Key) error {
 			return printKey(cmd, *asJSON, e, key, "key %s: %s, with the roles %s; it is shown once", e.ID, e.Name, strings.Join(e.Roles, ", "))
 		}
 		if *data != "" {
 			return withKeys(cmd.Context(), *data, func(s *keys.Store) error {
-				e, key, err := s.Create(cmd.Context(), keys.Settings{Name: name, Roles: roles, Expires: expires.at})
+				e, key, err := s.Create(cmd.Context(), keys.Settings{Name: settings.Name, Roles: settings.Roles, Expires: settings.Expires, Sub: settings.Sub, Claims: settings.Claims})
 				if err != nil {
 					return err
 				}
@@ -170,7 +198,7 @@ not be there yet: at first, and where the last key with the role admin is lost.`
 			return err
 		}
 		defer server.close()
-		e, key, err := c.CreateKey(cmd.Context(), client.KeySettings{Name: name, Roles: roles, Expires: expires.at})
+		e, key, err := c.CreateKey(cmd.Context(), settings)
 		if err != nil {
 			return err
 		}
@@ -200,10 +228,10 @@ func stateOf(e *client.KeyEntry) string {
 
 // printKeys prints a table of keys.
 func printKeys(cmd *cobra.Command, list []client.KeyEntry) error {
-	return table(cmd, "ID\tNAME\tROLES\tCREATED\tEXPIRES\tSTATE", func(w io.Writer) {
+	return table(cmd, "ID\tNAME\tROLES\tSUB\tCREATED\tEXPIRES\tSTATE", func(w io.Writer) {
 		for i := range list {
 			e := &list[i]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Name, strings.Join(e.Roles, ","), e.Created.Format(time.RFC3339), endOf(e.Expires), stateOf(e))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Name, strings.Join(e.Roles, ","), e.Sub, e.Created.Format(time.RFC3339), endOf(e.Expires), stateOf(e))
 		}
 	})
 }
@@ -266,6 +294,7 @@ func keysShowCommand() *cobra.Command {
 		if err := printKeys(cmd, []client.KeyEntry{*e}); err != nil {
 			return err
 		}
+		fmt.Fprintf(cmd.OutOrStdout(), "claims %s\n", e.Claims)
 		for _, s := range e.Secrets {
 			fmt.Fprintf(cmd.OutOrStdout(), "secret made %s, ends %s\n", s.Created.Format(time.RFC3339), endOf(s.Until))
 		}
@@ -308,21 +337,29 @@ works for the overlap, and ends at once where that is 0s. Older ones end.`,
 func keysChangeCommand() *cobra.Command {
 	var change client.KeyChange
 	var expires expiry
+	var claims claimsFlag
+	var sub string
 	cmd := &cobra.Command{
-		Use:     "change ID",
-		Short:   "Change the name, the roles or the end of a key",
-		Example: "  fanfold keys change k3yabcdef012 --key-file ops.key --role read,support --expires never",
-		Args:    cobra.ExactArgs(1),
+		Use:   "change ID",
+		Short: "Change the name, the roles, the subject, the claims or the end of a key",
+		Example: `  fanfold keys change k3yabcdef012 --key-file ops.key --role read,support --expires never
+  fanfold keys change k3yabcdef012 --key-file ops.key --sub u1 --claims '{"tenant":"a"}'`,
+		Args: cobra.ExactArgs(1),
 	}
 	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
 	f := cmd.Flags()
 	f.StringVar(&change.Name, "name", "", "of the key, for people")
 	f.Var(nameList{&change.Roles}, "role", "all roles of the key from now on; separated by commas, or given several times")
 	f.Var(&expires, "expires", "when it ends, within ten years, or "+never)
+	f.StringVar(&sub, "sub", "", `whom rules take the holder for; "" for key:<id>`)
+	f.Var(&claims, "claims", "a merge patch of the claims: null takes a member away, or all of them")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		change.Expires, change.NeverExpires = expires.at, expires.never
-		if change.Name == "" && change.Roles == nil && change.Expires == nil && !change.NeverExpires {
-			return fanfold.Errorf(fanfold.Invalid, "nothing is to change: give --name, --role or --expires")
+		change.Expires, change.NeverExpires, change.Claims = expires.at, expires.never, claims.text
+		if f.Changed("sub") {
+			change.Sub = &sub
+		}
+		if change.Name == "" && change.Roles == nil && change.Expires == nil && !change.NeverExpires && change.Sub == nil && change.Claims == nil {
+			return fanfold.Errorf(fanfold.Invalid, "nothing is to change: give --name, --role, --expires, --sub or --claims")
 		}
 		c, err := server.connect()
 		if err != nil {

@@ -72,6 +72,8 @@ type NewKeyBody struct {
 	Name    string          `json:"name" ref:"KeyName"`
 	Roles   []string        `json:"roles" ref:"KeyRoles"`
 	Expires json.RawMessage `json:"expires,omitempty" schema:"{'type':'string','format':'date-time'}" doc:"When it ends: within ten years; absent for never."`
+	Sub     json.RawMessage `json:"sub,omitempty" ref:"KeySub"`
+	Claims  json.RawMessage `json:"claims,omitempty" ref:"Claims"`
 }
 
 // KeyPatchBody is the merge patch of a key.
@@ -79,6 +81,8 @@ type KeyPatchBody struct {
 	Name    *string         `json:"name,omitempty" ref:"KeyName"`
 	Roles   *[]string       `json:"roles,omitempty" ref:"KeyRoles"`
 	Expires json.RawMessage `json:"expires,omitempty" schema:"{'type':['string','null'],'format':'date-time'}" doc:"null for never."`
+	Sub     json.RawMessage `json:"sub,omitempty" schema:"{'type':['string','null'],'minLength':1,'maxLength':255}" doc:"null for key:<id>."`
+	Claims  json.RawMessage `json:"claims,omitempty" schema:"{'type':['object','null'],'additionalProperties':true}" doc:"A merge patch of the claims: null takes a member away, or all of them."`
 }
 
 // RotateBody is the body of a key's _rotate.

@@ -1,6 +1,9 @@
 package wire
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // KeySecret is what is told of a secret.
 type KeySecret struct {
@@ -13,10 +16,13 @@ type Key struct {
 	ID      string      `json:"id" pattern:"^[a-z0-9]{12}$"`
 	Name    string      `json:"name" ref:"KeyName"`
 	Roles   []string    `json:"roles" items:"RoleName"`
+	Sub     string      `json:"sub" ref:"KeySub"`
 	Created time.Time   `json:"created" doc:"When the key was made."`
 	Expires *time.Time  `json:"expires,omitempty" doc:"When it ends; absent for never."`
 	Revoked *time.Time  `json:"revoked,omitempty" doc:"When it was revoked; absent for a key that was not."`
 	Secrets []KeySecret `json:"secrets" doc:"The newest first. A revoked key has none."`
+
+	Claims json.RawMessage `json:"claims" ref:"Claims"`
 }
 
 // MadeKey is the answer to a request that makes a key. Nobody is told the key again.
@@ -24,9 +30,12 @@ type MadeKey struct {
 	ID      string     `json:"id" pattern:"^[a-z0-9]{12}$"`
 	Name    string     `json:"name" ref:"KeyName"`
 	Roles   []string   `json:"roles" items:"RoleName"`
+	Sub     string     `json:"sub" ref:"KeySub"`
 	Created time.Time  `json:"created" doc:"When the key was made."`
 	Expires *time.Time `json:"expires,omitempty" doc:"When it ends; absent for never."`
-	Key     string     `json:"key" pattern:"^fan_[a-z0-9]{12}_[A-Za-z0-9]{43}_[A-Za-z0-9]{6}$" doc:"The key. It is told once."`
+
+	Claims json.RawMessage `json:"claims" ref:"Claims"`
+	Key    string          `json:"key" pattern:"^fan_[a-z0-9]{12}_[A-Za-z0-9]{43}_[A-Za-z0-9]{6}$" doc:"The key. It is told once."`
 }
 
 // RotatedKey is the answer to a rotation.
@@ -46,8 +55,12 @@ type Principal struct {
 	ID      string     `json:"id,omitempty" pattern:"^[a-z0-9]{12}$" doc:"Of the key; absent without one."`
 	Name    string     `json:"name,omitempty" ref:"KeyName"`
 	Roles   []string   `json:"roles" items:"RoleName" doc:"The key's, and everyone."`
+	Sub     string     `json:"sub,omitempty" ref:"KeySub"`
+	Issuer  string     `json:"iss,omitempty" doc:"Who says so; absent for keys."`
 	Expires *time.Time `json:"expires,omitempty" doc:"When the key ends; absent for never."`
 	Open    bool       `json:"open" doc:"The house is open: no key was ever made, and nobody needs one."`
+
+	Claims json.RawMessage `json:"claims,omitempty" ref:"Claims"`
 
 	Collections map[string]CollectionRights `json:"collections" doc:"What the principal may do with documents of each collection that the model declares. One that the principal does not read is absent."`
 	Others      CollectionRights            `json:"otherCollections" doc:"What the principal may do with documents of collections that the model does not declare."`

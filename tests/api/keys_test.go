@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -99,6 +100,44 @@ func TestKeysOverHTTP(t *testing.T) {
 	}
 }
 
+// TestSubjectsOverHTTP: a key has a subject and claims, which a merge patch changes. A rotation keeps them. Numbers keep their digits.
+func TestSubjectsOverHTTP(t *testing.T) {
+	s := harness.OpenClosed(t, "")
+	type told struct {
+		ID, Key, Sub string
+		Claims       json.RawMessage
+	}
+	sends := func(c *harness.Client, status int, method, path, body, sub, claims string) (k told) {
+		t.Helper()
+		harness.Decode(t, c.Want(status, method, path, body).Body, &k)
+		if k.Sub != sub || string(k.Claims) != claims {
+			t.Fatalf("%s %s %s: %q %s; want %q %s", method, path, body, k.Sub, k.Claims, sub, claims)
+		}
+		return k
+	}
+	const claims = `{"tenant":"a","exact":1.50e3,"deep":{"er":{"est":[]}}}`
+	k := sends(s.Client, http.StatusCreated, "POST", "/v1/_keys", `{"name":"x","roles":["read"],"sub":"u1","claims": `+strings.ReplaceAll(claims, ",", ", ")+`}`, "u1", claims)
+	path, with := "/v1/_keys/"+k.ID, s.With(k.Key)
+	sends(s.Client, http.StatusOK, "GET", path, "", "u1", claims)
+	sends(with, http.StatusOK, "GET", "/v1/_me", "", "u1", claims)
+	sends(s.Client, http.StatusOK, "PATCH", path, `{"name":"y"}`, "u1", claims)
+	sends(s.Client, http.StatusOK, "PATCH", path, `{"claims":{"tenant":null,"deep":{"er":7},"new":[null]}}`, "u1", `{"exact":1.50e3,"deep":{"er":7},"new":[null]}`)
+	k = sends(s.Client, http.StatusOK, "PATCH", path, `{"sub":null}`, "key:"+k.ID, `{"exact":1.50e3,"deep":{"er":7},"new":[null]}`)
+	k = sends(s.Client, http.StatusOK, "POST", path+"/_rotate", `{}`, k.Sub, string(k.Claims))
+	sends(s.With(k.Key), http.StatusOK, "GET", "/v1/_me", "", k.Sub, string(k.Claims))
+	sends(s.Client, http.StatusOK, "PATCH", path, `{"claims":null,"sub":"u2"}`, "u2", `{}`)
+	sends(with, http.StatusOK, "GET", "/v1/_me", "", "u2", ``)
+	full := `{"a":"` + strings.Repeat("x", 4<<10-8) + `"}`
+	sends(s.Client, http.StatusOK, "PATCH", path, `{"claims":`+full+`,"sub":"`+strings.Repeat("u", 255)+`"}`, strings.Repeat("u", 255), full)
+	if r := s.Want(http.StatusBadRequest, "PATCH", path, `{"claims":{"b":1}}`); !strings.Contains(string(r.Body), "4102 bytes") {
+		t.Errorf("merged beyond the bound: %s", r.Body)
+	}
+	sends(s.Client, http.StatusOK, "GET", path, "", strings.Repeat("u", 255), full)
+	if list := string(s.Want(http.StatusOK, "GET", "/v1/_keys", "").Body); !strings.Contains(list, `"claims":`+full) || !strings.Contains(list, `"claims":{}`) {
+		t.Errorf("the list lacks claims: %s", list)
+	}
+}
+
 // TestBadRequestsAboutKeys: what a route about keys does not take is refused, says what, and changes nothing.
 func TestBadRequestsAboutKeys(t *testing.T) {
 	s := harness.OpenClosed(t, "")
@@ -110,6 +149,9 @@ func TestBadRequestsAboutKeys(t *testing.T) {
 		{`{"name":"x","roles":["read"],"id":"y"}`, `unknown member "id"`}, {`{"Name":"x","roles":["read"]}`, `unknown member`}, {`[]`, "object"}, {`{`, ""}, {`{"name":"x","roles":["read"],"expires":5}`, "expires: 5"},
 		{`{"name":"x","roles":["read"],"expires":"tomorrow"}`, "2027-01-01"}, {`{"name":"x","roles":["read"],"expires":"` + past + `"}`, "past"}, {`{"name":"x","roles":["read"],"expires":"` + far + `"}`, "10 years"},
 		{`{"name":7,"roles":["read"]}`, "a text"}, {`{"name":"x","roles":"read"}`, "a list of texts"}, {`{"name":"","roles":["read"]}`, "1 to 100 bytes"}, {`{"name":"x","roles":["everyone"]}`, "everyone"},
+		{`{"name":"x","roles":["read"],"sub":""}`, "1 to 255 bytes"}, {`{"name":"x","roles":["read"],"sub":"` + strings.Repeat("x", 256) + `"}`, "1 to 255 bytes"}, {`{"name":"x","roles":["read"],"sub":"a\u0000"}`, "control characters"},
+		{`{"name":"x","roles":["read"],"sub":7}`, "sub: 7 is not a text"}, {`{"name":"x","roles":["read"],"sub":"\ud800"}`, ""}, {`{"name":"x","roles":["read"],"claims":[]}`, "a JSON object"}, {`{"name":"x","roles":["read"],"claims":"a"}`, "a JSON object"},
+		{`{"name":"x","roles":["read"],"claims":{"a":1,"\u0061":2}}`, "duplicate member"}, {`{"name":"x","roles":["read"],"claims":{"a":"` + strings.Repeat("x", 4<<10-7) + `"}}`, "4097 bytes"},
 		{`{"name":"x","roles":[]}`, "1 to 32 roles"}, {`{"name":null,"roles":["read"]}`, "null"}, {`{"name":"x","roles":null}`, "null"},
 	}
 	wants := func(status int, method, path, body, says string, headers ...string) {
@@ -125,6 +167,11 @@ func TestBadRequestsAboutKeys(t *testing.T) {
 		wants(http.StatusBadRequest, "PATCH", path, one.body, says)
 	}
 	wants(http.StatusBadRequest, "POST", "/v1/_keys", `{"name":"x","roles":["read"],"expires":null}`, "null")
+	for _, member := range []string{"sub", "claims"} {
+		wants(http.StatusBadRequest, "POST", "/v1/_keys", `{"name":"x","roles":["read"],"`+member+`":null}`, "null")
+	}
+	wants(http.StatusUnprocessableEntity, "POST", "/v1/_keys", `{"name":"x","roles":["read"],"claims":{"a":{"b":{"c":{"d":[]}}}}}`, "/claims/a/b/c")
+	wants(http.StatusUnprocessableEntity, "PATCH", path, `{"claims":{"a":{"b":{"c":{"d":[]}}}}}`, "/claims/a/b/c")
 	wants(http.StatusBadRequest, "POST", "/v1/_keys", ``, "")
 	for body, says := range map[string]string{`{"overlap":"1"}`: "30s", `{"overlap":5}`: "a text", `{"overlap":"-1s"}`: "720h", `{"overlap":"720h1s"}`: "720h", `{"overlap":null}`: "null", `{"x":1}`: "unknown member"} {
 		wants(http.StatusBadRequest, "POST", path+"/_rotate", body, says)
@@ -138,8 +185,8 @@ func TestBadRequestsAboutKeys(t *testing.T) {
 	padded := func(n int) string { return fmt.Sprintf(`{"name":"x"%s}`, strings.Repeat(" ", n-12)) }
 	wants(http.StatusOK, "PATCH", path, padded(32<<10), "")
 	wants(http.StatusRequestEntityTooLarge, "PATCH", path, padded(32<<10+1), "")
-	wants(http.StatusBadRequest, "PATCH", path, `{"name":[[[]]]}`, "a text")
-	wants(http.StatusUnprocessableEntity, "PATCH", path, `{"name":[[[[]]]]}`, "")
+	wants(http.StatusBadRequest, "PATCH", path, `{"name":[[[[]]]]}`, "a text")
+	wants(http.StatusUnprocessableEntity, "PATCH", path, `{"name":[[[[[]]]]]}`, "")
 	wants(http.StatusNotFound, "GET", "/v1/_keys/"+strings.Repeat("x", 500), ``, "there is no key")
 	if now := string(s.Want(http.StatusOK, "GET", "/v1/_keys", "").Body); now != list {
 		t.Errorf("the keys were\n%s\nand are\n%s", list, now)

@@ -47,7 +47,7 @@ var mayImport = map[string][]string{
 	"node/snapshot":               {"", "events", "events/buckets", "internal/wire", "projector/fold", "sqlite"},
 	"projector":                   {"", "internal/jsondoc", "internal/wire", "model", "projector/batch", "projector/fold", "projector/rebuild", "sqlite"},
 	"access":                      {"", "internal/expr", "internal/jsondoc", "model"},
-	"access/keys":                 {"", "access", "internal/smallfile", "model"},
+	"access/keys":                 {"", "access", "internal/jsondoc", "internal/smallfile", "model"},
 	"changefeed":                  {"", "access", "internal/expr", "internal/jsondoc", "internal/sending"},
 	"changefeed/group":            {"", "access", "backup", "changefeed", "internal/wire", "model"},
 	"membership":                  {"", "internal/wire"},

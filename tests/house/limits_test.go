@@ -201,6 +201,7 @@ var limitTests = map[string]string{
 	"answer after a lost lease":                        "TestGroupStream",
 	"keys":                                             "TestManyKeys",
 	"key's name; roles; a role":                        "TestBoundsOfKeys TestBadRequestsAboutKeys",
+	"key's `sub`; `claims`":                            "TestBoundsOfSubjects TestBadRequestsAboutKeys TestSubjectsOverHTTP",
 	"`expires`":                                        "TestBoundsOfKeys TestBadRequestsAboutKeys",
 	"`overlap`":                                        "TestBoundsOfKeys TestBadRequestsAboutKeys",
 	"body about keys":                                  "TestBadRequestsAboutKeys",

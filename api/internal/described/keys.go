@@ -25,7 +25,7 @@ var ofKeys = []Operation{
 			{"200", "The key.", "", is("Key")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NoKey Internal Unavailable"},
-	{Route: "PATCH /v1/_keys/{id}", ID: "patchKey", Summary: "Change the name, the roles or the end of a key",
+	{Route: "PATCH /v1/_keys/{id}", ID: "patchKey", Summary: "Change the name, the roles, the subject, the claims or the end of a key",
 		Text:  "A merge patch (RFC 7396). It holds on this node before the answer, and on others within a second.",
 		Takes: "key",
 		Body:  &Body{Content: Content{"application/merge-patch+json": "KeyPatchBody", "application/json": "KeyPatchBody"}},
