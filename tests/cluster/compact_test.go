@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -41,7 +42,7 @@ func awaitPurged(t *testing.T, s *harness.Store, seq uint64) {
 }
 
 // TestCompactionOnTwoNodes: the other node builds its read model anew, and the log is purged after that. A node that was away and a new one
-// begin with the base. All of them go on writing, and have the same rows.
+// begin with the base. All of them go on writing, with a key since half of the writes, and have the same rows. So they show the same writers.
 func TestCompactionOnTwoNodes(t *testing.T) {
 	suite.Parallel(t)
 	url := natsserver.Start(t, 1)[0]
@@ -49,10 +50,12 @@ func TestCompactionOnTwoNodes(t *testing.T) {
 	a, b, c := openKeeper(t, t.TempDir(), url), openKeeper(t, t.TempDir(), url), openKeeper(t, away, url)
 	defer a.Close()
 	defer b.Close()
-	a.Model(snapshotModel)
+	a.Model(strings.Replace(snapshotModel, "{authorName:", "{by: {value: meta.updatedBy}, authorName:", 1))
 	writeBooks(a, "x", 50)
 	c.CatchUp()
 	c.Close()
+	a.CloseHouse()
+	authorize(t, b, a.Key)
 	writeBooks(b, "y", 50)
 	a.CatchUp()
 	horizon := a.Node.Store.Applied.Seq()
@@ -71,6 +74,8 @@ func TestCompactionOnTwoNodes(t *testing.T) {
 	defer d.Close()
 	awaitBase(t, c, horizon)
 	awaitBase(t, d, horizon)
+	authorize(t, c, a.Key)
+	authorize(t, d, a.Key)
 	writeBooks(c, "z", 10)
 	for _, s := range []*harness.Store{a, b, c, d} {
 		s.CatchUp()
@@ -78,7 +83,23 @@ func TestCompactionOnTwoNodes(t *testing.T) {
 	}
 	for _, s := range []*harness.Store{b, c, d} {
 		a.WantSameDigest(s)
+		if doc := s.Get("books", "y40"); !strings.Contains(doc, `"by":"key:`) {
+			t.Errorf("y40 is %s", doc)
+		}
+		if doc := s.Get("books", "x40"); strings.Contains(doc, `"by"`) {
+			t.Errorf("x40 is %s", doc)
+		}
 	}
+}
+
+// authorize has a store's client send a key, once the node knows it.
+func authorize(t *testing.T, s *harness.Store, key string) {
+	t.Helper()
+	s.Key = key
+	harness.Await(t, "the key to be known", time.Minute, func() bool {
+		r, err := s.Do(http.MethodGet, "/v1/_model", nil)
+		return err == nil && r.Status == http.StatusOK
+	})
 }
 
 // TestPurgeWaitsForLiveNodes: as long as a live node has an old read model the log keeps its events, and the compaction says for which node it waits.
