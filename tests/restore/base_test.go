@@ -282,3 +282,28 @@ func withReadModel(t *testing.T, dir string, fn func(c *harness.Client, store fa
 	defer c.HTTP.CloseIdleConnections()
 	fn(c, r.Info.Store)
 }
+
+// TestRestoredActors: a backup has who wrote the documents, in its base and in its events. The keys are not in it.
+func TestRestoredActors(t *testing.T) {
+	s := open(t, harness.Options{Dir: t.TempDir()})
+	s.CloseHouse()
+	s.Model("collections: {notes: {derive: {by: {value: meta.updatedBy}, from: {value: meta.createdBy}}}}")
+	s.Put("notes", "1", `{"n":1}`)
+	s.Put("notes", "2", `{"n":1}`)
+	s.CatchUp()
+	s.Compact(s.Node.Store.Applied.Seq())
+	s.As("admin").Merge("notes", "2", `{"n":2}`)
+	want := []string{s.Get("notes", "1"), s.Get("notes", "2")}
+	if !strings.Contains(want[0], `"by":"key:`) || !strings.Contains(want[1], `"from":"key:`) {
+		t.Fatalf("the documents are %s", want)
+	}
+	dir, rows := backUpWithRows(t, s)
+	restored, _ := restoreRows(t, dir, "embedded", rows)
+	for i, doc := range want {
+		if got := restored.Get("notes", fmt.Sprint(i+1)); got != doc {
+			t.Errorf("the document is %s, want %s", got, doc)
+		}
+	}
+	restored.Verify()
+	requireReplayed(t, restored)
+}
