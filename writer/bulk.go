@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -46,22 +45,20 @@ type BulkJudge = func(ctx context.Context, ids []string) ([]fanfold.Revision, er
 
 // Bulk makes one patch or delete on many documents, step by step. It is for one goroutine.
 type Bulk struct {
-	w        *Writer
+	longWrite // its id is "" for a request without a key
+
 	op       Operation // its Key has no id
 	in       Intent
-	id       string // under which the log has the progress; "" for a request without a key
 	progress BulkProgress
-	event    fanfold.Expect // that the event which says so is still the last one
-	last     uint64         // the last event stored; 0 for none
-	before   uint64         // the last event of the step before
-	room     int            // documents in the next step at most
+	before   uint64 // the last event of the step before
+	room     int    // documents in the next step at most
 }
 
 // NewBulk begins a Patch or Delete of documents of op's collection, whose Key has no id, or goes on with the one of the same request under
 // its key. It waits until this node has folded everything that was acknowledged before. It returns the errors of Prepare, KeyReused and
 // Unavailable.
 func NewBulk(ctx context.Context, w *Writer, op Operation, req Request) (*Bulk, error) {
-	b := &Bulk{w: w, op: op, in: req.Intent, room: bulkStep}
+	b := &Bulk{longWrite: longWrite{w: w}, op: op, in: req.Intent, room: bulkStep}
 	if err := w.Prepare(ctx, &b.op, req.By); err != nil {
 		return nil, err
 	}
@@ -79,7 +76,8 @@ func NewBulk(ctx context.Context, w *Writer, op Operation, req Request) (*Bulk, 
 
 // begin goes on with what the log has under the key, or stores that the bulk write has begun.
 func (b *Bulk) begin(ctx context.Context) error {
-	p, expect, err := b.stored(ctx)
+	var p BulkProgress
+	expect, err := b.stored(ctx, &p)
 	switch {
 	case err != nil:
 		return err
@@ -91,15 +89,6 @@ func (b *Bulk) begin(ctx context.Context) error {
 	}
 	b.progress, b.event, b.last = p, expect, uint64(expect.Rev)
 	return b.wait(ctx, b.last)
-}
-
-// stored returns how far the log says that the bulk write is. The revision is 0 where it says nothing.
-func (b *Bulk) stored(ctx context.Context) (p BulkProgress, expect fanfold.Expect, err error) {
-	body, expect, err := b.w.lastProgress(ctx, b.id)
-	if err == nil && expect.Rev != 0 {
-		err = json.Unmarshal(body, &p)
-	}
-	return p, expect, err
 }
 
 // Progress returns how far the bulk write is.
@@ -126,11 +115,11 @@ func (b *Bulk) adopt(ctx context.Context, lost bool) error {
 	if !lost || b.id == "" {
 		return nil
 	}
-	p, expect, err := b.stored(ctx)
-	if err == nil && expect.Rev != b.event.Rev {
-		b.progress, b.last = p, uint64(expect.Rev)
+	var p BulkProgress
+	other, err := b.storedByOther(ctx, &p)
+	if err == nil && other {
+		b.progress, b.last = p, uint64(b.event.Rev)
 	}
-	b.event = expect
 	return err
 }
 
@@ -138,7 +127,7 @@ func (b *Bulk) adopt(ctx context.Context, lost bool) error {
 // faster.
 func (b *Bulk) record(ctx context.Context, p BulkProgress) error {
 	if b.id != "" {
-		write, err := b.progressWrite(p)
+		write, err := b.progressWrite(p, actorOf(b.in.By))
 		if err != nil {
 			return err
 		}
@@ -151,29 +140,14 @@ func (b *Bulk) record(ctx context.Context, p BulkProgress) error {
 		if err != nil {
 			return err
 		}
-		b.noteEvent(seq)
+		b.note(seq)
 	}
 	b.progress = p
 	return nil
 }
 
-// progressWrite returns the write of the event that says how far the bulk write is.
-func (b *Bulk) progressWrite(p BulkProgress) (fanfold.Write, error) {
-	body, err := json.Marshal(p)
-	return fanfold.Write{Expect: b.event, Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: b.id}, Body: body, Actor: actorOf(b.in.By)}}, err
-}
-
-// noteEvent notes that the last event stored is the one of the progress.
-func (b *Bulk) noteEvent(seq uint64) {
-	b.last, b.event = seq, fanfold.Expect{Set: true, Rev: fanfold.Revision(seq), Folded: seq}
-}
-
-// wait waits until this node has folded seq, for as long as it folds anything. It returns the errors of Import.wait.
-func (b *Bulk) wait(ctx context.Context, seq uint64) error {
-	return (&Import{w: b.w}).wait(ctx, seq)
-}
-
-// WaitFolded waits until everything stored is folded on this node. It returns the errors of Import.WaitFolded.
+// WaitFolded waits until everything stored is folded on this node. The error is Timeout where the node folds nothing for
+// Options.ImportWait, ctx's, or Unavailable.
 func (b *Bulk) WaitFolded(ctx context.Context) error {
 	if b.last == 0 {
 		return nil
@@ -438,7 +412,7 @@ func (s *bulkTry) after() BulkProgress {
 func (s *bulkTry) append(ctx context.Context, p BulkProgress) error {
 	w, writes := s.w, slices.Clone(s.writes)
 	if s.id != "" {
-		write, err := s.progressWrite(p)
+		write, err := s.progressWrite(p, actorOf(s.in.By))
 		if err != nil {
 			return err
 		}
@@ -452,7 +426,7 @@ func (s *bulkTry) append(ctx context.Context, p BulkProgress) error {
 		w.counts.add(string(s.op.Kind), nil)
 	}
 	if s.last = first + uint64(len(writes)) - 1; s.id != "" {
-		s.noteEvent(s.last)
+		s.note(s.last)
 	}
 	return nil
 }

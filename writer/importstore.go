@@ -2,7 +2,6 @@ package writer
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"slices"
@@ -73,40 +72,30 @@ type ImportReport struct {
 // ImportProgress returns how far an import of a principal has come. The revision of its last event is 0 where there is none. The
 // error is Forbidden for nobody.
 func (w *Writer) ImportProgress(ctx context.Context, id string, by *access.Rights) (p ImportProgress, rev fanfold.Revision, err error) {
-	p, expect, err := w.importProgress(ctx, id, by)
-	return p, expect.Rev, err
-}
-
-// importProgress returns what ImportProgress does, and the condition that the import's last event is still the same.
-func (w *Writer) importProgress(ctx context.Context, id string, by *access.Rights) (p ImportProgress, expect fanfold.Expect, err error) {
 	if by == nil {
-		return p, expect, errNobody
+		return p, rev, errNobody
 	}
-	body, expect, err := w.lastProgress(ctx, progressID(by, id))
-	if err == nil && expect.Rev != 0 {
-		err = json.Unmarshal(body, &p)
-	}
-	return p, expect, err
+	expect, err := (&longWrite{w: w, id: progressID(by, id)}).stored(ctx, &p)
+	return p, expect.Rev, err
 }
 
 // Import stores the lines of one import, batch after batch. It is for one goroutine.
 type Import struct {
-	w      *Writer
+	longWrite
+
 	opt    ImportOptions
 	began  time.Time
 	report func(ImportReport) error
 
-	progress      ImportProgress // what is stored
-	progressEvent fanfold.Expect // that the event which says so is still the import's last one
-	last          uint64         // the last event stored; 0 for none
-	recent        recentWrites   // documents that were stored and may not be folded yet
-	forgetAt      int            // how many of them there may be before those that are folded are forgotten
+	progress ImportProgress // what is stored
+	recent   recentWrites   // documents that were stored and may not be folded yet
+	forgetAt int            // how many of them there may be before those that are folded are forgotten
 }
 
 // NewImport begins or resumes an import. Errors are Invalid, Conflict where First does not follow what is stored, and
 // Unavailable, and Forbidden for nobody. Each line is judged by itself.
 func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, error) {
-	im := &Import{w: w, opt: opt, began: time.Now(), recent: recentWrites{}}
+	im := &Import{longWrite: longWrite{w: w}, opt: opt, began: time.Now(), recent: recentWrites{}}
 	im.opt.First = max(1, opt.First)
 	if opt.By == nil {
 		return nil, errNobody
@@ -131,12 +120,14 @@ func (w *Writer) NewImport(ctx context.Context, opt ImportOptions) (*Import, err
 		if err := fanfold.CheckID(opt.ID); err != nil {
 			return nil, err
 		}
-		p, expect, err := w.importProgress(ctx, opt.ID, opt.By)
-		if err != nil {
+		var p ImportProgress
+		var err error
+		im.id = progressID(opt.By, opt.ID)
+		if im.event, err = im.stored(ctx, &p); err != nil {
 			return nil, err
 		}
-		if im.progressEvent = expect; opt.Resume {
-			im.progress, im.last = p, uint64(expect.Rev)
+		if opt.Resume {
+			im.progress, im.last = p, uint64(im.event.Rev)
 		}
 	}
 	if im.opt.First > im.progress.Line+1 {
@@ -198,27 +189,6 @@ func (im *Import) WaitFolded(ctx context.Context) error {
 // Report returns how far the import has come, without refusals.
 func (im *Import) Report() ImportReport { return ImportReport{Progress: im.progress, Last: im.last} }
 
-// wait waits until this node has folded seq, for as long as it folds anything: lines that are not stored yet depend on it. The
-// error is Timeout where it folds nothing for Options.ImportWait, ctx's, or Unavailable.
-func (im *Import) wait(ctx context.Context, seq uint64) error {
-	for {
-		before := im.w.ReadModel.Applied()
-		err := im.w.wait(ctx, seq, im.w.opt.ImportWait)
-		if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && im.w.ReadModel.Applied() > before {
-			continue
-		}
-		return im.late(err, seq)
-	}
-}
-
-// late returns the error of a wait for seq, as a Timeout where that took too long.
-func (im *Import) late(err error, seq uint64) error {
-	if !errors.Is(err, context.DeadlineExceeded) {
-		return err
-	}
-	return fanfold.Errorf(fanfold.Timeout, "this node stands at event %d and did not reach %d within %v", im.w.ReadModel.Applied(), seq, im.w.opt.ImportWait)
-}
-
 // store stores a batch, and reports what was refused and how far the import has come. It goes on from what another
 // request of the import has stored, if that was faster.
 func (im *Import) store(ctx context.Context, b *importBatch) error {
@@ -272,20 +242,19 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 			return err
 		}
 	}
-	if im.opt.ID != "" {
-		body, err := json.Marshal(p)
+	if im.id != "" {
+		write, err := im.progressWrite(p, actorOf(im.opt.By))
 		if err != nil {
 			return err
 		}
-		writes = append(writes, fanfold.Write{Expect: im.progressEvent,
-			Event: &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: progressID(im.opt.By, im.opt.ID)}, Body: body, Actor: actorOf(im.opt.By)}})
+		writes = append(writes, write)
 	}
 	if len(writes) > 0 {
 		last, err := im.append(ctx, b, writes)
 		if err != nil {
 			return im.afterFailure(ctx, b, err)
 		}
-		im.last, im.progressEvent = last, fanfold.Expect{Set: true, Rev: fanfold.Revision(last), Folded: last} // nothing came between
+		im.note(last)
 	}
 	im.progress = p
 	return im.report(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
@@ -482,20 +451,16 @@ func renewed(by *access.Rights) (*access.Rights, error) {
 // adoptProgress goes on from what another request of the same import has stored meanwhile: one whose connection was cut
 // may have had a batch on its way. The error is Conflict where that request began the import again.
 func (im *Import) adoptProgress(ctx context.Context) error {
-	if im.opt.ID == "" { // no other request has it
+	if im.id == "" { // no other request has it
 		return nil
 	}
-	p, expect, err := im.w.importProgress(ctx, im.opt.ID, im.opt.By)
-	if err != nil {
+	var p ImportProgress
+	if other, err := im.storedByOther(ctx, &p); err != nil || !other {
 		return err
-	}
-	if expect.Rev == im.progressEvent.Rev { // no other request has: this one was decided on a state from before the horizon
-		im.progressEvent = expect
-		return nil
 	}
 	if !im.opt.Resume || p.Line < im.progress.Line {
 		return fanfold.Errorf(fanfold.Conflict, "the import %q was begun anew by another request", im.opt.ID)
 	}
-	im.progress, im.progressEvent, im.last = p, expect, uint64(expect.Rev)
+	im.progress, im.last = p, uint64(im.event.Rev)
 	return nil
 }

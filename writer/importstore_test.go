@@ -31,7 +31,7 @@ func (s *slowFold) Applied() uint64 { return s.applied }
 // slowly, and ends where it does not any more. Once everything is stored it waits once.
 func TestImportWaitsForASlowFold(t *testing.T) {
 	fold := &slowFold{last: 5}
-	im := &Import{w: &Writer{Dependencies: Dependencies{ReadModel: fold}, opt: Options{ImportWait: time.Millisecond}}}
+	im := &Import{longWrite: longWrite{w: &Writer{Dependencies: Dependencies{ReadModel: fold}, opt: Options{ImportWait: time.Millisecond}}}}
 	if err := im.wait(t.Context(), 4); err != nil || fold.applied != 4 {
 		t.Errorf("at event %d it ends with %v", fold.applied, err)
 	}
