@@ -336,12 +336,7 @@ func (s *bulkTry) patch(ctx context.Context, op *Operation, budget *jsondoc.Budg
 		return false, staleAt(op.Key, revisionOf(doc))
 	}
 	patched, err := s.w.tryPatch(ctx, op, doc, budget)
-	if err != nil || len(op.Refresh) > 0 {
-		return false, err
-	}
-	m, _, _ := s.w.Models.Model()
-	c := m.Collection(op.Key.Collection)
-	return (c == nil || !c.Felt) && bytes.Equal(patched, doc.Body), nil
+	return err == nil && bytes.Equal(patched, doc.Body) && changes{s.w}.maySkip(op), err
 }
 
 // removeAll takes refused writes out of the step.
