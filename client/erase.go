@@ -23,24 +23,7 @@ type EraseOptions struct {
 type ErasePlan = wire.ErasurePlan
 
 // Erasure says how far an erasure is.
-type Erasure struct {
-	Number    uint64
-	Phase     string // replaying, switching, deleting, residue or done
-	Documents int64  // that were named
-	Events    int64  // whose contents are erased
-	Time      time.Time
-	By        string   // who asked for it, "" where nobody knows
-	Position  string   // from which on the store has nothing of it; "" before that
-	Nodes     []string // that are waited for, or were away when it came into force
-	Residue   []Residue
-	Error     string // why the phase is tried again, "" where it goes on
-}
-
-// Done reports whether nothing of it is left to do.
-func (e *Erasure) Done() bool { return e.Phase == "done" }
-
-// Over reports whether the store has done all that it can. Unless it is Done, Residue says what is left, and who can take it away.
-func (e *Erasure) Over() bool { return e.Done() || e.Phase == "residue" }
+type Erasure = wire.Erasure
 
 // Residue says what a NATS server may still have on its disk.
 type Residue = wire.ErasureResidue
@@ -135,10 +118,7 @@ func (c *Client) Erasures(ctx context.Context) (newest []Erasure, more bool, err
 	if err != nil {
 		return nil, false, err
 	}
-	var list struct {
-		Erasures []Erasure
-		More     bool
-	}
+	var list wire.Erasures
 	err = decode(a.body, &list)
 	return list.Erasures, list.More, err
 }

@@ -12,46 +12,18 @@ import (
 
 // Status tells how a node stands.
 type Status struct {
-	Version string
-	Fold    string // what the read model is made by, besides the log
-	// FoldVersion says by which version of the fold the log is folded where the node stands, and which is the newest that
-	// its program knows.
-	FoldVersion struct{ Version, Newest int }
-	Position    string // up to which everything is shown
-	Applied     uint64 // the last event that the status knows wholly; Position may be later for a moment
-	Lag         uint64 // events that are stored and not shown yet
-	Model       uint64 // the event that applied the model
-	Durability  string
-	Log         string          // embedded, or the URL of the server that has it
-	LogError    string          // what is wrong with the log
-	Stopped     *Stopped        // why nothing more is shown; nil where all is well
-	Preparing   *Preparation    // the model that is being prepared; nil for none
-	Withdrawn   *Withdrawn      // the last model that was withdrawn; nil for none
-	Replay      *ReplayProgress // the last replay; nil for none
-	History     *History        // how far back the store can be read; nil for a server that does not say it
-	Work        []Work          // what is done, or was, for requests that take long, the newest first
-	Needs       []Need          // what needs somebody's attention, the most important first
-	Raw         json.RawMessage `json:"-"` // all of the server's answer
+	wire.Status
+	Raw json.RawMessage `json:"-"` // all of the server's answer
 }
 
 // Need tells of something that needs somebody's attention.
-type Need struct {
-	What   string
-	Detail string // why, or how far it is
-	Place  string // the path after /v1 where it shows; "" for none
-}
+type Need = wire.Need
 
 // History tells how far back a store can be read.
-type History struct {
-	Oldest     string    // position
-	OldestTime time.Time // of the last event up to there; zero for a store that has all its events
-}
+type History = wire.History
 
 // Stopped tells at which event the projector stopped, and why.
-type Stopped struct {
-	Seq    uint64
-	Reason string
-}
+type Stopped = wire.Stopped
 
 // Preparation tells how far the preparation of a model is.
 type Preparation = wire.Preparation
@@ -60,25 +32,10 @@ type Preparation = wire.Preparation
 type Withdrawn = wire.Withdrawn
 
 // ReplayProgress tells how far a replay is.
-type ReplayProgress struct {
-	Running     bool
-	Phase       string  // replaying; of a check also copying and comparing; done
-	Seq, Target uint64  // events
-	Rate        float64 // events a second; rows, of comparing
-	Seconds     float64 // that it has taken
-	Left        float64 `json:"secondsLeft"`
-	Error       string
-	Check       *ReplayCheck // nil for a replay that CheckReplay did not begin
-}
+type ReplayProgress = wire.Replay
 
 // ReplayCheck tells what came of comparing the read model with one that was replayed.
-type ReplayCheck struct {
-	Position       string                             // at which both stand
-	Compared, Rows int64                              // rows that are compared, and all of them
-	Different      int64                              // rows
-	Tables         map[string]int64                   // rows that differ, by table
-	First          *struct{ Table, Key, Kind string } // nil for no difference
-}
+type ReplayCheck = wire.Check
 
 // Status returns how the node stands.
 func (c *Client) Status(ctx context.Context) (*Status, error) {
@@ -116,8 +73,7 @@ func (c *Client) CheckReplay(ctx context.Context) error {
 
 // UpgradeResult tells what came of Upgrade.
 type UpgradeResult struct {
-	Version  int    // of the fold
-	Changes  int64  // documents that it changes
+	wire.FoldChange
 	Applied  bool   `json:"-"` // it is in force; otherwise it is being prepared, or is not shown yet
 	Position string `json:"-"` // of the event that sets it, or announces it: see WaitForModel
 }

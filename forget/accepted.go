@@ -32,7 +32,7 @@ type cutCompaction struct {
 
 // report says how far it is: where it began.
 func (c *cutCompaction) report(issuer fanfold.Issuer) *wire.Compaction {
-	return &wire.Compaction{Running: c.failed == "", Phase: wire.PhaseReplaying, Before: issuer.Mark(c.Before), By: c.By, Error: c.failed}
+	return &wire.Compaction{Running: c.failed == "", Phase: wire.PhaseReplaying, Before: issuer.Mark(c.Before).String(), By: c.By, Error: c.failed}
 }
 
 // keepAccepted writes that file durably, before anybody is told that the compaction was accepted. The error is Unavailable.

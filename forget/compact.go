@@ -60,7 +60,7 @@ func (g *Compactor) planOnce(ctx context.Context, before fanfold.Moment) (*wire.
 		return nil, 0, err
 	}
 	if done = done || asked <= h.Seq; done {
-		return &wire.CompactPlan{Before: g.Issuer.Mark(h.At()), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
+		return &wire.CompactPlan{Before: g.Issuer.Mark(h.At()).String(), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
 	}
 	seq, latest, err := batch.SafeEnd(ctx, NewSource(g.log), h.Seq, asked)
 	if err != nil {
@@ -89,7 +89,7 @@ func (g *Compactor) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64)
 	if err != nil {
 		return nil, err
 	}
-	plan.Before = g.Issuer.Mark(at)
+	plan.Before = g.Issuer.Mark(at).String()
 	state, err := g.log.State(ctx)
 	if err != nil {
 		return nil, err
@@ -122,8 +122,11 @@ func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bo
 	if err != nil {
 		return nil, err
 	}
-	asked := acceptedCompaction{Store: g.log.Store(), Before: plan.Before.Position, By: by, Force: force}
-	if err := g.keepAccepted(asked); err != nil {
+	asked := acceptedCompaction{Store: g.log.Store(), By: by, Force: force}
+	if asked.Before, err = fanfold.ParsePosition(plan.Before); err == nil {
+		err = g.keepAccepted(asked)
+	}
+	if err != nil {
 		ended, end := context.WithCancelCause(ctx)
 		end(err)
 		return nil, cmp.Or(err, run(ended))
@@ -213,7 +216,7 @@ func (g *Compactor) Compaction() *wire.Compaction {
 		return out
 	}
 	if out == nil {
-		out = &wire.Compaction{Before: g.Issuer.Mark(c.At())}
+		out = &wire.Compaction{Before: g.Issuer.Mark(c.At()).String()}
 	}
 	out.Phase, out.Done, out.Total, out.WaitingFor = wire.PhasePurging, 0, 0, g.waitingFor(c.Seq)
 	return out

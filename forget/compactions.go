@@ -234,7 +234,7 @@ func (g *Forgetter) History(s *sqlite.Snapshot) (*wire.History, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &wire.History{Oldest: g.Issuer.Mark(h.At()), Compaction: g.Compactor.Compaction()}
+	out := &wire.History{Oldest: g.Issuer.Mark(h.At()).String(), Compaction: g.Compactor.Compaction()}
 	if h.Seq > 0 {
 		out.OldestTime = h.Time
 	}

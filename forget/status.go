@@ -137,8 +137,7 @@ func (g *Eraser) describe(e *wire.Erasure, last sqlite.StoredErasure) {
 		e.Phase = wire.PhaseDone
 	}
 	if last.Position > 0 {
-		mark := g.Issuer.Mark(last.Position)
-		e.Position = &mark
+		e.Position = g.Issuer.Mark(last.Position).String()
 	}
 	if e.Phase == wire.PhaseDone {
 		return

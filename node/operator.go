@@ -62,7 +62,7 @@ func (n *Node) server() string {
 func (o operator) Status() (wire.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
-	s := wire.Status{Version: Version(), Versions: foldVersion(m, seq), Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Prefix().Erasable(), Durability: n.cfg.Durability,
+	s := wire.Status{Version: Version(), FoldVersion: foldVersion(m, seq), Store: n.Log.Store(), Fold: fold.Fingerprint(), Model: seq, Log: "embedded", Erasable: n.Log.Prefix().Erasable(), Durability: n.cfg.Durability,
 		Snapshot: n.snapshots.Status(), Projection: n.Projector.Status()}
 	if n.cfg.NATS != "" {
 		// A client of a server cannot see whether it syncs before it acknowledges.
@@ -75,7 +75,8 @@ func (o operator) Status() (wire.Status, error) {
 		s.LogError = err.Error()
 	}
 	if r := s.Replay; r != nil && r.Check != nil {
-		r.Check.Position = n.issuer().Mark(r.Check.Position.Position)
+		at, _ := fanfold.ParsePosition(r.Check.Position) // there is none before the rows are compared
+		r.Check.Position = n.issuer().Mark(at).String()
 	}
 	_ = n.Store.Read(func(snap *sqlite.Snapshot) error { // what cannot be read is absent
 		if history, err := n.Forget.History(snap); err == nil {
@@ -97,7 +98,7 @@ func (o operator) Status() (wire.Status, error) {
 
 // showReadModel adds what a read model tells to a node's status.
 func (n *Node) showReadModel(s *wire.Status, snap *sqlite.Snapshot, issuer fanfold.Issuer) error {
-	s.Position = issuer.Mark(snap.At())
+	s.Position = issuer.Mark(snap.At()).String()
 	omitted, err := snap.Omissions()
 	for _, o := range omitted {
 		s.Omitted = append(s.Omitted, wire.Omission(o))

@@ -204,7 +204,7 @@ func (o readOnlyOperator) GroupNeeds() []wire.Need { return nil }
 func (o readOnlyOperator) Status() (wire.Status, error) {
 	n := o.node
 	m, seq, _ := n.Projector.Model()
-	s := wire.Status{Version: Version(), Versions: foldVersion(m, seq), Store: o.Info.Store, Fold: fold.Fingerprint(),
+	s := wire.Status{Version: Version(), FoldVersion: foldVersion(m, seq), Store: o.Info.Store, Fold: fold.Fingerprint(),
 		Model: seq, Log: "none", Durability: "none", ReadOnly: true, Nodes: []wire.Node{}, Projection: n.Projector.Status(), Work: n.api.Work()}
 	s.Stopped = nil
 	return s, n.Store.Read(func(snap *sqlite.Snapshot) error { return n.showReadModel(&s, snap, o.issuer) })

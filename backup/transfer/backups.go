@@ -61,7 +61,7 @@ func (b *Backups) BeforeErasure() *wire.ErasedBackup {
 	if b.time.IsZero() || b.asOf >= inForce {
 		return nil
 	}
-	return &wire.ErasedBackup{Time: b.time.UTC(), Last: b.Issuer.Mark(fanfold.EndOf(b.seq)), Erasure: uint64(inForce)}
+	return &wire.ErasedBackup{Time: b.time.UTC(), Last: b.Issuer.Mark(fanfold.EndOf(b.seq)).String(), Erasure: uint64(inForce)}
 }
 
 // Last returns when the last backup was made, and its last event.

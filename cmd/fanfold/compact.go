@@ -169,7 +169,7 @@ const (
 // compacted is what is printed as JSON of a compaction that is through.
 type compacted struct {
 	*client.CompactPlan
-	Seconds float64 // that it took, without the log's purge; 0 where that is not known
+	Seconds float64 `json:"seconds"` // that it took, without the log's purge; 0 where that is not known
 }
 
 // follow waits until the compaction is through, the purge of the log included. A terminal shows how far that is.

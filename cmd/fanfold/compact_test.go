@@ -37,14 +37,14 @@ func TestCompactCommand(t *testing.T) {
 	compact("--before", "2-0-aaaaaaaa").want(t, exitFailed, "410")
 	s.Want(201, "PUT", "/v1/_groups/late", `{"partitions":1}`)
 	compact("--before", "2", "--dry-run").want(t, exitDone, "2 events of the log", "2 versions of documents would go", "the oldest position is 2-0-", "group late", "nothing is taken away")
-	compact("--before", "2", "--dry-run", "--json").want(t, exitDone, `"Events": 2`, `"late"`)
+	compact("--before", "2", "--dry-run", "--json").want(t, exitDone, `"events": 2`, `"late"`)
 	compact("--before", "2", "--yes").want(t, exitFailed, "409", "late")
 	compact("--before", "2", "--yes", "--force").want(t, exitDone, "the store begins at 2-0-", "2 events and 2 versions are gone")
 	if c := s.Node.Forget.Compactor.Compaction(); c.Phase != "done" {
 		t.Errorf("the command has ended, and the compaction is %+v", c)
 	}
 	compact("--before", "2").want(t, exitDone, "already")
-	compact("--before", "1", "--json").want(t, exitDone, `"Done": true`)
+	compact("--before", "1", "--json").want(t, exitDone, `"done": true`)
 	runCommand(t, "", "verify", "--log", "--server", s.URL).want(t, exitDone, "of the 2 events after 2, where the log begins, 2 read, compared up to 4")
 	runCommand(t, "", "group", "describe", "late", "--server", s.URL).want(t, exitDone, "before the history that is kept")
 	runCommand(t, "", "status", "--server", s.URL).want(t, exitDone, "history     from 2-0-")

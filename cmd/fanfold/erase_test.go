@@ -71,7 +71,7 @@ func TestEraseCommand(t *testing.T) {
 	erase("--find", "Marker", "--json").want(t, exitDone, `{"collection":"authors","id":"a1","versions":2}`)
 	erase("--find", "nobody").want(t, exitDone, "no version of any document has this text")
 	erase("authors", "a1", "--dry-run").want(t, exitDone, "1 document, of which 1 still there", "2 versions", "would go", "books.by: 1 document with copies", "nothing is erased")
-	erase("authors", "a1", "--dry-run", "--json").want(t, exitDone, `"Versions": 2`)
+	erase("authors", "a1", "--dry-run", "--json").want(t, exitDone, `"versions": 2`)
 	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "nothing was erased")
 	erase("authors", "a1", "--members", "/name", "--yes").want(t, exitDone, "/name, in 2 versions", "erased 1 document,")
 	runCommand(t, "", "get", "authors", "a1", "--json", "--server", s.URL).want(t, exitDone, `{"id":"a1","born":1}`)
@@ -80,7 +80,7 @@ func TestEraseCommand(t *testing.T) {
 	runCommand(t, "", "history", "authors", "a1", "--server", s.URL).want(t, exitDone, "erase    all that it was is erased", "create")
 	runCommand(t, "", "changes", "--mode", "all", "--since", "0", "--once", "--server", s.URL).want(t, exitDone, "erase", "authors/a1")
 	runCommand(t, "", "erasures", "--server", s.URL).want(t, exitDone, "done", "1 document,")
-	runCommand(t, "", "erasures", "--json", "--server", s.URL).want(t, exitDone, `"Phase": "done"`)
+	runCommand(t, "", "erasures", "--json", "--server", s.URL).want(t, exitDone, `"phase": "done"`)
 	runCommand(t, "", "erasures", "--export", "--server", s.URL).want(t, exitDone, `"collection":"authors","id":"a1","members":["/name"]}`, `"collection":"authors","id":"a1"}`)
 	if text := runCommand(t, "", "export", "--server", s.URL).out; strings.Contains(text, "Marker") {
 		t.Errorf("the export has what is erased: %s", text)

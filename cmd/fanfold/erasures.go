@@ -61,10 +61,7 @@ func listErasures(cmd *cobra.Command, c *client.Client, asJSON bool) error {
 	case err != nil:
 		return err
 	case asJSON:
-		return printJSON(cmd, struct {
-			Erasures []client.Erasure
-			More     bool
-		}{all, more})
+		return printJSON(cmd, wire.Erasures{Erasures: all, More: more})
 	}
 	out := cmd.OutOrStdout()
 	for _, e := range all {

@@ -228,7 +228,7 @@ func (r *remote) applyModel(cmd *cobra.Command, file string, opt client.ModelOpt
 		if err := waitForModel(cmd.Context(), c, result.Position); err != nil {
 			return err
 		}
-		s, err := status(cmd.Context(), c)
+		s, err := c.Status(cmd.Context())
 		if err != nil {
 			return err
 		}

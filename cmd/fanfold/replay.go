@@ -71,7 +71,7 @@ nothing differs and 3 where something does.`,
 			return err
 		}
 		return followReplay(cmd.Context(), out, func() (*projector.Progress, error) {
-			s, err := status(cmd.Context(), c)
+			s, err := c.Status(cmd.Context())
 			if err != nil {
 				return nil, err
 			}

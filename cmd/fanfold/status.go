@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -14,7 +13,6 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/node"
 )
 
 func statusCommand() *cobra.Command {
@@ -39,7 +37,7 @@ to be given requests, within three seconds: what a container's health check asks
 		if readyOnly {
 			return ready(cmd.Context(), c)
 		}
-		s, err := status(cmd.Context(), c)
+		s, err := c.Status(cmd.Context())
 		if err != nil {
 			return err
 		}
@@ -66,20 +64,10 @@ func ready(ctx context.Context, c *client.Client) error {
 	return err
 }
 
-// status returns how the server stands.
-func status(ctx context.Context, c *client.Client) (*node.Status, error) {
-	answered, err := c.Status(ctx)
-	if err != nil {
-		return nil, err
-	}
-	s := new(node.Status)
-	return s, json.Unmarshal(answered.Raw, s)
-}
-
 // showStatus prints a line for each thing worth knowing.
-func showStatus(out io.Writer, s *node.Status) {
+func showStatus(out io.Writer, s *client.Status) {
 	fmt.Fprintf(out, "version     %s (%s)\n", s.Version, s.Fold)
-	if v := s.Versions; v.Version != v.Newest {
+	if v := s.FoldVersion; v.Version != v.Newest {
 		fmt.Fprintf(out, "fold        version %d; the program knows %d: see fanfold upgrade\n", v.Version, v.Newest)
 	} else {
 		fmt.Fprintf(out, "fold        version %d\n", v.Version)
@@ -142,7 +130,7 @@ func showHistory(out io.Writer, h *wire.History) {
 	case len(c.WaitingFor) > 0:
 		fmt.Fprintf(out, "compaction  %s: waits for %s\n", c.Phase, strings.Join(c.WaitingFor, ", "))
 	default:
-		fmt.Fprintf(out, "compaction  %s\n", workLine("up to "+c.Before.String(), c.Phase, c.Done, c.Total, c.Started))
+		fmt.Fprintf(out, "compaction  %s\n", workLine("up to "+c.Before, c.Phase, c.Done, c.Total, c.Started))
 	}
 }
 

@@ -46,12 +46,12 @@ func (r *remote) upgrade(cmd *cobra.Command, version int, background *bool) erro
 	}
 	defer r.close()
 	ctx := cmd.Context()
-	before, err := status(ctx, c)
+	before, err := c.Status(ctx)
 	if err != nil {
 		return err
 	}
 	if version == 0 {
-		version = before.Versions.Newest
+		version = before.FoldVersion.Newest
 	}
 	result, err := c.Upgrade(ctx, version, background)
 	if err != nil {
@@ -62,7 +62,7 @@ func (r *remote) upgrade(cmd *cobra.Command, version int, background *bool) erro
 			return err
 		}
 	}
-	if version == before.Versions.Version {
+	if version == before.FoldVersion.Version {
 		_, err = fmt.Fprintf(cmd.OutOrStdout(), "version %d of the fold is in force; nothing was changed\n", version)
 		return err
 	}

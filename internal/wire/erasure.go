@@ -15,17 +15,23 @@ const (
 
 // Erasure says how far an erasure is, in GET /v1/_erasures/<number>.
 type Erasure struct {
-	Number    uint64            `json:"number" doc:"The sequence of its first event."`
-	Phase     string            `json:"phase" enum:"replaying|switching|deleting|residue|done" doc:"replaying: read models are built beside. switching: the nodes put them in place. deleting: messages and older copies go. residue: the store has done all that it can, and a NATS server may have something yet, as residue says."`
-	Documents int64             `json:"documents" doc:"That were named."`
-	Events    int64             `json:"events" doc:"Whose contents are erased."`
-	Time      time.Time         `json:"time" doc:"When it was asked for."`
-	By        string            `json:"by,omitempty" doc:"Who asked; absent where nobody knows."`
-	Position  *fanfold.Bookmark `json:"position,omitempty" doc:"From which on the store has nothing of it; absent before that."`
-	Nodes     []string          `json:"nodes,omitempty" maxItems:"1024" doc:"That are waited for, or were away when it came into force: they erase before they are ready."`
-	Residue   []ErasureResidue  `json:"residue,omitempty" doc:"What a NATS server may still have on its disk."`
-	Error     string            `json:"error,omitempty" doc:"Why the phase is tried again."`
+	Number    uint64           `json:"number" doc:"The sequence of its first event."`
+	Phase     string           `json:"phase" enum:"replaying|switching|deleting|residue|done" doc:"replaying: read models are built beside. switching: the nodes put them in place. deleting: messages and older copies go. residue: the store has done all that it can, and a NATS server may have something yet, as residue says."`
+	Documents int64            `json:"documents" doc:"That were named."`
+	Events    int64            `json:"events" doc:"Whose contents are erased."`
+	Time      time.Time        `json:"time" doc:"When it was asked for."`
+	By        string           `json:"by,omitempty" doc:"Who asked; absent where nobody knows."`
+	Position  string           `json:"position,omitempty" ref:"Position" doc:"From which on the store has nothing of it; absent before that."`
+	Nodes     []string         `json:"nodes,omitempty" maxItems:"1024" doc:"That are waited for, or were away when it came into force: they erase before they are ready."`
+	Residue   []ErasureResidue `json:"residue,omitempty" doc:"What a NATS server may still have on its disk."`
+	Error     string           `json:"error,omitempty" doc:"Why the phase is tried again."`
 }
+
+// Done reports whether nothing of it is left to do.
+func (e *Erasure) Done() bool { return e.Phase == PhaseDone }
+
+// Over reports whether the store has done all that it can. Unless it is Done, Residue says what is left, and who can take it away.
+func (e *Erasure) Over() bool { return e.Done() || e.Phase == PhaseResidue }
 
 // ErasureResidue says what may still be on a disk, and what to do about it.
 type ErasureResidue struct {

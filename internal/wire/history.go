@@ -2,25 +2,23 @@ package wire
 
 import (
 	"time"
-
-	"github.com/fanfold/fanfold"
 )
 
 // History says how far back a store can be read, in GET /v1/_status.
 type History struct {
-	Oldest     fanfold.Bookmark `json:"oldest" doc:"The oldest position that can be read."`
-	OldestTime time.Time        `json:"oldestTime,omitzero" doc:"Of the last event up to there; absent for a store that has all its events."`
-	Base       *HistoryBase     `json:"base,omitempty" doc:"The file with which the store begins; absent for a store that has all its events."`
-	Compaction *Compaction      `json:"compaction,omitempty"`
-	Erasures   []Erasure        `json:"erasures,omitempty" maxItems:"1001" doc:"Erasures that are under way, and the last that is done."`
-	Backup     *ErasedBackup    `json:"backup,omitempty" doc:"The last backup that the node has served, which has what was erased since; absent otherwise."`
+	Oldest     string        `json:"oldest" ref:"Position" doc:"The oldest position that can be read."`
+	OldestTime time.Time     `json:"oldestTime,omitzero" doc:"Of the last event up to there; absent for a store that has all its events."`
+	Base       *HistoryBase  `json:"base,omitempty" doc:"The file with which the store begins; absent for a store that has all its events."`
+	Compaction *Compaction   `json:"compaction,omitempty"`
+	Erasures   []Erasure     `json:"erasures,omitempty" maxItems:"1001" doc:"Erasures that are under way, and the last that is done."`
+	Backup     *ErasedBackup `json:"backup,omitempty" doc:"The last backup that the node has served, which has what was erased since; absent otherwise."`
 }
 
 // ErasedBackup is a backup from before an erasure, which has what was erased since.
 type ErasedBackup struct {
-	Time    time.Time        `json:"time" doc:"When the node had served it."`
-	Last    fanfold.Bookmark `json:"last" doc:"Its last event."`
-	Erasure uint64           `json:"erasure" doc:"The last erase event that is in force since."`
+	Time    time.Time `json:"time" doc:"When the node had served it."`
+	Last    string    `json:"last" ref:"Position" doc:"Its last event."`
+	Erasure uint64    `json:"erasure" doc:"The last erase event that is in force since."`
 }
 
 // HistoryBase says what the file is with which a store begins.
@@ -46,28 +44,28 @@ const (
 
 // Compaction says how far a compaction is that runs, or ran last, on the node that was asked.
 type Compaction struct {
-	Running    bool             `json:"running" doc:"False once the store begins there, and after an error. The log may be purged yet."`
-	Phase      string           `json:"phase" enum:"replaying|writing|storing|comparing|appending|switching|purging|done"`
-	Done       int64            `json:"done" doc:"Events, or rows, of the phase."`
-	Total      int64            `json:"total" doc:"Of them; 0 where that is not known."`
-	Before     fanfold.Bookmark `json:"before"`
-	By         string           `json:"by,omitempty" doc:"Who asked for it: key:<id>, or retain for the node itself. Absent where nobody knows."`
-	Started    time.Time        `json:"started,omitzero" doc:"Absent where another process ran it."`
-	Seconds    float64          `json:"seconds" doc:"It has taken."`
-	WaitingFor []string         `json:"waitingFor,omitempty" maxItems:"1024" doc:"Nodes that have yet to begin there. The log is purged once they have, or after ten minutes."`
-	Error      string           `json:"error,omitempty" doc:"Why it has ended early. The store begins where it did."`
+	Running    bool      `json:"running" doc:"False once the store begins there, and after an error. The log may be purged yet."`
+	Phase      string    `json:"phase" enum:"replaying|writing|storing|comparing|appending|switching|purging|done"`
+	Done       int64     `json:"done" doc:"Events, or rows, of the phase."`
+	Total      int64     `json:"total" doc:"Of them; 0 where that is not known."`
+	Before     string    `json:"before" ref:"Position"`
+	By         string    `json:"by,omitempty" doc:"Who asked for it: key:<id>, or retain for the node itself. Absent where nobody knows."`
+	Started    time.Time `json:"started,omitzero" doc:"Absent where another process ran it."`
+	Seconds    float64   `json:"seconds" doc:"It has taken."`
+	WaitingFor []string  `json:"waitingFor,omitempty" maxItems:"1024" doc:"Nodes that have yet to begin there. The log is purged once they have, or after ten minutes."`
+	Error      string    `json:"error,omitempty" doc:"Why it has ended early. The store begins where it did."`
 }
 
 // CompactPlan says what a compaction would take away.
 type CompactPlan struct {
-	Before   fanfold.Bookmark `json:"before" doc:"Where the store begins then: the end of an event and of its transaction. It is the oldest position that can be read."`
-	Time     time.Time        `json:"time,omitzero" doc:"Of the last event that goes."`
-	Done     bool             `json:"done" doc:"The store begins there already, or later: nothing goes."`
-	Events   int64            `json:"events" doc:"Events of the log that go."`
-	Bytes    int64            `json:"bytes" doc:"Of the log, that these take, as estimated."`
-	Versions int64            `json:"versions" doc:"Versions of documents that go, and rows of the feed."`
-	Groups   []string         `json:"groups" maxItems:"1000" doc:"Consumer groups that have yet to acknowledge changes that go, by name."`
-	Feeds    int64            `json:"feeds" doc:"Open feeds of the node that was asked that have yet to get some of these changes. They end with position-gone."`
+	Before   string    `json:"before" ref:"Position" doc:"Where the store begins then: the end of an event and of its transaction. It is the oldest position that can be read."`
+	Time     time.Time `json:"time,omitzero" doc:"Of the last event that goes."`
+	Done     bool      `json:"done" doc:"The store begins there already, or later: nothing goes."`
+	Events   int64     `json:"events" doc:"Events of the log that go."`
+	Bytes    int64     `json:"bytes" doc:"Of the log, that these take, as estimated."`
+	Versions int64     `json:"versions" doc:"Versions of documents that go, and rows of the feed."`
+	Groups   []string  `json:"groups" maxItems:"1000" doc:"Consumer groups that have yet to acknowledge changes that go, by name."`
+	Feeds    int64     `json:"feeds" doc:"Open feeds of the node that was asked that have yet to get some of these changes. They end with position-gone."`
 }
 
 // CompactBody is the body of a request for a compaction.

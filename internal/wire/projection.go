@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"math"
 	"time"
-
-	"github.com/fanfold/fanfold"
 )
 
 // Projection says how far the fold is.
@@ -62,7 +60,7 @@ type Replay struct {
 
 // Check says what came of comparing the read model with one that was replayed.
 type Check struct {
-	Position  fanfold.Bookmark `json:"position"` // at which both stand; 0 before they are compared
+	Position  string           `json:"position" ref:"Position"` // at which both stand; 0 before they are compared
 	Compared  int64            `json:"compared" doc:"Rows that are compared."`
 	Rows      int64            `json:"rows" doc:"All rows."`
 	Different int64            `json:"different" doc:"Rows that differ."`

@@ -10,29 +10,29 @@ import (
 
 // Status holds the answer of GET /v1/_status.
 type Status struct {
-	Version    string           `json:"version"`
-	Fold       string           `json:"fold" doc:"Fingerprint of what the read model depends on besides the log: its schema and the expressions."`
-	Versions   FoldVersion      `json:"foldVersion" doc:"By which version of the fold the log is folded where this node stands, and the newest that its program knows."`
-	Store      fanfold.StoreID  `json:"store" pattern:"^[a-z2-7]{8}$" doc:"The store's id, which stands in every position."`
-	Position   fanfold.Bookmark `json:"position"`
-	Model      uint64           `json:"model" doc:"The event that applied the model; 0 for none."`
-	Durability string           `json:"durability" enum:"always|interval|unverified|none" doc:"Of the log. unverified: an outside server's, which nobody can see; none: the server takes no writes."`
-	Sync       string           `json:"sync,omitempty" enum:"group|server|none" doc:"of the embedded server: who makes what is written durable. group: the log, with one fsync for all concurrent writes; server: the server, with one fsync a message, for its files are not as the log expects them; none: the server, every two minutes"`
-	Log        string           `json:"log" doc:"embedded, the outside server's URL, or none where the server takes no writes."`
-	LogError   string           `json:"logError,omitempty" doc:"Why the log cannot be reached, or what it has lost; absent where all is right."`
-	ReadOnly   bool             `json:"readOnly,omitempty" doc:"The server has the read model of one position, and no log."`
-	Erasable   bool             `json:"logErasable" doc:"Whether the log's server lets events be erased from it. It does not where the log was made by an older version, which had delete and purge denied for good."`
-	Replicas   *LogReplicas     `json:"replicas,omitempty" doc:"Replicas of the log on outside servers, as last heard."`
-	Snapshot   *SnapshotStatus  `json:"snapshot,omitempty" doc:"Snapshots that this node had to do with since its start."`
-	History    *History         `json:"history,omitempty" doc:"How far back the store can be read."`
-	Omitted    []Omission       `json:"omitted,omitempty" doc:"Rules for whose values some embedded documents have no room."`
-	Indexes    []Index          `json:"indexes,omitempty" doc:"The declared indexes of collections that the reader may read."`
-	Node       string           `json:"node,omitempty" doc:"The node's id; absent where it is the only one."`
-	Nodes      []Node           `json:"nodes" maxItems:"1024" doc:"All nodes of the log, as this one knows them."`
-	LagSeconds float64          `json:"lagSeconds" doc:"How old the oldest event is that is not folded, at most; it grows while the log cannot be asked."`
-	Work       []Work           `json:"work,omitempty" maxItems:"20" doc:"What this node does, or has done, for requests that take long, the newest first. Results are at /v1/_work/{id}."`
-	Queries    []QueryShape     `json:"queries,omitempty" maxItems:"100" doc:"The shapes of queries that looked at the most documents for what they gave, since the start, of collections that the reader may read."`
-	Needs      []Need           `json:"needs,omitempty" maxItems:"100" doc:"What needs somebody's attention, the most important first; absent where nothing does. Of more than 100 the last one tells how many more there are. Parked batches are as they were up to 15 seconds ago."`
+	Version     string          `json:"version"`
+	Fold        string          `json:"fold" doc:"Fingerprint of what the read model depends on besides the log: its schema and the expressions."`
+	FoldVersion FoldVersion     `json:"foldVersion" doc:"By which version of the fold the log is folded where this node stands, and the newest that its program knows."`
+	Store       fanfold.StoreID `json:"store" pattern:"^[a-z2-7]{8}$" doc:"The store's id, which stands in every position."`
+	Position    string          `json:"position" ref:"Position"`
+	Model       uint64          `json:"model" doc:"The event that applied the model; 0 for none."`
+	Durability  string          `json:"durability" enum:"always|interval|unverified|none" doc:"Of the log. unverified: an outside server's, which nobody can see; none: the server takes no writes."`
+	Sync        string          `json:"sync,omitempty" enum:"group|server|none" doc:"of the embedded server: who makes what is written durable. group: the log, with one fsync for all concurrent writes; server: the server, with one fsync a message, for its files are not as the log expects them; none: the server, every two minutes"`
+	Log         string          `json:"log" doc:"embedded, the outside server's URL, or none where the server takes no writes."`
+	LogError    string          `json:"logError,omitempty" doc:"Why the log cannot be reached, or what it has lost; absent where all is right."`
+	ReadOnly    bool            `json:"readOnly,omitempty" doc:"The server has the read model of one position, and no log."`
+	Erasable    bool            `json:"logErasable" doc:"Whether the log's server lets events be erased from it. It does not where the log was made by an older version, which had delete and purge denied for good."`
+	Replicas    *LogReplicas    `json:"replicas,omitempty" doc:"Replicas of the log on outside servers, as last heard."`
+	Snapshot    *SnapshotStatus `json:"snapshot,omitempty" doc:"Snapshots that this node had to do with since its start."`
+	History     *History        `json:"history,omitempty" doc:"How far back the store can be read."`
+	Omitted     []Omission      `json:"omitted,omitempty" doc:"Rules for whose values some embedded documents have no room."`
+	Indexes     []Index         `json:"indexes,omitempty" doc:"The declared indexes of collections that the reader may read."`
+	Node        string          `json:"node,omitempty" doc:"The node's id; absent where it is the only one."`
+	Nodes       []Node          `json:"nodes" maxItems:"1024" doc:"All nodes of the log, as this one knows them."`
+	LagSeconds  float64         `json:"lagSeconds" doc:"How old the oldest event is that is not folded, at most; it grows while the log cannot be asked."`
+	Work        []Work          `json:"work,omitempty" maxItems:"20" doc:"What this node does, or has done, for requests that take long, the newest first. Results are at /v1/_work/{id}."`
+	Queries     []QueryShape    `json:"queries,omitempty" maxItems:"100" doc:"The shapes of queries that looked at the most documents for what they gave, since the start, of collections that the reader may read."`
+	Needs       []Need          `json:"needs,omitempty" maxItems:"100" doc:"What needs somebody's attention, the most important first; absent where nothing does. Of more than 100 the last one tells how many more there are. Parked batches are as they were up to 15 seconds ago."`
 	Projection
 }
 

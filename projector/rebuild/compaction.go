@@ -18,8 +18,8 @@ import (
 
 // Compacting says up to where the store is compacted, and what the caller does for it.
 type Compacting struct {
-	Horizon uint64           // the last event that goes; at a place that SafeEnd returned
-	Before  fanfold.Bookmark // and By: see wire.Compaction
+	Horizon uint64 // the last event that goes; at a place that SafeEnd returned
+	Before  string // and By: see wire.Compaction
 	By      string
 	File    string // the path at which the base is written; the caller removes the file
 	// Store puts the base where every node finds it, durably, and returns what it is, and how it is read back.

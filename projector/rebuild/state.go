@@ -128,8 +128,7 @@ func (b *states) end(shown State, err error) {
 
 // found notes what came of a comparison.
 func (m *build) found(at fanfold.Position, d *sqlite.Differences) {
-	c := &wire.Check{Compared: d.Rows, Rows: d.Rows}
-	c.Position.Position = at
+	c := &wire.Check{Position: at.String(), Compared: d.Rows, Rows: d.Rows}
 	for _, t := range d.Tables {
 		if c.Tables == nil {
 			c.Tables = map[string]int64{}

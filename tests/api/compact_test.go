@@ -51,7 +51,7 @@ func compactAnswers(t *testing.T, s *harness.Store) {
 	s.Want(http.StatusConflict, "POST", "/v1/_compact", `{"before":"3"}`)
 	decode(t, s.Want(http.StatusAccepted, "POST", "/v1/_compact", `{"before":"3","force":true}`), &plan)
 	awaitCompaction(t, s)
-	s.Want(http.StatusOK, "POST", "/v1/_compact", `{"before":"`+plan.Before.String()+`"}`)
+	s.Want(http.StatusOK, "POST", "/v1/_compact", `{"before":"`+plan.Before+`"}`)
 	s.Want(http.StatusGone, "GET", late+"/_changes?partition=0&token="+leases.Leases[0].Token, "")
 	s.Want(http.StatusOK, "GET", late, "")
 	s.Want(http.StatusOK, "GET", "/v1/_status", "")
@@ -70,7 +70,7 @@ func TestCompactRequests(t *testing.T) {
 	}
 	var plan wire.CompactPlan
 	decode(t, s.Want(http.StatusOK, "POST", "/v1/_compact", `{"before":"2","dryRun":true}`), &plan)
-	if plan.Done || plan.Events != 2 || plan.Versions != 2 || plan.Before.Seq() != 2 {
+	if plan.Done || plan.Events != 2 || plan.Versions != 2 || !strings.HasPrefix(plan.Before, "2-") {
 		t.Errorf("the plan is %+v", plan)
 	}
 	s.Want(http.StatusNotFound, "GET", "/v1/_compact", "")

@@ -68,7 +68,7 @@ func TestUnknownFoldVersion(t *testing.T) {
 		if got := s.Get("books", "b1"); got != before {
 			t.Errorf("%s: the book is %s, want %s", how, got, before)
 		}
-		if v := foldStatus(t, s.Client); v.Versions.Version != fold.LatestVersion || v.Stopped == nil || v.Applied != seq-1 {
+		if v := foldStatus(t, s.Client); v.FoldVersion.Version != fold.LatestVersion || v.Stopped == nil || v.Applied != seq-1 {
 			t.Errorf("%s: the status is %+v", how, v)
 		}
 	}
@@ -92,7 +92,7 @@ func TestUnknownFoldVersionAnnounced(t *testing.T) {
 	s.Want(http.StatusConflict, "PUT", "/v1/_fold", fmt.Sprintf(`{"version":%d}`, unknown))
 	s.Want(http.StatusNoContent, "DELETE", "/v1/_model/_pending", "")
 	s.Model(strings.Replace(harness.APIModel, "value: doc.name", `value: "doc.name + '!'"`, 1))
-	if v := foldStatus(t, s.Client); v.Versions.Version != fold.LatestVersion || v.Stopped != nil {
+	if v := foldStatus(t, s.Client); v.FoldVersion.Version != fold.LatestVersion || v.Stopped != nil {
 		t.Errorf("the status is %+v", v)
 	}
 }
@@ -104,7 +104,7 @@ func TestFoldVersionRequests(t *testing.T) {
 	url := natsserver.Start(t, 1)[0]
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url}) // with an outside log it does not by itself
 	defer s.Close()
-	if v := foldStatus(t, s.Client).Versions; v.Version != fold.LatestVersion || v.Newest != fold.LatestVersion {
+	if v := foldStatus(t, s.Client).FoldVersion; v.Version != fold.LatestVersion || v.Newest != fold.LatestVersion {
 		t.Errorf("the versions are %+v", v)
 	}
 	var p struct {

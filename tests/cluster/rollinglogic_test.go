@@ -223,7 +223,7 @@ func (s *sales) fromEightToNine() {
 	s.more(30)
 	s.replace(0, harness.Program)
 	s.more(30)
-	if v := foldStatus(s.t, s.nodes[0].Load().Client).Versions; v.Version != fold.OldestVersion || v.Newest != oldVersion {
+	if v := foldStatus(s.t, s.nodes[0].Load().Client).FoldVersion; v.Version != fold.OldestVersion || v.Newest != oldVersion {
 		s.t.Errorf("beside an old node the new one has %+v", v)
 	}
 	s.wantRefused(0)

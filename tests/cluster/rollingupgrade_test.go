@@ -241,7 +241,7 @@ func (r *rolling) inForce(node, version int) {
 	r.t.Helper()
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		s := foldStatus(r.t, r.nodes[node].Load().Client)
-		if s.Versions.Version == version && s.Stopped == nil {
+		if s.FoldVersion.Version == version && s.Stopped == nil {
 			return
 		}
 		if time.Since(begin) > suite.Deadline(time.Minute) {
@@ -320,7 +320,7 @@ func (r *rolling) replaceAndUpgrade() {
 			r.t.Errorf("node %d begins anew: %s", n, said)
 		}
 		r.more(60)
-		if v := foldStatus(r.t, r.nodes[n].Load().Client).Versions; v.Version != oldVersion || v.Newest != nextVersion {
+		if v := foldStatus(r.t, r.nodes[n].Load().Client).FoldVersion; v.Version != oldVersion || v.Newest != nextVersion {
 			r.t.Errorf("node %d has %+v", n, v)
 		}
 	}
@@ -366,7 +366,7 @@ func (r *rolling) requireOneTruth(end string) {
 		}
 	}
 	old.Want(http.StatusServiceUnavailable, "GET", "/readyz", "")
-	if s.Versions.Version != oldVersion || s.Applied+1 != s.Stopped.Seq {
+	if s.FoldVersion.Version != oldVersion || s.Applied+1 != s.Stopped.Seq {
 		r.t.Errorf("the old program's status is %+v", s)
 	}
 	r.nodes[0].Store(old)
@@ -389,7 +389,7 @@ func TestDowngrade(t *testing.T) {
 	if !p.Log.Wait("the version of the fold was changed") {
 		t.Fatal("the node does not upgrade itself")
 	}
-	if v := foldStatus(t, p.Client).Versions; v.Version != nextVersion || v.Newest != nextVersion {
+	if v := foldStatus(t, p.Client).FoldVersion; v.Version != nextVersion || v.Newest != nextVersion {
 		t.Errorf("the versions are %+v", v)
 	}
 	const upgraded = `{"id":"b","authors":[{"id":"a","name":"Ann"}]}`

@@ -173,12 +173,12 @@ func TestUpgradesItself(t *testing.T) {
 	before.Close()
 	s = harness.Open(t, opt)
 	defer s.Close()
-	if v := foldStatus(t, s.Client).Versions; v.Version != fold.OldestVersion {
+	if v := foldStatus(t, s.Client).FoldVersion; v.Version != fold.OldestVersion {
 		t.Errorf("the versions are %+v", v)
 	}
 	hold.Release()
 	s.Activated(seq)
-	for foldStatus(t, s.Client).Versions.Version != fold.LatestVersion {
+	for foldStatus(t, s.Client).FoldVersion.Version != fold.LatestVersion {
 		s.CatchUp()
 	}
 	s.WantDoc("books", "b1", `{"id":"b1","authors":[{"id":"a","name":"Ann ."}]}`)
