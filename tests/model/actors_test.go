@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -135,4 +136,26 @@ func TestActorsOfOpenHouses(t *testing.T) {
 		}
 	}
 	s.WantDoc("mine", "1", `{"id":"1","n":2,"own":true}`)
+}
+
+// TestActorsOfOldFolds: documents that were written under an older version of the fold have their writers at once, and a model that asks for
+// them under it is refused.
+func TestActorsOfOldFolds(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir(), KeepFold: true})
+	defer func() { s.Close() }()
+	s.Put("notes", "0", `{}`)
+	s.CloseHouse()
+	s.Model("collections: {notes: {}}")
+	s.Put("notes", "1", `{}`)
+	const model = "collections: {notes: {derive: {by: {value: meta.createdBy}}}}"
+	if r := s.Want(http.StatusConflict, "PUT", "/v1/_model", model, "Content-Type", harness.YAMLType); !strings.Contains(string(r.Body), "version 9 of the fold brought") {
+		t.Errorf("the answer is %s", r.Body)
+	}
+	s.SetFold(fold.LatestVersion)
+	s.Model(model)
+	s.WantDoc("notes", "0", `{"id":"0"}`)
+	s.WantDoc("notes", "1", `{"id":"1","by":"key:`+mustID(t, s.Key)+`"}`)
+	s.Verify()
+	s.Replay()
+	s.WantDoc("notes", "1", `{"id":"1","by":"key:`+mustID(t, s.Key)+`"}`)
 }
