@@ -7,21 +7,31 @@ import (
 	"github.com/fanfold/fanfold/writer/numbering"
 )
 
+// enter waits until no delete is about to take what the writes refer to, and until writes are not held back. c is what the writes' own
+// deletes have closed the gate for, nil for nothing. Call leave once the log has decided. It returns the errors of holders.enter and begin.
+func enter(ctx context.Context, w *Writer, writes []fanfold.Write, c *closing) (leave func(), err error) {
+	leaveGate, err := holdersOf(w).enter(ctx, writes, c)
+	if err != nil {
+		return nil, err
+	}
+	end, err := w.begin(ctx)
+	if err != nil {
+		leaveGate()
+		return nil, err
+	}
+	return func() { end(); leaveGate() }, nil
+}
+
 // append appends one event, with guards where the model asks for them, and returns its sequence. It returns a rehearsal
 // for a dry run, FanoutLimit, and the errors of Log.Append and appendGuarded; none names an operation.
 func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.Expect, in Intent) (uint64, error) {
 	w.foreground.record()
 	writes := []fanfold.Write{{Event: ev, Expect: expect}}
-	leave, err := holdersOf(w).enter(ctx, writes, nil)
+	leave, err := enter(ctx, w, writes, nil)
 	if err != nil {
 		return 0, withoutOperation(err)
 	}
 	defer leave()
-	end, err := w.begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer end()
 	ev.Actor = actorOf(in.By)
 	if err := w.checkCollections(writes); err != nil {
 		return 0, withoutOperation(err)
@@ -44,16 +54,11 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 // first. c is what their deletes have closed the gate for, nil for nothing. The Operation of an error is the index of the write at fault.
 func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Write, in Intent, c *closing) (first uint64, err error) {
 	w.foreground.record()
-	leave, err := holdersOf(w).enter(ctx, writes, c)
+	leave, err := enter(ctx, w, writes, c)
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	end, err := w.begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer end()
 	actor := actorOf(in.By)
 	for _, write := range writes {
 		write.Event.Actor = actor
@@ -75,16 +80,11 @@ func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Writ
 // sequence of the first, and the errors of appendAll.
 func appendEach(ctx context.Context, w *Writer, writes []fanfold.Write) (first uint64, err error) {
 	w.foreground.record()
-	leave, err := holdersOf(w).enter(ctx, writes, nil)
+	leave, err := enter(ctx, w, writes, nil)
 	if err != nil {
 		return 0, withoutOperation(err)
 	}
 	defer leave()
-	end, err := w.begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer end()
 	if err := w.checkCollections(writes); err != nil {
 		return 0, withoutOperation(err)
 	}

@@ -338,16 +338,11 @@ func (im *Import) storeModel(ctx context.Context, b *importBatch) error {
 // has held each to the fan-out limit.
 func (im *Import) append(ctx context.Context, b *importBatch, writes []fanfold.Write) (last uint64, err error) {
 	w := im.w
-	leave, err := holdersOf(w).enter(ctx, writes, nil)
+	leave, err := enter(ctx, w, writes, nil)
 	if err != nil {
 		return 0, err
 	}
 	defer leave()
-	end, err := w.begin(ctx)
-	if err != nil {
-		return 0, err
-	}
-	defer end()
 	appendStaged, rest := b.appendStaged, writes[b.staged:]
 	b.unstage()
 	var first uint64
