@@ -81,7 +81,7 @@ func (e *evaluation) reason(err error) string {
 		return "there is no element " + key
 	}
 	if key == metaCreator || key == metaWriter {
-		return key + " has no value: the request had no key"
+		return key + " has no value: no key of the request is known"
 	}
 	for i := len(e.explained.members) - 1; i >= 0; i-- {
 		if m := e.explained.members[i]; m.name == key {

@@ -14,7 +14,7 @@ func TestMeta(t *testing.T) {
 	known := Meta{Created: time.Unix(1, 5), Updated: time.Unix(2, 0), CreatedBy: "key:a", UpdatedBy: `key:"b"`}
 	unknown := known
 	unknown.CreatedBy, unknown.UpdatedBy = "", ""
-	const why = " has no value: the request had no key"
+	const why = " has no value: no key of the request is known"
 	for source, want := range map[string]struct{ known, unknown, why string }{
 		"meta.createdAt":                                        {`"1970-01-01T00:00:01.000000005Z"`, `"1970-01-01T00:00:01.000000005Z"`, ""},
 		"meta.createdBy":                                        {`"key:a"`, "", "meta.createdBy" + why},

@@ -120,7 +120,7 @@ func TestActorsOfOpenHouses(t *testing.T) {
 	s := harness.OpenTemp(t, actors)
 	s.Put("notes", "1", `{"n":1}`)
 	s.WantDoc("notes", "1", `{"id":"1","n":1,"marks":0}`)
-	if got := lineage(t, s, "/v1/notes/1"); !strings.Contains(got, "meta.createdBy has no value: the request had no key") {
+	if got := lineage(t, s, "/v1/notes/1"); !strings.Contains(got, "meta.createdBy has no value: no key of the request is known") {
 		t.Errorf("the lineage is %s", got)
 	}
 	s.CloseHouse()
