@@ -53,14 +53,6 @@ func (d *Default) fill(t *jsondoc.Tree, body []byte) []byte {
 	return slices.Concat(body[:start], jsondoc.WithLast(body[start:end:end], d.Path[depth].Name, value), body[end:])
 }
 
-// Pointer returns the JSON pointer of the default's member.
-func (d *Default) Pointer() (pointer string) {
-	for _, step := range d.Path {
-		pointer += "/" + jsondoc.PointerEscape(step.Name)
-	}
-	return pointer
-}
-
 // Hinders tells whether the default would write a member at a path that is the store's, or leave no place for one.
 func (d *Default) Hinders(owned Path) bool {
 	if !owned.hasPrefix(d.Path) {

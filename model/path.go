@@ -65,6 +65,14 @@ func (p Path) String() string {
 	return b.String()
 }
 
+// Pointer returns the JSON pointer of the member to which a path without arrays leads.
+func (p Path) Pointer() (pointer string) {
+	for _, step := range p {
+		pointer += "/" + jsondoc.PointerEscape(step.Name)
+	}
+	return pointer
+}
+
 // Arrays tells whether the path goes through an array.
 func (p Path) Arrays() bool {
 	for _, s := range p {

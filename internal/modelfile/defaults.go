@@ -91,7 +91,7 @@ func checkFilled(p *parser, c *model.Collection, filled []byte) {
 		return
 	}
 	for _, d := range c.Defaults {
-		for _, problem := range compiled.RefusesAt(filled, d.Pointer()) {
+		for _, problem := range compiled.RefusesAt(filled, d.Path.Pointer()) {
 			p.problem(defaultsAt(c, d.Path.String()), "the schema refuses it: at %s %s", problem.Path, problem.Detail)
 		}
 	}

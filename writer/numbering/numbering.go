@@ -2,12 +2,10 @@
 package numbering
 
 import (
-	"bytes"
 	"encoding/json"
 	"slices"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/decimal"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/sequence"
 	"github.com/fanfold/fanfold/model"
@@ -104,7 +102,7 @@ func (n *Giver) valueFor(c *model.Collection, s *model.Sequence, ev *fanfold.Eve
 		return nil, nil
 	case is != jsondoc.None:
 		return nil, &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document has a number that the store gives: leave it out; with restore=true, an import keeps it",
-			Problems: []fanfold.Problem{{Path: jsondoc.Pointer(namesOf(s.Path)), Detail: "is given when the document is created"}}}
+			Problems: []fanfold.Problem{{Path: s.Path.Pointer(), Detail: "is given when the document is created"}}}
 	}
 	return n.next(c, s, ev, t)
 }
@@ -188,14 +186,14 @@ func unchangedNumber(s *model.Sequence, was, is *jsondoc.Tree) error {
 	if before == jsondoc.None && after == jsondoc.None {
 		return nil
 	}
-	if before != jsondoc.None && after != jsondoc.None && sameValue(was, before, is, after) {
+	if before != jsondoc.None && after != jsondoc.None && jsondoc.Equal(was.Raw(before), is.Raw(after)) {
 		return sameCounter(s, was, is)
 	}
 	detail := "has no number, because it is from before the sequence"
 	if before != jsondoc.None {
 		detail = "is " + string(was.Raw(before)) + ", which stays as it is: leave it out"
 	}
-	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document's number is given by the store, once", Problems: []fanfold.Problem{{Path: jsondoc.Pointer(namesOf(s.Path)), Detail: detail}}}
+	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document's number is given by the store, once", Problems: []fanfold.Problem{{Path: s.Path.Pointer(), Detail: detail}}}
 }
 
 // sameCounter returns an Unprocessable where a document with a number goes over to another counter, which may have given the number, too.
@@ -212,30 +210,6 @@ func sameCounter(s *model.Sequence, was, is *jsondoc.Tree) error {
 		return fanfold.Errorf(fanfold.Unprocessable, "the document has a number at %s and no value of its per, %s, any more, so it gets none: %q may be another than the number was given for", s.Path, s.Per, after)
 	}
 	return fanfold.Errorf(fanfold.Unprocessable, "the number at %s was given for another value of its per, %s, than %q: that value stays as it is", s.Path, s.Per, after)
-}
-
-// sameValue tells whether two JSON values, which are no objects or arrays where they are numbers of sequences, are the same.
-func sameValue(t *jsondoc.Tree, n jsondoc.Node, u *jsondoc.Tree, m jsondoc.Node) bool {
-	if t.Kind(n) != u.Kind(m) {
-		return false
-	}
-	switch t.Kind(n) {
-	case jsondoc.String:
-		return t.Text(n) == u.Text(m)
-	case jsondoc.Number:
-		a, errA := decimal.Parse(t.Text(n))
-		b, errB := decimal.Parse(u.Text(m))
-		return errA == nil && errB == nil && a.String() == b.String()
-	}
-	return bytes.Equal(t.Raw(n), u.Raw(m))
-}
-
-// namesOf returns the names of a path without arrays.
-func namesOf(p model.Path) (names []string) {
-	for _, step := range p {
-		names = append(names, step.Name)
-	}
-	return names
 }
 
 // Any returns a document with numbers, some or other, where it may get some: what it causes is estimated.
@@ -261,20 +235,19 @@ func CheckPatch(c *model.Collection, ev *fanfold.Event, ops []jsondoc.Operation)
 		return nil
 	}
 	for _, s := range c.Sequences {
-		names := namesOf(s.Path)
 		named := ev.Merges() && s.Path.Lookup(jsondoc.MustParse(ev.Body), jsondoc.Root) != jsondoc.None
 		for _, op := range ops {
-			writes := op.Op != "test" && within(op.Path, names)
-			named = named || writes || op.Op == "move" && within(op.From, names)
+			writes := op.Op != "test" && within(op.Path, s.Path)
+			named = named || writes || op.Op == "move" && within(op.From, s.Path)
 		}
 		if named {
-			return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the patch names a number that the store gives", Problems: []fanfold.Problem{{Path: jsondoc.Pointer(names), Detail: "stays as it is"}}}
+			return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the patch names a number that the store gives", Problems: []fanfold.Problem{{Path: s.Path.Pointer(), Detail: "stays as it is"}}}
 		}
 	}
 	return nil
 }
 
-// within tells whether a path leads to what names lead to, or into it.
-func within(path, names []string) bool {
-	return len(path) >= len(names) && slices.Equal(path[:len(names)], names)
+// within tells whether the names of a pointer lead to the member at a path without arrays, or into it.
+func within(names []string, path model.Path) bool {
+	return len(names) >= len(path) && slices.EqualFunc(names[:len(path)], path, func(name string, step model.Step) bool { return name == step.Name })
 }
