@@ -143,13 +143,14 @@ type guardRound struct {
 	members   []*guardedWrite
 	tx        string // the transaction's id; "" for writes that need not be folded together
 	in        Intent
-	separable bool         // a write that is refused leaves the round, and the others go on
-	checked   bool         // each write was held to the fan-out limit by itself
-	restore   bool         // documents come with their numbers
-	most      int          // messages, with the guards; 0 for MaxOperations
-	recent    recentWrites // what the same client has stored before
-	after     uint64       // the last event of that; 0 for none
-	certain   bool         // this node has folded everything that was acknowledged when the round began
+	separable bool            // a write that is refused leaves the round, and the others go on
+	checked   bool            // each write was held to the fan-out limit by itself
+	restore   bool            // documents come with their numbers
+	most      int             // messages, with the guards; 0 for MaxOperations
+	recent    recentWrites    // what the same client has stored before
+	after     uint64          // the last event of that; 0 for none
+	certain   bool            // this node has folded everything that was acknowledged when the round began
+	doubted   []*guardedWrite // refused where others of the round stand before them, which may not be stored after all
 }
 
 // writes returns the writes of the round, with the conditions that they came with.
@@ -169,16 +170,20 @@ func (r *guardRound) fail(err error) {
 	r.members = nil
 }
 
-// refuse ends the round with an error. If the round is separable and the error is about some of its writes, it ends
-// only these.
-func (r *guardRound) refuse(err error) {
+// refuse ends the round with an error. If the round is separable and the error is about some of its writes, only these leave it. If that is not
+// final, those that have others before them are decided again after the round.
+func (r *guardRound) refuse(err error, final bool) {
 	refused := refusalsOf(err)
 	if !r.separable || len(refused.at) == 0 {
 		r.fail(err)
 		return
 	}
 	for n, at := range slices.Backward(refused.at) {
-		r.members[at].end(0, refused.errors[n])
+		if final || at == n { // all before it are refused, too
+			r.members[at].end(0, refused.errors[n])
+		} else {
+			r.doubted = append(r.doubted, r.members[at])
+		}
 		r.members = slices.Delete(r.members, at, at+1)
 	}
 }
@@ -202,10 +207,14 @@ func (r *guardRound) storeAll(ctx context.Context, writes []fanfold.Write) (firs
 	return members[0].seq, members[len(members)-1].seq, members[0].err
 }
 
-// store guards and appends the round, and sets the outcome of each of its writes.
+// store guards and appends the round, and sets the outcome of each of its writes. Those that it doubts are a round then, which ends one at least.
 func (r *guardRound) store(ctx context.Context) {
-	if _, err := r.w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (uint64, error) { return 0, r.try(ctx) }}); err != nil {
-		r.fail(err)
+	for len(r.members) > 0 {
+		if _, err := r.w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (uint64, error) { return 0, r.try(ctx) }}); err != nil {
+			r.fail(err)
+		}
+		slices.Reverse(r.doubted)
+		r.members, r.doubted = r.doubted, nil
 	}
 }
 
@@ -269,7 +278,7 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 	case set.outdatedBy(err, r.writes()):
 		return false, nil, again(err)
 	}
-	r.refuse(set.errorOfWrite(err))
+	r.refuse(set.errorOfWrite(err), true)
 	return false, nil, nil
 }
 
@@ -323,7 +332,7 @@ func (r *guardRound) afterRefusal(ctx context.Context, err error) error {
 		}
 		r.certain = true
 	default:
-		r.refuse(err)
+		r.refuse(err, false)
 	}
 	return nil
 }

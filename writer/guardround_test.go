@@ -3,6 +3,7 @@ package writer
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -78,5 +79,23 @@ func TestRoundHasEachDocumentOnce(t *testing.T) {
 	}
 	if n := len(q.next()); n != 0 || q.busy {
 		t.Errorf("the third round has %d writes, busy %v; want none", n, q.busy)
+	}
+}
+
+// TestRefusalsOfARound: a write that is refused leaves its round, and others go on. It has its answer at once if no other one stands before it, and
+// otherwise once the round is stored.
+func TestRefusalsOfARound(t *testing.T) {
+	r := &guardRound{separable: true}
+	for range 4 {
+		r.members = append(r.members, &guardedWrite{})
+	}
+	all := slices.Clone(r.members)
+	refused := &refusals{}
+	for _, at := range []int{3, 0, 2} {
+		refused.add(at, fanfold.Errorf(fanfold.CheckFailed, "write %d", at))
+	}
+	r.refuse(refused, false)
+	if len(r.members) != 1 || r.members[0] != all[1] || len(r.doubted) != 2 || all[0].err == nil || all[2].err != nil || all[3].err != nil {
+		t.Errorf("%d go on, %d wait; the errors are %v, %v, %v", len(r.members), len(r.doubted), all[0].err, all[2].err, all[3].err)
 	}
 }

@@ -57,12 +57,24 @@ type importBatch struct {
 	refusals []Refusal
 	err      error // why reading ended early
 
-	staged       int          // how many of the writes, the first ones, the log's server has already
+	doubts
+	staging
+}
+
+// doubts are the lines of a batch that were refused although others of it stand before them, which may not be stored after all.
+type doubts struct {
+	before  *importBatch // what was doubted is still in it; nil where nothing was
+	doubted int          // the last line that was
+}
+
+// staging says which writes of a batch the log's server has already.
+type staging struct {
+	staged       int          // how many, the first ones
 	appendStaged AppendStaged // stores them with the others; nil where none are staged
 }
 
 // unstage has the writes sent anew: those that are staged are others now, or were given to the log.
-func (b *importBatch) unstage() { b.staged, b.appendStaged = 0, nil }
+func (b *importBatch) unstage() { b.staging = staging{} }
 
 // newImportBatch returns a batch that covers the lines up to one, with room for so many writes.
 func newImportBatch(line, writes int) *importBatch {
@@ -134,6 +146,25 @@ func (b *importBatch) remove(i int, err error) {
 func (b *importBatch) removeAll(refused *refusals) {
 	for n, at := range refused.at {
 		b.remove(at-n, refused.errors[n])
+	}
+}
+
+// doubt removes the writes that are refused, and reports them, until reconsider.
+func (b *importBatch) doubt(refused *refusals) {
+	if b.before == nil {
+		before := *b
+		before.writes, before.lines, before.shown, before.refusals = slices.Clone(b.writes), slices.Clone(b.lines), slices.Clone(b.shown), slices.Clone(b.refusals)
+		b.before = &before
+	}
+	b.doubted = max(b.doubted, b.lines[refused.at[len(refused.at)-1]])
+	b.removeAll(refused)
+}
+
+// reconsider takes back what doubt has done.
+func (b *importBatch) reconsider() {
+	if b.before != nil {
+		*b = *b.before
+		b.unstage()
 	}
 }
 

@@ -201,6 +201,7 @@ func (im *Import) store(ctx context.Context, b *importBatch) error {
 			if err := im.adoptProgress(ctx); err != nil {
 				return 0, err
 			}
+			b.reconsider()
 		}
 		return 0, im.tryBatch(ctx, b)
 	}})
@@ -390,17 +391,38 @@ func (im *Import) afterFailure(ctx context.Context, b *importBatch, err error) e
 	}
 	code := fanfold.CodeOf(err)
 	if n := len(refused.at); n > 0 && refused.at[n-1] < len(b.writes) && (code == fanfold.Unprocessable || code == fanfold.Conflict || code == fanfold.CheckFailed) {
-		b.removeAll(refused)
-		return im.store(ctx, b)
+		return im.withoutRefused(ctx, b, refused)
 	}
-	if half := len(b.writes) / 2; tooMany && half > 0 {
-		rest := b.split(half)
-		if err := im.store(ctx, b); err != nil {
-			return err
-		}
-		return im.store(ctx, rest)
+	if tooMany && len(b.writes) > 1 {
+		b.reconsider()
+		return im.storeParts(ctx, b, len(b.writes)/2)
 	}
 	return again(err)
+}
+
+// withoutRefused goes on without the lines that are refused. If later ones were refused before while these stood in the batch, these are a batch
+// with all that follows.
+func (im *Import) withoutRefused(ctx context.Context, b *importBatch, refused *refusals) error {
+	line := b.lines[refused.at[0]]
+	if line > b.doubted {
+		b.doubt(refused)
+		return im.tryBatch(ctx, b)
+	}
+	b.reconsider()
+	if at := slices.Index(b.lines, line); at > 0 {
+		return im.storeParts(ctx, b, at)
+	}
+	b.remove(0, refused.errors[0])
+	return im.tryBatch(ctx, b)
+}
+
+// storeParts stores the first n writes of a batch, and then the others.
+func (im *Import) storeParts(ctx context.Context, b *importBatch, n int) error {
+	rest := b.split(n)
+	if err := im.store(ctx, b); err != nil {
+		return err
+	}
+	return im.store(ctx, rest)
 }
 
 // refuseFanouts removes the writes of a batch that would cause more than the model's fan-out limit. It looks at each once.

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/natsserver"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -75,4 +78,43 @@ func TestChecksUnderWrites(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLinesAreJudgedByWhatIsStored: a line of an import is refused for the sake of one before it. Another node is faster, so that this one is refused,
+// too. Then the other line is judged anew, and stored.
+func TestLinesAreJudgedByWhatIsStored(t *testing.T) {
+	url := natsserver.Start(t, 1)[0]
+	var appends, at atomic.Int64 // of the importing node, and the one before which the other node writes
+	var other *harness.Store
+	node := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url, FailAppend: func(stored bool) error {
+		if !stored && appends.Add(1) == at.Load() {
+			other.Put("events", "e", `{"capacity":4}`)
+		}
+		return nil
+	}})
+	defer node.Close()
+	other = harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: url})
+	defer other.Close()
+	node.Model(`collections: {events: {derive: {sold: {sum: orders.event, of: n}}, checks: {few: {that: doc.sold <= doc.capacity}}}, orders: {unique: [code], relations: {event: {path: event, to: events}}}}`)
+	node.Put("events", "e", `{"capacity":5}`)
+	node.Put("events", "f", `{"capacity":5}`)
+	other.CatchUp()
+	two := func(event string) string {
+		return harness.ImportText(t, node.Client, "collection=orders", fmt.Sprintf(`{"id":"%s5","event":"%s","n":5}`+"\n"+`{"id":"%s3","event":"%s","n":3}`, event, event, event, event))
+	}
+	before := appends.Load()
+	if said := two("f"); !strings.Contains(said, `"refused":1,"written":1`) {
+		t.Fatalf("the import says %s", said)
+	}
+	at.Store(2*appends.Load() - before) // the last one stores the batch
+	if said := two("e"); !strings.Contains(said, `"refused":1,"written":1`) || !strings.Contains(said, `"line":1`) {
+		t.Errorf("the import says %s", said)
+	}
+	node.WantDoc("events", "e", `{"id":"e","capacity":4,"sold":3}`)
+	// here a check refuses the line that has the unique value first
+	if said := harness.ImportText(t, node.Client, "collection=orders", `{"id":"u8","event":"f","n":8,"code":"u"}`+"\n"+`{"id":"u0","event":"f","n":0,"code":"u"}`); !strings.Contains(said, `"refused":1,"written":1`) {
+		t.Errorf("the import says %s", said)
+	}
+	node.WantDoc("orders", "u0", `{"id":"u0","event":"f","n":0,"code":"u"}`)
+	node.Verify()
 }
