@@ -117,7 +117,11 @@ func problemFor(e *fanfold.Error) wire.Problem {
 	if status == 0 {
 		return wire.Problem{Type: ProblemType(fanfold.Internal), Title: titleOf[fanfold.Internal], Status: http.StatusInternalServerError, Detail: "The details are in the server's log."}
 	}
-	return wire.Problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Line: e.Line, Column: e.Column, Oldest: e.Oldest}
+	p := wire.Problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Line: e.Line, Column: e.Column}
+	if e.Oldest != nil {
+		p.Oldest = e.Oldest.String()
+	}
+	return p
 }
 
 // foreign translates an error of Echo or net/http. It returns Internal for any that it does not know.

@@ -110,19 +110,20 @@ func (j *job) hasEnded() bool {
 func (js *jobs) describe(j *job, r *reply, err error) {
 	w := &j.work
 	w.Phase, w.Done, w.Total = "done", 0, 0
-	var body any
+	var body, summary any
 	if err != nil {
 		p := js.problemOf(j.seen, err)
-		w.Phase, w.Status, body, w.Summary = "failed", p.Status, p, p.Detail
+		w.Phase, w.Status, body, summary = "failed", p.Status, p, p.Detail
 	} else {
-		w.Status, w.Headers, body, w.Summary = r.status, maps.Clone(r.header), r.body, r.summary
+		w.Status, w.Headers, body, summary = r.status, maps.Clone(r.header), r.body, r.summary
 		if at, led := w.Headers["Location"]; led {
 			w.Headers["Location"] = js.prefix.of(at)
 		}
 	}
 	if w.Result, err = json.Marshal(body); err != nil {
-		w.Phase, w.Status, w.Summary = "failed", http.StatusInternalServerError, err.Error()
+		w.Phase, w.Status, summary = "failed", http.StatusInternalServerError, err.Error()
 	}
+	w.Summary, _ = json.Marshal(summary) // numbers, or a text
 }
 
 // find returns the job with an id, nil for none.

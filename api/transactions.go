@@ -298,8 +298,8 @@ func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 func (d *documents) finishTransaction(c echo.Context, w *write, ops []*writer.Operation, first uint64) error {
 	last := first + uint64(len(ops)) - 1
 	result := newTransactionResult(ops, first)
-	result.Position = d.positions.markEvent(last)
-	c.Response().Header().Set(headerPosition, result.Position.String())
+	result.Position = d.positions.markEvent(last).String()
+	c.Response().Header().Set(headerPosition, result.Position)
 	if list := w.prefer.applied(true, w.prefer.async, true); list != "" {
 		c.Response().Header().Set("Preference-Applied", list)
 	}
@@ -327,7 +327,7 @@ func newTransactionResult(ops []*writer.Operation, first uint64) wire.Transactio
 	for i, op := range ops {
 		r := wire.OperationResult{Op: string(op.Kind), Collection: op.Key.Collection, ID: op.Key.ID, Dropped: droppedMembers(op.Dropped)}
 		if op.Kind != writer.Check {
-			r.Revision = fanfold.Revision(first + uint64(i))
+			r.Revision = first + uint64(i)
 		}
 		result.Operations[i] = r
 	}

@@ -3,7 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"iter"
 	"net/http"
@@ -11,49 +10,17 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
-// Change is one change of one document, written or derived.
-type Change struct {
-	Seq            string // its position; ChangesOptions.Since asks for the changes after it
-	Collection, ID string
-	Op             string // create, replace, patch, delete, derive, erase or, with a filter, leave: see Gone, Erased and Anew
-	Rev            uint64 // the document's revision after it, which a derived change leaves as it was
-	Time           time.Time
-	Tx             string // the transaction that it is a part of, "" for none
-	Actor          string // who sent the request that it comes from, as key:<id>: in mode All, for the role admin
-	Cause          *Cause // of a derived change, and of a write that a delete brought with it
-	// Within says that a derived change is of a document that its transaction also writes. The written change has the document as of the
-	// transaction's end, so you may pass over this one: of mode all.
-	Within bool
-	// Doc is the document, under ChangesOptions.IncludeDocs; nil of a delete. Previous is the one before, and Patch the JSON
-	// Patch of a derived change, whose operations have the old values, too: of mode all.
-	Doc, Previous, Patch json.RawMessage
-	// Omitted says which derived values the document has no room for.
-	Omitted json.RawMessage
-	Raw     json.RawMessage `json:"-"` // the change as the server wrote it
-}
-
-// Gone reports whether a consumer must drop the document: it was deleted or erased, or it matched the filter and does not match it
-// any more. Such a change has no Doc. It may be about a document that the consumer never had.
-func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "erase" || c.Op == "leave" }
-
-// Erased reports whether all that the document ever was is erased. A consumer that keeps older versions, or values taken from them,
-// forgets these, too.
-func (c *Change) Erased() bool { return c.Op == "erase" }
-
-// Anew reports whether an erasure has changed the document. The change says nothing more of it: older versions of it are others, too. A
-// consumer of mode All that applies Patch fetches the document anew, or asks for IncludeDocs.
-func (c *Change) Anew() bool { return c.Op == "derive" && c.Cause != nil && c.Cause.Rule == "erase" }
+// Change is one change of one document, written or derived. ChangesOptions.Since asks for the changes after its Seq. Its Doc is there
+// under ChangesOptions.IncludeDocs, and Previous and Patch in mode All.
+type Change = wire.Change
 
 // Cause names the source of a change. A derived change follows from a write. A delete or patch by a relation's delete
 // policy follows from the requested delete.
-type Cause struct {
-	Seq            string // of the write or delete; "" of a delete that was still to come, as in a delete in steps
-	Collection, ID string // of the document that was written or deleted
-	Rule           string // whose value changed, or the relation with the policy
-	Rules          []string
-}
+type Cause = wire.Cause
 
 // The modes of the feed.
 const (

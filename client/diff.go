@@ -6,6 +6,8 @@ import (
 	"iter"
 	"strconv"
 	"strings"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // DiffOptions say which states of the store are compared, and in what. From alone is needed.
@@ -19,16 +21,9 @@ type DiffOptions struct {
 	Limit int
 }
 
-// DocumentDifference is a document that differs between two states of the store.
-type DocumentDifference struct {
-	Collection, ID string
-	Op             string // create, change or delete
-	// Before and After are the document in the earlier and the later state, with the member _meta; nil where it was not there. Patch is a
-	// JSON Patch from the one to the other, whose operations have the old values, too. A create's Patch adds the whole document, and a
-	// delete's removes it.
-	Before, After, Patch json.RawMessage
-	Raw                  json.RawMessage `json:"-"` // the difference as the server wrote it
-}
+// DocumentDifference is a document that differs between two states of the store. Before and After have the member _meta. A create has no
+// Before and a delete no After.
+type DocumentDifference = wire.DocumentDifference
 
 // DiffPage is one page of what differs.
 type DiffPage struct {

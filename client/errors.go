@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Code classifies an Error: it is the last part of the problem's type. A Code is also an error, so that
@@ -94,22 +97,7 @@ type Error struct {
 }
 
 // Problem describes one mistake of several. Path says where it is: a model path, a JSON pointer or a document.
-type Problem struct {
-	Path   string `json:"path"`
-	Detail string `json:"detail"`
-	// Line and Column say where in the text of a model the mistake is, from 1, columns in code points; 0 where nobody says.
-	Line   int `json:"line"`
-	Column int `json:"column"`
-}
-
-// String returns the place and the detail.
-func (p Problem) String() string {
-	s := strings.TrimPrefix(p.Path+": ", ": ") + p.Detail
-	if p.Line > 0 {
-		s = fmt.Sprintf("line %d, column %d: %s", p.Line, p.Column, s)
-	}
-	return s
-}
+type Problem = fanfold.Problem
 
 // Error returns the code, the detail and the problems.
 func (e *Error) Error() string {
@@ -162,14 +150,7 @@ func errorOf(resp *http.Response) *Error {
 
 // parseProblem reads a problem document (RFC 9457). ok is false where the text is none of this store's.
 func parseProblem(text []byte) (e *Error, ok bool) {
-	var p struct {
-		Type, Title, Detail string
-		Problems            []Problem
-		Revision            uint64
-		Operation           *int
-		Line, Column        int
-		Suggest             json.RawMessage
-	}
+	var p wire.Problem
 	var members map[string]json.RawMessage
 	if json.Unmarshal(text, &p) != nil || json.Unmarshal(text, &members) != nil {
 		return nil, false //nolint:nilerr // then it is somebody else's
@@ -178,6 +159,6 @@ func parseProblem(text []byte) (e *Error, ok bool) {
 	if !ours {
 		return nil, false
 	}
-	return &Error{Code: Code(code), Title: p.Title, Detail: p.Detail, Problems: p.Problems, Revision: p.Revision,
+	return &Error{Code: Code(code), Title: p.Title, Detail: p.Detail, Problems: p.Problems, Revision: uint64(p.Revision),
 		Operation: p.Operation, Line: p.Line, Column: p.Column, Suggest: p.Suggest, Members: members}, true
 }

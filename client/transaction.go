@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Operation is one operation of a transaction: see Put, Create, Patch, Delete and Check.
@@ -143,23 +145,15 @@ func (o Operation) append(b []byte) ([]byte, error) {
 
 // TransactionResult says what a transaction did.
 type TransactionResult struct {
-	Tx         string `json:"tx"` // the transaction's id, as the change feed has it
-	Position   string `json:"position"`
-	Operations []OperationResult
-	Folded     bool            `json:"-"` // see Written
-	Derived    int64           `json:"-"` // how many derived changes it caused
-	Report     json.RawMessage `json:"-"` // of a DryRun
+	wire.TransactionResult
+	Folded  bool            `json:"-"` // see Written
+	Derived int64           `json:"-"` // how many derived changes it caused
+	Report  json.RawMessage `json:"-"` // of a DryRun
 }
 
 // OperationResult says what one operation did. Status is 201 where the document was created, and 204 otherwise; 0 where
 // the transaction is not folded yet.
-type OperationResult struct {
-	Op, Collection, ID string
-	Status             int
-	Revision           uint64
-	ETag               string
-	Dropped            []string // see Written
-}
+type OperationResult = wire.OperationResult
 
 // Transact makes all operations or none, each document being in at most one of them. Everybody sees all of it at once. It
 // takes up to 1,000 operations. Of the options those apply that are not about one document. The Operation of an *Error is
@@ -185,7 +179,7 @@ func (c *Client) Transact(ctx context.Context, operations []Operation, opts ...W
 		return nil, err
 	}
 	if r.query.Get("dryRun") == "true" {
-		return &TransactionResult{Position: a.header.Get(headerPosition), Report: a.body}, nil
+		return &TransactionResult{TransactionResult: wire.TransactionResult{Position: a.header.Get(headerPosition)}, Report: a.body}, nil
 	}
 	var answered struct {
 		TransactionResult

@@ -2,27 +2,18 @@ package client
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Work tells how far a node is with something that takes long: a verification, or looking at the documents that a model
 // concerns.
-type Work struct {
-	ID          string
-	Kind        string // model, preview, verify or verify-log
-	Phase       string // what is being done; done or failed at the end
-	Done, Total int64  // of the phase; Total is 0 where it is not known
-	Started     time.Time
-	Status      int               // of the answer that came of it; 0 while it runs
-	Headers     map[string]string // of that answer
-	Summary     json.RawMessage   // of its body, in a few numbers
-	Result      json.RawMessage   // its body, which is a problem where Status is 400 or more; absent in a Status
-}
+type Work = wire.Work
 
 // Waiting for work: the server answers at once if it needs less than workWait seconds. Then it is asked again and again,
 // with pauses from workPause to maxWorkPause. A balancer may ask another node, which does not know the work: maxWorkMisses
@@ -103,12 +94,7 @@ func (c *Client) workAnswer(w *Work) (*answer, error) {
 // Work returns how far work is that the node does while nobody waits for it. The error is NotFound where the node does not
 // know it: it may be another node's.
 func (c *Client) Work(ctx context.Context, id string) (*Work, error) {
-	a, err := c.send(ctx, newRequest(http.MethodGet, workPath+url.PathEscape(id)))
-	if err != nil {
-		return nil, err
-	}
-	w := new(Work)
-	return w, decode(a.body, w)
+	return answerOf[Work](c.send(ctx, newRequest(http.MethodGet, workPath+url.PathEscape(id))))
 }
 
 // EndWork ends work, and has the node forget it. The error is NotFound where the node does not know it.

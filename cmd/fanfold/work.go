@@ -44,13 +44,10 @@ func showWorks(out io.Writer, all []wire.Work) {
 }
 
 // summaryOf returns the summary of work as text.
-func summaryOf(summary any) string {
-	if text, ok := summary.(string); ok {
+func summaryOf(summary json.RawMessage) string {
+	var text string
+	if json.Unmarshal(summary, &text) == nil {
 		return text
 	}
-	text, err := json.Marshal(summary)
-	if err != nil {
-		return ""
-	}
-	return string(text)
+	return string(summary)
 }

@@ -37,18 +37,18 @@ type DeleteStep struct {
 // TransactionResult holds the answer to a transaction.
 type TransactionResult struct {
 	Tx         string            `json:"tx,omitempty" doc:"The transaction's id on its rows of the change feed; absent until it is folded."`
-	Position   fanfold.Bookmark  `json:"position"`
+	Position   string            `json:"position" ref:"Position"`
 	Operations []OperationResult `json:"operations"`
 }
 
 // OperationResult holds what the answer to a transaction says about one operation.
 type OperationResult struct {
-	Op         string           `json:"op"`
-	Collection string           `json:"collection" ref:"CollectionName"`
-	ID         string           `json:"id,omitempty" doc:"Absent where it is not known until the transaction is folded."`
-	Status     int              `json:"status,omitempty" schema:"{'enum':[201,204]}" doc:"What the operation by itself would be answered with; absent until it is folded."`
-	Revision   fanfold.Revision `json:"revision,omitempty"`
-	ETag       string           `json:"etag,omitempty"`
+	Op         string `json:"op"`
+	Collection string `json:"collection" ref:"CollectionName"`
+	ID         string `json:"id,omitempty" doc:"Absent where it is not known until the transaction is folded."`
+	Status     int    `json:"status,omitempty" schema:"{'enum':[201,204]}" doc:"What the operation by itself would be answered with; absent until it is folded."`
+	Revision   uint64 `json:"revision,omitempty" ref:"Revision"`
+	ETag       string `json:"etag,omitempty"`
 	// Assigned holds the numbers of a document that the operation created.
 	Assigned map[string]json.RawMessage `json:"assigned,omitempty" schema:"{'additionalProperties':{'type':['string','number']}}" doc:"The numbers that the created document got, by the paths of its sequences."`
 	Dropped  []string                   `json:"dropped,omitempty" doc:"The members of the body that are not stored, as Fanfold-Dropped-Members has them."`
@@ -65,7 +65,7 @@ type Problem struct {
 	Operation *int              `json:"operation,omitempty" doc:"Of a transaction: the index of the operation at fault, from 0."`
 	Line      int               `json:"line,omitempty" minimum:"1" doc:"Of a body that is not JSON, or of a model that is not YAML: the line with the mistake."`
 	Column    int               `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
-	Oldest    *fanfold.Bookmark `json:"oldest,omitempty" doc:"With store-changed and position-gone: the oldest position from which the feed can be read."`
+	Oldest    string            `json:"oldest,omitempty" ref:"Position" doc:"With store-changed and position-gone: the oldest position from which the feed can be read."`
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
 	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
 	Request string          `json:"requestId,omitempty" minLength:"1" maxLength:"64" doc:"The request's id, where the server is at fault: the node's log has it, too. It is that of the header X-Request-Id, which every answer has."`
@@ -211,12 +211,13 @@ type Version struct {
 
 // DocumentDifference holds how a document differs between two states.
 type DocumentDifference struct {
-	Collection string           `json:"collection" ref:"CollectionName"`
-	ID         string           `json:"id"`
-	Op         string           `json:"op" enum:"create|change|delete" doc:"create: it was not there in the earlier state; delete: it is not there in the later one."`
-	Before     json.RawMessage  `json:"before,omitempty" ref:"DocumentWithMeta" doc:"The document in the earlier state. Absent of a create."`
-	After      json.RawMessage  `json:"after,omitempty" ref:"DocumentWithMeta" doc:"The document in the later state. Absent of a delete."`
-	Patch      []DeltaOperation `json:"patch,omitempty" doc:"A JSON Patch from the one to the other, in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it."`
+	Collection string          `json:"collection" ref:"CollectionName"`
+	ID         string          `json:"id"`
+	Op         string          `json:"op" enum:"create|change|delete" doc:"create: it was not there in the earlier state; delete: it is not there in the later one."`
+	Before     json.RawMessage `json:"before,omitempty" ref:"DocumentWithMeta" doc:"The document in the earlier state. Absent of a create."`
+	After      json.RawMessage `json:"after,omitempty" ref:"DocumentWithMeta" doc:"The document in the later state. Absent of a delete."`
+	Patch      json.RawMessage `json:"patch,omitempty" schema:"{'type':'array','items':{'$ref':'#/components/schemas/DeltaOperation'}}" doc:"A JSON Patch from the one to the other, in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it."`
+	Raw        json.RawMessage `json:"-"` // the difference as the server wrote it
 }
 
 // DocumentDifferences holds a page of what differs between two states.
@@ -229,30 +230,43 @@ type DocumentDifferences struct {
 
 // Cause holds which write caused a change.
 type Cause struct {
-	Seq        fanfold.Bookmark `json:"seq,omitzero" doc:"Of that write or delete. Absent where the delete was still to come, as in a delete in steps."`
-	Collection string           `json:"collection,omitempty" doc:"Of the document that was written or deleted; absent, as id is, where a model was applied, and where one does not read the collection."`
-	ID         string           `json:"id,omitempty"`
-	Rule       string           `json:"rule,omitempty" doc:"The rule whose value changed, or the relation whose delete policy made the write; the first where several did."`
-	Rules      []string         `json:"rules,omitempty" minItems:"2" doc:"All rules whose values changed, or up to eight relations, where there are several."`
+	Seq        string   `json:"seq,omitempty" ref:"Position" doc:"Of that write or delete. Absent where the delete was still to come, as in a delete in steps."`
+	Collection string   `json:"collection,omitempty" doc:"Of the document that was written or deleted; absent, as id is, where a model was applied, and where one does not read the collection."`
+	ID         string   `json:"id,omitempty"`
+	Rule       string   `json:"rule,omitempty" doc:"The rule whose value changed, or the relation whose delete policy made the write; the first where several did."`
+	Rules      []string `json:"rules,omitempty" minItems:"2" doc:"All rules whose values changed, or up to eight relations, where there are several."`
 }
 
 // Change holds a row of the feed.
 type Change struct {
-	Seq        fanfold.Bookmark `json:"seq"`
-	Collection string           `json:"collection" ref:"CollectionName"`
-	ID         string           `json:"id"`
-	Op         string           `json:"op" enum:"create|replace|patch|delete|derive|erase|leave" doc:"derive: a derived value changed, and the revision did not. erase: the document was deleted before, and all that it ever was is erased: forget what you kept of it. leave: with a filter, the document matched before the change, and does not any more; the row has no doc, previous and patch."`
-	Rev        fanfold.Revision `json:"rev"`
-	Time       time.Time        `json:"time" doc:"The log's time; it never decreases."`
-	Cause      *Cause           `json:"cause,omitempty"`
-	Previous   json.RawMessage  `json:"previous,omitempty" ref:"Document" doc:"mode=all: the view before a direct change, and before its transaction."`
-	Patch      []DeltaOperation `json:"patch,omitempty" doc:"mode=all&view=embedded: what a derived change did, with the old values. Absent where an erasure caused it (its rule is erase): fetch the document anew."`
-	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"include_docs: mode=all: the document as it was after the change, and after a direct one at the end of its transaction; mode=latest: as it is now. Absent where it was deleted."`
-	Tx         string           `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
-	Within     bool             `json:"within,omitempty" doc:"mode=all: A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
-	Omitted    map[string]int64 `json:"omitted,omitempty" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
-	Actor      string           `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"mode=all, for the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
+	Seq        string          `json:"seq" ref:"Position"`
+	Collection string          `json:"collection" ref:"CollectionName"`
+	ID         string          `json:"id"`
+	Op         string          `json:"op" enum:"create|replace|patch|delete|derive|erase|leave" doc:"derive: a derived value changed, and the revision did not. erase: the document was deleted before, and all that it ever was is erased: forget what you kept of it. leave: with a filter, the document matched before the change, and does not any more; the row has no doc, previous and patch."`
+	Rev        uint64          `json:"rev" ref:"Revision"`
+	Time       time.Time       `json:"time" doc:"The log's time; it never decreases."`
+	Cause      *Cause          `json:"cause,omitempty"`
+	Previous   json.RawMessage `json:"previous,omitempty" ref:"Document" doc:"mode=all: the view before a direct change, and before its transaction."`
+	Patch      json.RawMessage `json:"patch,omitempty" schema:"{'type':'array','items':{'$ref':'#/components/schemas/DeltaOperation'}}" doc:"mode=all&view=embedded: what a derived change did, with the old values. Absent where an erasure caused it (its rule is erase): fetch the document anew."`
+	Doc        json.RawMessage `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"include_docs: mode=all: the document as it was after the change, and after a direct one at the end of its transaction; mode=latest: as it is now. Absent where it was deleted."`
+	Tx         string          `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
+	Within     bool            `json:"within,omitempty" doc:"mode=all: A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
+	Omitted    json.RawMessage `json:"omitted,omitempty" schema:"{'type':'object','additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
+	Actor      string          `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"mode=all, for the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
+	Raw        json.RawMessage `json:"-"` // the change as the server wrote it
 }
+
+// Gone reports whether a consumer must drop the document: it was deleted or erased, or it matched the filter and does not match it
+// any more. Such a change has no Doc. It may be about a document that the consumer never had.
+func (c *Change) Gone() bool { return c.Op == "delete" || c.Op == "erase" || c.Op == "leave" }
+
+// Erased reports whether all that the document ever was is erased. A consumer that keeps older versions, or values taken from them,
+// forgets these, too.
+func (c *Change) Erased() bool { return c.Op == "erase" }
+
+// Anew reports whether an erasure has changed the document. The change says nothing more of it: older versions of it are others, too. A
+// consumer of mode All that applies Patch fetches the document anew, or asks for IncludeDocs.
+func (c *Change) Anew() bool { return c.Op == "derive" && c.Cause != nil && c.Cause.Rule == "erase" }
 
 // Heartbeat holds how far a quiet feed is.
 type Heartbeat struct {

@@ -140,6 +140,6 @@ type Work struct {
 	Ended   time.Time         `json:"ended,omitzero"`
 	Status  int               `json:"status,omitempty" minimum:"200" maximum:"599" doc:"The status of the answer that a client which had waited would have had. Absent while the work runs."`
 	Headers map[string]string `json:"headers,omitempty" doc:"Headers of that answer."`
-	Summary any               `json:"summary,omitempty" doc:"The result in a few numbers; of a failure its detail."`
+	Summary json.RawMessage   `json:"summary,omitempty" schema:"{}" doc:"The result in a few numbers; of a failure its detail."`
 	Result  json.RawMessage   `json:"result,omitempty" doc:"The body of that answer; a problem where the status is 400 or more. Absent in _status."`
 }

@@ -491,7 +491,7 @@ func TestViewOfStatus(t *testing.T) {
 	status := func() wire.Status {
 		return wire.Status{Indexes: []wire.Index{{Collection: "vault", Name: "byCode"}, {Collection: "notes", Name: "byX"}},
 			Queries:    []wire.QueryShape{{Collection: "vault", Filter: "doc.code == ?"}, {Collection: "notes", Filter: "doc.x == ?"}},
-			Work:       []wire.Work{{ID: "w", Headers: map[string]string{"a": "b"}, Summary: "vault/2", Result: []byte("1")}},
+			Work:       []wire.Work{{ID: "w", Headers: map[string]string{"a": "b"}, Summary: []byte(`"vault/2"`), Result: []byte("1")}},
 			Projection: wire.Projection{RuleErrors: []wire.RuleError{{Rule: "books.code", Document: "vault/2", Error: "vault/2"}, {Rule: "notes.x", Document: "notes/1", Error: "e"}}}}
 	}
 	text := func(s wire.Status) string {
