@@ -23,21 +23,31 @@ const baseFile = "base.new"
 // PlanCompaction tells what a compaction up to a moment would take away. The moment's position is one of this store. Errors are Conflict
 // for a position that is not folded yet, or where the store cannot begin, and Unavailable.
 func (g *Compactor) PlanCompaction(ctx context.Context, before fanfold.Moment) (*wire.CompactPlan, error) {
-	plan, _, err := g.planCompaction(ctx, before)
+	plan, err := g.planCompaction(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	return &plan.CompactPlan, nil
+}
+
+// compactionPlan is what a compaction takes away, and where the store begins then.
+type compactionPlan struct {
+	wire.CompactPlan
+	seq uint64           // the horizon's event
+	at  fanfold.Position // and position
+}
+
+// planCompaction does what PlanCompaction does. It outlasts a planned start of the log's server.
+func (g *Compactor) planCompaction(ctx context.Context, before fanfold.Moment) (plan *compactionPlan, err error) {
+	err = g.log.Outlast(ctx, func(ctx context.Context) (err error) {
+		plan, err = g.planOnce(ctx, before)
+		return err
+	})
 	return plan, err
 }
 
-// planCompaction does what PlanCompaction does, and returns the horizon's event, too. It outlasts a planned start of the log's server.
-func (g *Compactor) planCompaction(ctx context.Context, before fanfold.Moment) (plan *wire.CompactPlan, seq uint64, err error) {
-	err = g.log.Outlast(ctx, func(ctx context.Context) (err error) {
-		plan, seq, err = g.planOnce(ctx, before)
-		return err
-	})
-	return plan, seq, err
-}
-
 // planOnce does planCompaction's work.
-func (g *Compactor) planOnce(ctx context.Context, before fanfold.Moment) (*wire.CompactPlan, uint64, error) {
+func (g *Compactor) planOnce(ctx context.Context, before fanfold.Moment) (*compactionPlan, error) {
 	var h fanfold.Horizon
 	var asked uint64
 	done := false
@@ -57,39 +67,38 @@ func (g *Compactor) planOnce(ctx context.Context, before fanfold.Moment) (*wire.
 		return err
 	})
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	if done = done || asked <= h.Seq; done {
-		return &wire.CompactPlan{Before: g.Issuer.Mark(h.At()).String(), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, nil
+		return &compactionPlan{wire.CompactPlan{Before: g.Issuer.Mark(h.At()).String(), Time: h.Time, Done: true, Groups: []string{}}, h.Seq, h.At()}, nil
 	}
 	seq, latest, err := batch.SafeEnd(ctx, NewSource(g.log), h.Seq, asked)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	plan, err := g.whatGoes(ctx, h, seq)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
 	plan.Time = latest
-	return plan, seq, nil
+	return plan, nil
 }
 
 // whatGoes counts what a compaction up to event seq takes away of a store that begins at h.
-func (g *Compactor) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*wire.CompactPlan, error) {
-	plan := &wire.CompactPlan{Events: int64(seq - h.Seq), Groups: []string{}}
-	var at fanfold.Position
+func (g *Compactor) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64) (*compactionPlan, error) {
+	plan := &compactionPlan{CompactPlan: wire.CompactPlan{Events: int64(seq - h.Seq), Groups: []string{}}, seq: seq}
 	err := g.store.Read(func(s *sqlite.Snapshot) (err error) {
-		if at, err = s.Resolve(fanfold.Moment{Position: fanfold.At(seq, 0)}); err != nil {
+		if plan.at, err = s.Resolve(fanfold.Moment{Position: fanfold.At(seq, 0)}); err != nil {
 			return err
 		}
-		plan.Versions, err = s.Ordinal(at)
+		plan.Versions, err = s.Ordinal(plan.at)
 		plan.Versions = max(0, plan.Versions-h.Changes)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	plan.Before = g.Issuer.Mark(at).String()
+	plan.Before = g.Issuer.Mark(plan.at).String()
 	state, err := g.log.State(ctx)
 	if err != nil {
 		return nil, err
@@ -97,9 +106,9 @@ func (g *Compactor) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64)
 	if state.Count > 0 {
 		plan.Bytes = int64(float64(state.Bytes) / float64(state.Count) * float64(plan.Events))
 	}
-	behind, err := g.Groups.Behind(ctx, at)
+	behind, err := g.Groups.Behind(ctx, plan.at)
 	plan.Groups = append(plan.Groups, behind...)
-	plan.Feeds = g.Groups.FeedsBehind(at)
+	plan.Feeds = g.Groups.FeedsBehind(plan.at)
 	return plan, err
 }
 
@@ -108,9 +117,12 @@ func (g *Compactor) whatGoes(ctx context.Context, h fanfold.Horizon, seq uint64)
 // Conflict if the log's server cannot do it, or another compaction, a replay or a model's preparation runs. So it is if groups have not acknowledged
 // all of it, unless force says so.
 func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bool, by string) (*wire.CompactPlan, error) {
-	plan, seq, err := g.planCompaction(ctx, before)
-	if err != nil || plan.Done {
-		return plan, err
+	plan, err := g.planCompaction(ctx, before)
+	if err != nil {
+		return nil, err
+	}
+	if plan.Done {
+		return &plan.CompactPlan, nil
 	}
 	if err := g.log.Outlast(ctx, func(ctx context.Context) error { return g.mayCompact(ctx) }); err != nil {
 		return nil, err
@@ -118,20 +130,17 @@ func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bo
 	if len(plan.Groups) > 0 && !force {
 		return nil, groupsBehind(plan.Groups)
 	}
-	run, err := g.projector.Begin(rebuild.Compact(g.compacting(seq, plan, by)))
+	run, err := g.projector.Begin(rebuild.Compact(g.compacting(plan, by)))
 	if err != nil {
 		return nil, err
 	}
-	asked := acceptedCompaction{Store: g.log.Store(), By: by, Force: force}
-	if asked.Before, err = fanfold.ParsePosition(plan.Before); err == nil {
-		err = g.keepAccepted(asked)
-	}
-	if err != nil {
+	asked := acceptedCompaction{Store: g.log.Store(), Before: plan.at, By: by, Force: force}
+	if err := g.keepAccepted(asked); err != nil {
 		ended, end := context.WithCancelCause(ctx)
 		end(err)
 		return nil, cmp.Or(err, run(ended))
 	}
-	g.opt.Logger.Info("a compaction begins", "before", plan.Before, "event", seq, "by", by, "force", force, "events", plan.Events, "groups", plan.Groups)
+	g.opt.Logger.Info("a compaction begins", "before", plan.Before, "event", plan.seq, "by", by, "force", force, "events", plan.Events, "groups", plan.Groups)
 	g.Background(func(ctx context.Context) {
 		began := time.Now()
 		err := run(ctx)
@@ -141,9 +150,9 @@ func (g *Compactor) Compact(ctx context.Context, before fanfold.Moment, force bo
 		if err != nil {
 			level = g.opt.Logger.Error
 		}
-		level("a compaction has ended", "before", plan.Before, "event", seq, "by", by, "seconds", time.Since(began).Seconds(), "err", err)
+		level("a compaction has ended", "before", plan.Before, "event", plan.seq, "by", by, "seconds", time.Since(began).Seconds(), "err", err)
 	})
-	return plan, nil
+	return &plan.CompactPlan, nil
 }
 
 // mayCompact returns why no compaction may begin now, as Conflict, Unavailable or LogDamaged.
@@ -186,9 +195,9 @@ func groupsBehind(groups []string) error {
 	return fanfold.Wrap(errGroupsBehind, fanfold.Conflict, "%d consumer groups have not acknowledged all changes up to there: %s; wait for them, or force it, and reset them afterwards", len(groups), names)
 }
 
-// compacting returns what the projector needs of the node for a compaction up to event seq.
-func (g *Compactor) compacting(seq uint64, plan *wire.CompactPlan, by string) rebuild.Compacting {
-	return rebuild.Compacting{Horizon: seq, Before: plan.Before, By: by, File: filepath.Join(g.opt.Data, baseFile), Store: g.storeBase, Step: g.opt.CompactStep,
+// compacting returns what the projector needs of the node for a compaction.
+func (g *Compactor) compacting(plan *compactionPlan, by string) rebuild.Compacting {
+	return rebuild.Compacting{Horizon: plan.seq, Before: plan.Before, By: by, File: filepath.Join(g.opt.Data, baseFile), Store: g.storeBase, Step: g.opt.CompactStep,
 		Append: func(ctx context.Context, c *fanfold.Compaction) (uint64, error) {
 			if err := g.Groups.PassOver(ctx, c.At()); err != nil {
 				g.opt.Logger.Warn("consumer groups that wait for nothing up to the horizon could not be moved on to it", "err", err)

@@ -209,7 +209,7 @@ func (g *Compactor) CompactIfDue(ctx context.Context, before fanfold.Moment) err
 	if !before.Time.After(oldest) {
 		return nil
 	}
-	plan, _, err := g.planCompaction(ctx, before)
+	plan, err := g.planCompaction(ctx, before)
 	if err != nil || plan.Done {
 		return err
 	}
