@@ -41,8 +41,11 @@ func (s sequenceReader) Sequence(collection, path, key string) (last, seq uint64
 // SequencesAfter returns the counters of a collection, "" for all collections, after one in the order of collection, path and key, limit of
 // them at most. more tells whether others follow.
 func (s sequenceReader) SequencesAfter(collection string, after fanfold.Counter, limit int) (list []fanfold.Counter, more bool, err error) {
-	err = s.c.Query("SELECT collection, path, key, last, per FROM sequence WHERE (?1 = '' OR collection = ?1) AND (collection, path, key) > (?2, ?3, ?4) ORDER BY collection, path, key LIMIT ?5 + 0",
+	err = s.c.Query("SELECT collection, path, key, last, per FROM sequence WHERE (collection, path, key) > (?, ?, ?) ORDER BY collection, path, key LIMIT ? + 0",
 		func(r driver.Row) error {
+			if collection != "" && r.Text(0) != collection {
+				return driver.ErrStop
+			}
 			if len(list) == limit {
 				more = true
 				return driver.ErrStop
@@ -54,6 +57,6 @@ func (s sequenceReader) SequencesAfter(collection string, after fanfold.Counter,
 			}
 			list = append(list, one)
 			return nil
-		}, collection, cmp.Or(after.Collection, collection), after.Path, after.Key, int64(limit)+1)
+		}, cmp.Or(after.Collection, collection), after.Path, after.Key, int64(limit)+1)
 	return list, more, err
 }
