@@ -43,7 +43,8 @@ type KeyChange struct {
 	Roles        []string
 	Expires      *time.Time
 	NeverExpires bool
-	Sub          *string         // to "" for the default, key:<id>
+	Sub          string
+	DefaultSub   bool            // key:<id>
 	Claims       json.RawMessage // a merge patch of the claims; null takes all away
 }
 
@@ -107,11 +108,10 @@ func (c *Client) ChangeKey(ctx context.Context, id string, change KeyChange) (*K
 		}
 	}
 	switch {
-	case change.Sub == nil:
-	case *change.Sub == "":
+	case change.DefaultSub:
 		patch.Sub = json.RawMessage("null")
-	default:
-		if patch.Sub, err = encode(*change.Sub); err != nil {
+	case change.Sub != "":
+		if patch.Sub, err = encode(change.Sub); err != nil {
 			return nil, err
 		}
 	}

@@ -142,6 +142,28 @@ func TestKeysByTheClient(t *testing.T) {
 	if e = must(c.ChangeKey(ctx, e.ID, client.KeyChange{Roles: []string{"read"}, Expires: &end}))(t); e.Name != "new" || e.Expires == nil || len(e.Roles) != 1 {
 		t.Fatalf("%+v", e)
 	}
+	if e.Sub != "key:"+e.ID || string(e.Claims) != "{}" {
+		t.Fatalf("%+v", e)
+	}
+	e = must(c.ChangeKey(ctx, e.ID, client.KeyChange{Sub: "u1", Claims: json.RawMessage(`{"tenant":"<a>","n":1.0}`)}))(t)
+	if me := must(shop.Me(ctx))(t); me.Sub != "u1" || me.Issuer != "" || !strings.Contains(string(me.Claims), `"n":1.0`) || e.Sub != "u1" || e.Name != "new" {
+		t.Fatalf("one is %+v, of %+v", me, e)
+	}
+	if e = must(c.ChangeKey(ctx, e.ID, client.KeyChange{DefaultSub: true, Claims: json.RawMessage(`{"tenant":null}`)}))(t); e.Sub != "key:"+e.ID || string(e.Claims) != `{"n":1.0}` {
+		t.Fatalf("%+v", e)
+	}
+	if e = must(c.ChangeKey(ctx, e.ID, client.KeyChange{Claims: json.RawMessage(`null`)}))(t); string(e.Claims) != "{}" {
+		t.Fatalf("%+v", e)
+	}
+	made, _, err := c.CreateKey(ctx, client.KeySettings{Name: "ann", Roles: []string{"read"}, Sub: "u2", Claims: json.RawMessage(`{"a":1}`)})
+	if err != nil || made.Sub != "u2" || string(made.Claims) != `{"a":1}` {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	for range 2 { // revoked, and forgotten
+		if err := c.RevokeKey(ctx, made.ID); err != nil {
+			t.Fatal(err)
+		}
+	}
 	e, next, err := c.RotateKey(ctx, e.ID, time.Hour)
 	if err != nil || next.Text() == key.Text() || len(e.Secrets) != 2 || e.Secrets[1].Until == nil {
 		t.Fatalf("%+v, %v", e, err)

@@ -159,6 +159,7 @@ func (s *Store) read(ctx context.Context) error {
 		s.install(t)
 	}
 	s.readAt.Store(&begun)
+	s.mendSecret(ctx)
 	return nil
 }
 
@@ -230,6 +231,9 @@ func (s *Store) change(ctx context.Context, id string, decide func(t *table, now
 		to := state{Closed: true}
 		if id != "" {
 			to.Change = &change{ID: id, Entry: next}
+		}
+		if err := s.needSecret(ctx, t); err != nil {
+			return nil, err
 		}
 		revision, err := s.bucket.Set(ctx, stateKey, encode(to), t.revision)
 		if fanfold.CodeOf(err) == fanfold.Stale {

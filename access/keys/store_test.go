@@ -218,7 +218,7 @@ func TestChangesOfKeys(t *testing.T) {
 		t.Fatalf("there are %v", s.List())
 	}
 	all, err := bucketOf(l).All(ctx, "keys")
-	if err != nil || len(all) != 2 || slices.ContainsFunc(all, func(e fanfold.Entry) bool { return bytes.Contains(e.Value, []byte(name)) }) {
+	if err != nil || len(all) != 3 || slices.ContainsFunc(all, func(e fanfold.Entry) bool { return bytes.Contains(e.Value, []byte(name)) }) {
 		t.Fatalf("the bucket has %v, %v", all, err)
 	}
 }
@@ -231,7 +231,7 @@ func TestSecretsAreNotKept(t *testing.T) {
 	_, next, err := s.Rotate(t.Context(), key.ID, time.Hour)
 	want(t, "", err)
 	all, err := bucketOf(l).All(t.Context(), "keys")
-	if err != nil || len(all) != 2 {
+	if err != nil || len(all) != 3 {
 		t.Fatalf("%v, %v", all, err)
 	}
 	for _, e := range all {
@@ -767,12 +767,14 @@ func TestBoundsOfKeys(t *testing.T) {
 	}
 }
 
-// TestManyKeys: there are MaxKeys keys at most, revoked ones included, and a forgotten one makes room.
+// TestManyKeys: there are MaxKeys keys at most, revoked ones included, however long their claims, and a forgotten one makes room.
 func TestManyKeys(t *testing.T) {
 	b := bucketOf(newLog(t))
 	s := open(t, b, keys.Options{})
 	first := create(t, s, "admin")
-	key := create(t, s, "read")
+	_, key, err := s.Create(t.Context(), keys.Settings{Name: strings.Repeat("n", keys.MaxName), Roles: []string{"read"}, Sub: strings.Repeat("u", keys.MaxSub),
+		Claims: json.RawMessage(`{"a":"` + strings.Repeat("x", keys.MaxClaims-8) + `"}`)})
+	want(t, "", err)
 	e, err := b.Get(t.Context(), "keys."+key.ID)
 	want(t, "", err)
 	for i := range keys.MaxKeys - 3 {

@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 )
 
-// The bucket has an entry for each key, below prefix, and one that orders their changes.
+// The bucket has an entry for each key, below prefix, one that orders their changes, and one with the store's secret.
 const (
 	prefix   = "keys"
 	stateKey = prefix + "._state"
@@ -36,6 +36,7 @@ type change struct {
 type table struct {
 	state     state
 	revision  uint64 // of the state
+	secret    []byte // of the store; nil before it is made
 	entries   map[string]*Entry
 	revisions map[string]uint64
 	secrets   map[string][]*access.Principal // by the key's id
@@ -47,7 +48,14 @@ type table struct {
 func newTable(all []fanfold.Entry) (*table, error) {
 	t := &table{entries: map[string]*Entry{}, revisions: map[string]uint64{}}
 	for _, one := range all {
-		if one.Key == stateKey {
+		switch one.Key {
+		case secretKey:
+			var err error
+			if t.secret, err = readSecret(one.Value); err != nil {
+				return nil, err
+			}
+			continue
+		case stateKey:
 			if err := json.Unmarshal(one.Value, &t.state); err != nil {
 				return nil, fanfold.Wrap(err, fanfold.Internal, "the entry %s of the keys cannot be read", one.Key)
 			}
@@ -68,7 +76,7 @@ func newTable(all []fanfold.Entry) (*table, error) {
 
 // with returns a table as it is after a change of the state.
 func (t *table) with(to state, revision uint64) *table {
-	out := &table{state: to, revision: revision, entries: maps.Clone(t.entries), revisions: t.revisions}
+	out := &table{state: to, revision: revision, secret: t.secret, entries: maps.Clone(t.entries), revisions: t.revisions}
 	out.putOver()
 	return out
 }

@@ -338,7 +338,6 @@ func keysChangeCommand() *cobra.Command {
 	var change client.KeyChange
 	var expires expiry
 	var claims claimsFlag
-	var sub string
 	cmd := &cobra.Command{
 		Use:   "change ID",
 		Short: "Change the name, the roles, the subject, the claims or the end of a key",
@@ -351,14 +350,13 @@ func keysChangeCommand() *cobra.Command {
 	f.StringVar(&change.Name, "name", "", "of the key, for people")
 	f.Var(nameList{&change.Roles}, "role", "all roles of the key from now on; separated by commas, or given several times")
 	f.Var(&expires, "expires", "when it ends, within ten years, or "+never)
-	f.StringVar(&sub, "sub", "", `whom rules take the holder for; "" for key:<id>`)
+	f.StringVar(&change.Sub, "sub", "", "whom rules take the holder for")
+	f.BoolVar(&change.DefaultSub, "default-sub", false, "rules take the holder for key:<id> again")
 	f.Var(&claims, "claims", "a merge patch of the claims: null takes a member away, or all of them")
+	cmd.MarkFlagsMutuallyExclusive("sub", "default-sub")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		change.Expires, change.NeverExpires, change.Claims = expires.at, expires.never, claims.text
-		if f.Changed("sub") {
-			change.Sub = &sub
-		}
-		if change.Name == "" && change.Roles == nil && change.Expires == nil && !change.NeverExpires && change.Sub == nil && change.Claims == nil {
+		if change.Name == "" && change.Roles == nil && change.Expires == nil && !change.NeverExpires && change.Sub == "" && !change.DefaultSub && change.Claims == nil {
 			return fanfold.Errorf(fanfold.Invalid, "nothing is to change: give --name, --role, --expires, --sub or --claims")
 		}
 		c, err := server.connect()

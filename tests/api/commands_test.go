@@ -112,6 +112,23 @@ func TestKeysCommands(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "books") || !strings.Contains(stdout, "never") || strings.Contains(stdout, "write") {
 		t.Errorf("the key is %s", stdout)
 	}
+	claims := harness.KeyFile(t, `{"tenant": "a", "n": 1.0}`)
+	stdout, _, code = command(t, byEnv, "keys", "change", shopID, "--sub", "u1", "--claims", "@"+claims)
+	if code != 0 || !strings.Contains(stdout, "u1") || !strings.Contains(stdout, "books") {
+		t.Errorf("the key is %s", stdout)
+	}
+	if stdout, _, code = command(t, byEnv, "keys", "show", shopID); code != 0 || !strings.Contains(stdout, `claims {"tenant":"a","n":1.0}`) {
+		t.Errorf("the key is %s", stdout)
+	}
+	stdout, _, code = command(t, byEnv, "keys", "change", shopID, "--default-sub", "--claims", `{"tenant":null}`, "--json")
+	if code != 0 || !strings.Contains(stdout, `"sub": "key:`+shopID+`"`) || !strings.Contains(stdout, `"n": 1.0`) || strings.Contains(stdout, "tenant") {
+		t.Errorf("the key is %s", stdout)
+	}
+	wantFailure(t, 2, "--sub is empty")(command(t, byEnv, "keys", "change", shopID, "--sub", ""))
+	for _, bad := range []string{"{", "@" + claims + ".none", `{"a":1`} {
+		wantFailure(t, 2, "claims")(command(t, byEnv, "keys", "change", shopID, "--claims", bad))
+	}
+	wantFailure(t, 2, "claims")(command(t, byEnv, "keys", "change", shopID, "--claims", `[]`))
 	wantFailure(t, 2, "nothing is to change")(command(t, byEnv, "keys", "change", shopID))
 	wantFailure(t, 1, "409")(command(t, byEnv, "keys", "revoke", id))
 	if stdout, _, code = command(t, byEnv, "keys", "revoke", shopID); code != 0 || stdout != "revoked "+shopID+"\n" {
@@ -128,7 +145,8 @@ func TestKeysCommands(t *testing.T) {
 			t.Error("the log has a key")
 		}
 	}
-	stdout, stderr, code = command(t, nil, "keys", "create", "--data", dir, "--name", "again", "--role", "admin") // the last one was lost
+	wantFailure(t, 1, "4 levels")(command(t, nil, "keys", "create", "--data", dir, "--name", "again", "--role", "admin", "--claims", `{"a":[[[[]]]]}`))
+	stdout, stderr, code = command(t, nil, "keys", "create", "--data", dir, "--name", "again", "--role", "admin", "--sub", "u2", "--claims", `{"b":[1]}`) // the last one was lost
 	wantKey(t, stdout, stderr, code)
 }
 

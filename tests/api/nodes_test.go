@@ -1,6 +1,7 @@
 package api_test
 
 import (
+	"bytes"
 	"net/http"
 	"slices"
 	"strings"
@@ -65,6 +66,23 @@ func TestKeysOnManyNodes(t *testing.T) {
 	if entered(t, c, "") || !entered(t, c, a.Key) {
 		t.Error("a new node does not know the keys")
 	}
+	secret := a.Node.Keys().Secret()
+	for _, other := range []*harness.Store{b, c} {
+		if len(secret) == 0 || !bytes.Equal(other.Node.Keys().Secret(), secret) {
+			t.Error("the nodes have not the same secret")
+		}
+	}
+	id := strings.Split(a.NewKey("read"), "_")[1]
+	a.Want(http.StatusOK, "PATCH", "/v1/_keys/"+id, `{"sub":"u1","claims":{"tenant":"a"}}`)
+	harness.Await(t, "the other nodes to know the subject", harness.WaitTime, func() bool {
+		told := []string{}
+		for _, n := range []*harness.Store{b, c} {
+			told = append(told, string(n.With(a.Key).Want(http.StatusOK, "GET", "/v1/_keys", "").Body))
+		}
+		return !slices.ContainsFunc(told, func(list string) bool {
+			return !strings.Contains(list, `"sub":"u1"`) || !strings.Contains(list, `{"tenant":"a"}`)
+		})
+	})
 }
 
 // TestRightsStale: a node that cannot read the keys for --max-auth-age answers 503 rights-stale to whatever needs a right, and

@@ -181,8 +181,8 @@ func TestLeavesByRights(t *testing.T) {
 	}
 }
 
-// TestTransportsEndWithRights: by every transport an answer ends within a second once its key is revoked, expires or has other
-// roles, or the access to a collection changes. Whoever reads with another key goes on.
+// TestTransportsEndWithRights: by every transport an answer ends within a second once its key is revoked, expires or changes,
+// or the access to a collection does. A change is of roles, subject or claims. Whoever reads with another key goes on.
 func TestTransportsEndWithRights(t *testing.T) {
 	suite.Concurrent(t)
 	t.Parallel()
@@ -201,6 +201,17 @@ func TestTransportsEndWithRights(t *testing.T) {
 				t.Error(err)
 			}
 		},
+		"other subject": func(k key) {
+			sub := "u1"
+			if _, err := s.keys.Change(context.Background(), k.id, keys.Patch{Sub: &sub}); err != nil {
+				t.Error(err)
+			}
+		},
+		"other claims": func(k key) {
+			if _, err := s.keys.Change(context.Background(), k.id, keys.Patch{Claims: json.RawMessage(`{"tenant":"a"}`)}); err != nil {
+				t.Error(err)
+			}
+		},
 		"expired": func(k key) {
 			soon := time.Now().Add(2 * time.Second)
 			expires := &soon
@@ -211,7 +222,7 @@ func TestTransportsEndWithRights(t *testing.T) {
 		},
 		"access": func(key) { s.Model(`collections: {a: {access: {read: [others]}}}`) },
 	}
-	for _, name := range []string{"revoked", "re-roled", "expired", "access"} { // the last ends every stream
+	for _, name := range []string{"revoked", "re-roled", "other subject", "other claims", "expired", "access"} { // the last ends every stream
 		for role := range opens {
 			k := s.key(role)
 			other := harness.OpenSSE(t, s.Store, "feed=eventsource&since=now", s.key("reader").header()...)
