@@ -142,7 +142,7 @@ func (m *modelChange) run(ctx context.Context, progress fanfold.Progress) (*repl
 		return nil, err
 	}
 	result.Preview = m.seen.Preview(result.Preview)
-	result.Preview.Position = m.models.positions.mark(result.Preview.Position.Position)
+	result.Preview.Position = m.models.positions.mark(result.Preview.At).String()
 	switch {
 	case req.DryRun:
 		return &reply{status: http.StatusOK, body: result.Preview, summary: result.Preview.Summary()}, nil
@@ -163,8 +163,8 @@ func (m *modelChange) within() string {
 // answer returns the answer to a model that event seq applies, or announces.
 func (m *modelChange) answer(status int, seq uint64, applies bool, preview *model.Preview) *reply {
 	summary := preview.Summary()
-	summary.Applied, summary.Position = applies, m.models.positions.markEvent(seq)
-	r := &reply{status: status, header: map[string]string{headerPosition: summary.Position.String()}, body: summary}
+	summary.Applied, summary.Position = applies, m.models.positions.markEvent(seq).String()
+	r := &reply{status: status, header: map[string]string{headerPosition: summary.Position}, body: summary}
 	if applies {
 		summary.Revision = seq
 		r.header[headerRevision], r.header["ETag"] = strconv.FormatUint(seq, 10), m.models.positions.modelTag(seq)

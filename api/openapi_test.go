@@ -20,7 +20,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/described"
 	"github.com/fanfold/fanfold/internal/wire"
-	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/query"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -40,8 +39,8 @@ var schemaTypes = map[string]any{
 	"History": wire.DocumentHistory{}, "Version": wire.Version{}, "DocumentDifference": wire.DocumentDifference{}, "DocumentDifferences": wire.DocumentDifferences{},
 	"Cause": wire.Cause{}, "Change": wire.Change{}, "Changes": wire.Changes{}, "Heartbeat": wire.Heartbeat{}, "End": wire.End{},
 	"ModelCollection": wire.ModelCollection{}, "ModelRelation": wire.ModelRelation{}, "ModelRule": wire.ModelRule{},
-	"Preview": model.Preview{}, "ModelSummary": model.Summary{}, "Counted": model.Counted{}, "Difference": model.Difference{}, "RulePreview": model.RulePreview{}, "Evaluation": model.Evaluation{},
-	"KeptPreview": model.KeptValuesPreview{}, "Misfits": model.Misfits{}, "FoldChange": wire.FoldChange{},
+	"Preview": wire.Preview{}, "ModelSummary": wire.ModelSummary{}, "Counted": wire.Counts{}, "Difference": wire.Difference{}, "RulePreview": wire.RulePreview{}, "Evaluation": wire.Evaluation{},
+	"KeptPreview": wire.KeptValuesPreview{}, "Misfits": wire.Misfits{}, "FoldChange": wire.FoldChange{},
 	"Group": wire.Group{}, "GroupSummary": wire.GroupSummary{}, "GroupSettings": wire.GroupSettings{}, "GroupLag": wire.GroupLag{}, "GroupPartition": wire.GroupPartition{}, "Lease": wire.Lease{}, "ParkedBatch": wire.ParkedBatch{},
 	"GroupList": wire.GroupList{}, "LeaseList": wire.LeaseList{}, "ParkedList": wire.ParkedList{},
 	"Key": wire.Key{}, "MadeKey": wire.MadeKey{}, "RotatedKey": wire.RotatedKey{}, "KeyList": wire.KeyList{}, "Principal": wire.Principal{}, "CollectionRights": wire.CollectionRights{},

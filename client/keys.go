@@ -80,7 +80,7 @@ func (c *Client) Keys(ctx context.Context) ([]KeyEntry, error) {
 	return list.Keys, nil
 }
 
-// Key returns what is kept of a key. The error is NotFound.
+// Key returns what the server keeps of a key. The error is NotFound.
 func (c *Client) Key(ctx context.Context, id string) (*KeyEntry, error) {
 	e, _, err := c.sendForKey(ctx, http.MethodGet, keyPath(id), nil, true)
 	return e, err

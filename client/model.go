@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // Model is the model that applies.
@@ -41,30 +43,13 @@ type ModelResult struct {
 }
 
 // Preview tells what a model changes, or would.
-type Preview struct {
-	Position string
-	// Differences lists what the model declares otherwise than the one that applies.
-	Differences []Difference
-	Changes     int64 // documents whose embedded view changes
-	Rules       []RulePreview
-	Problems    []Problem // what stands in its way
-}
+type Preview = wire.Preview
 
 // Difference tells one thing that a model declares otherwise than the one before it.
-type Difference struct {
-	Path    string // of the declaration
-	Change  string // added, removed or changed
-	Detail  string
-	Removes bool // a rule, a guard or what they keep goes
-}
+type Difference = wire.Difference
 
 // RulePreview tells what one rule changes.
-type RulePreview struct {
-	Rule      string
-	Change    string // new, changed, removed or same
-	Documents int64
-	Hides     []string
-}
+type RulePreview = wire.RulePreview
 
 // Model returns the model that applies. AtLeast and Strong go with it.
 func (c *Client) Model(ctx context.Context, opts ...ReadOption) (*Model, error) {

@@ -10,14 +10,6 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// Difference tells one thing that a model declares otherwise than the model before it.
-type Difference struct {
-	Path    string `json:"path" doc:"Of the declaration in the model; empty for more that are not listed."`
-	Change  string `json:"change" enum:"added|removed|changed"`
-	Detail  string `json:"detail,omitempty" doc:"What is declared now, and what was before."`
-	Removes bool   `json:"removes,omitempty" doc:"A rule or a guard goes, or values that cannot be computed again: such a model asks for allowRemoval or If-Match."`
-}
-
 // Bounds of what Differences returns.
 const (
 	maxDifferences = 1000

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/modelfile"
-	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -92,7 +91,7 @@ func preparationLine(p *projector.Preparation) string {
 }
 
 // showPreview prints what a model changes, or would change: verb says which.
-func showPreview(out io.Writer, p *model.Preview, verb string) {
+func showPreview(out io.Writer, p *wire.Preview, verb string) {
 	signs := map[string]string{"added": "+", "removed": "-", "changed": "~"}
 	for _, d := range p.Differences {
 		fmt.Fprintln(out, strings.TrimRight(signs[d.Change]+" "+d.Path+"  "+d.Detail, " "))
@@ -159,10 +158,7 @@ func modelDiffCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		preview := new(model.Preview)
-		if err := json.Unmarshal(result.Report, preview); err != nil {
-			return err
-		}
+		preview := &result.Preview
 		if asJSON {
 			return printJSON(cmd, preview)
 		}
@@ -219,10 +215,7 @@ func (r *remote) applyModel(cmd *cobra.Command, file string, opt client.ModelOpt
 	if err != nil {
 		return err
 	}
-	preview := new(model.Preview)
-	if err := json.Unmarshal(result.Report, preview); err != nil {
-		return err
-	}
+	preview := &result.Preview
 	var activation *projector.Activation
 	if !result.Applied {
 		if err := waitForModel(cmd.Context(), c, result.Position); err != nil {

@@ -90,7 +90,7 @@ var mayImport = map[string][]string{
 	"internal/params":             {""},
 	"internal/sortkey":            {"internal/decimal", "internal/jsondoc"},
 	"internal/wire":               {""},
-	"model":                       {"", "internal/decimal", "internal/jsondoc", "internal/sequence", "internal/sortkey"},
+	"model":                       {"", "internal/decimal", "internal/jsondoc", "internal/sequence", "internal/sortkey", "internal/wire"},
 }
 
 // mustNotImport are packages from elsewhere that a package of ours must not know.
