@@ -868,7 +868,10 @@ func TestAdminFile(t *testing.T) {
 		t.Fatal("the file does not close the house")
 	}
 	wantIn(t, without, first)
-	p := wantIn(t, s, first, "admin")
+	p := wantSubject(t, s, first, "key:"+first.ID, "")
+	if wantIn(t, s, first, "admin"); len(s.Secret()) != 32 {
+		t.Fatal("a house that the file closed has no secret")
+	}
 	version := s.Version()
 	write(second.Text()+"\n", 0o600)
 	harness.Await(t, "the file to be read again", harness.WaitTime, func() bool { _, err := enter(s, second); return err == nil })
