@@ -135,6 +135,7 @@ var rows = []row{
 	{name: "arrays", alone: true, run: benchArrays},
 	{name: "checks", alone: true, run: benchChecks},
 	{name: "sequences", alone: true, run: benchSequences},
+	{name: "updates", alone: true, run: benchUpdates},
 	{name: "import", run: benchImport},
 	{name: "replay", run: benchReplay},
 	{name: "rename", run: benchRename("an author", "authors", "$.authors[1].name")},    // a copy in an array, which is folded document by document
