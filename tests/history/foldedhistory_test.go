@@ -85,8 +85,13 @@ func (f *folded) operation(t *rapid.T) operation {
 		return op
 	}
 	op := f.history.operation(t)
-	op.below = ""    // the writer judges it
+	op.below = "" // the writer judges it
+	for i := range op.parts {
+		op.parts[i].below = ""
+	}
 	switch op.kind { // a preparation is the node's and the writer's
+	case "update-delete":
+		op.kind = "delete"
 	case "prepare":
 		op.kind = "model"
 	case "prepare-upgrade":
@@ -107,11 +112,10 @@ func (f *folded) run(op operation) {
 		if patch, ok := incremented(f.o.docs[op.key], op.body); ok {
 			f.patch(operation{kind: "json-patch", key: op.key, body: patch})
 		}
-	case "update":
-		for _, id := range slices.Sorted(slices.Values(ids)) {
-			if key := (okey{op.key.collection, id}); f.o.docs[key] != nil {
-				f.patch(operation{kind: "merge-patch", key: key, body: op.body, refresh: op.refresh})
-			}
+	case "update", "update-increment":
+		kind := map[string]string{"update": "merge-patch", "update-increment": "increment"}[op.kind]
+		for _, key := range f.matching(op) {
+			f.run(operation{kind: kind, key: key, body: op.body, refresh: op.refresh})
 		}
 	case "delete":
 		f.delete(op.key)

@@ -338,16 +338,22 @@ func (h *history) operation(t *rapid.T) operation {
 		op.key = h.there(t, op.key)
 		op.refresh = h.refresh(t, op.key)
 		if chance(t, 15) {
-			op.kind = "update"
+			op.kind, op.below = "update", draw(t, "", "2", "1e3")
 		}
 	case n < 73:
 		op.kind, op.body = "json-patch", patchText(t)
 		if chance(t, 20) {
 			op.kind, op.body = "increment", draw(t, "1", "-0.25", "1e2")
+			if chance(t, 30) {
+				op.kind, op.below = "update-increment", draw(t, "", "2", "1e3")
+			}
 		}
 		op.key = h.there(t, op.key)
 	case n < 84:
 		op.kind, op.key = "delete", h.there(t, op.key)
+		if chance(t, 8) {
+			op.kind, op.below = "update-delete", draw(t, "-1", "2", "1e3")
+		}
 	case n < 85 && h.proposed == 0:
 		op.kind, op.share = "compact", upTo(t, 100)
 	case n < 87 && h.proposed == 0:
@@ -369,9 +375,12 @@ func (h *history) operation(t *rapid.T) operation {
 	if slices.Contains([]string{"put", "merge-patch", "json-patch", "increment", "delete"}, op.kind) && chance(t, 20) {
 		op.below = draw(t, "-1", "2", "1e3", "1e3")
 	}
-	op.half = n < 84 && op.kind != "update" && h.half != "" && chance(t, 50)
+	op.half = n < 84 && !op.updates() && h.half != "" && chance(t, 50)
 	return op
 }
+
+// updates tells whether the operation writes all documents that a filter matches.
+func (op operation) updates() bool { return strings.HasPrefix(op.kind, "update") }
 
 // query asks for the refresh, and has the condition.
 func (op operation) query() string {
@@ -379,8 +388,11 @@ func (op operation) query() string {
 	if len(op.refresh) > 0 {
 		values.Set("refresh", strings.Join(op.refresh, ","))
 	}
+	if op.updates() {
+		values.Set("filter", "true")
+	}
 	if op.below != "" {
-		values.Set("if", "doc.n < params.most")
+		values.Set(map[bool]string{false: "if", true: "filter"}[op.updates()], "doc.n < params.most")
 		values.Set("params", `{"most":`+op.below+"}")
 	}
 	if len(values) == 0 {
@@ -403,7 +415,7 @@ func (o *oracle) holds(op operation) bool {
 // refusesCondition sends an operation whose condition does not hold, and wants it to change nothing; else it is false.
 func (h *history) refusesCondition(op operation) bool {
 	h.t.Helper()
-	if op.below == "" || h.o.holds(op) {
+	if op.below == "" || op.updates() || h.o.holds(op) {
 		return false
 	}
 	want, method, contentType := http.StatusPreconditionFailed, http.MethodPatch, "application/"+op.kind+"+json"
@@ -511,8 +523,10 @@ func (h *history) run(op operation) {
 		h.patch(op, func(doc *jsonvalue.Value) bool { return jsonvalue.ApplyPatch(doc, op.body) })
 	case "increment":
 		h.increment(op)
-	case "update":
+	case "update", "update-increment":
 		h.update(op)
+	case "update-delete":
+		h.deleteMatching(op)
 	case "delete":
 		h.delete(op)
 	case "transaction":
@@ -719,47 +733,6 @@ func (h *history) removed(gone map[okey]bool, edits map[okey]*jsonvalue.Value, r
 	}
 	if len(gone)+len(edits) > 0 {
 		h.t.Fatalf("the delete did not delete %v and not edit %v", gone, edits)
-	}
-}
-
-// update sends a merge patch of all documents of a collection. The oracle patches them one after the other, by id.
-func (h *history) update(op operation) {
-	var keys []okey
-	was := map[okey]storedText{}
-	for key := range h.o.docs {
-		if key.collection == op.key.collection {
-			keys, was[key] = append(keys, key), h.asWritten(key)
-		}
-	}
-	slices.SortFunc(keys, func(a, b okey) int { return strings.Compare(a.id, b.id) })
-	path, headers := "/v1/"+op.key.collection+"?filter=true&"+strings.TrimPrefix(op.query(), "?"), []string{"Content-Type", "application/merge-patch+json"}
-	if chance(h.t, 50) {
-		headers = append(headers, "Idempotency-Key", fmt.Sprint("update", h.lastSeq()))
-	}
-	r := h.s.Want(http.StatusOK, http.MethodPatch, strings.TrimSuffix(path, "&"), op.body, headers...)
-	written := 0
-	for _, key := range keys {
-		body, is := h.o.docs[key].body.Clone(), h.asWritten(key)
-		jsonvalue.MergePatch(body, jsonvalue.Parse(op.body))
-		left := h.o.longBody(body) || is.text == was[key].text && len(op.refresh) == 0 && !h.o.writesTell(key.collection)
-		if left != (is.revision == was[key].revision) {
-			h.t.Fatalf("%#v leaves %s at revision %s, %s; that it is left is to be %t", op, key, was[key].revision, is.text, left)
-		}
-		if left {
-			continue
-		}
-		seq, err := strconv.ParseUint(is.revision, 10, 64)
-		if err != nil {
-			h.t.Fatal(err)
-		}
-		written++
-		h.o.write(key, body, "", op.refresh...)
-		h.refreshed = op.refresh
-		h.stored(seq, "patch", key)
-		h.refreshed = nil
-	}
-	if told := fmt.Sprintf(`{"done":true,"folded":true,"matched":%d,"written":%d,`, len(keys), written); !strings.Contains(string(r.Body), told) {
-		h.t.Fatalf("%#v has no %s: %s", op, told, r.Body)
 	}
 }
 

@@ -25,6 +25,9 @@ func (h *history) parts(t *rapid.T) (parts []operation) {
 		default:
 			op.kind, op.key = "delete", h.there(t, op.key)
 		}
+		if chance(t, 10) {
+			op.below = draw(t, "-1", "2", "1e3", "1e3")
+		}
 		if !seen[op.key] {
 			seen[op.key] = true
 			parts = append(parts, op)
@@ -68,6 +71,9 @@ func (h *history) transaction(parts []operation) {
 				want, at = http.StatusUnprocessableEntity, long
 			}
 		}
+		if p.below != "" {
+			op += `,"if":"doc.n < params.most","params":{"most":` + p.below + `}`
+		}
 		ops = append(ops, op+"}")
 	}
 	gone, edits, held, clash := h.o.removal(roots, others)
@@ -82,6 +88,9 @@ func (h *history) transaction(parts []operation) {
 		want = http.StatusUnprocessableEntity
 	default:
 		want, at = h.allowed(parts, bodies, gone, held)
+	}
+	if h.refusesConditions(parts, want, ops) {
+		return
 	}
 	r := h.write(want, http.MethodPost, "/v1/_transactions", `{"operations":[`+strings.Join(ops, ",")+`]}`)
 	if want != http.StatusOK {
@@ -114,6 +123,26 @@ func (h *history) transaction(parts []operation) {
 		h.stored(answer.Operations[i].Revision, op, p.key)
 	}
 	h.removed(gone, edits, roots)
+}
+
+// refusesConditions sends a transaction with an operation whose condition does not hold, and wants it to change nothing; else it is false. want is
+// the answer that it would have without conditions.
+func (h *history) refusesConditions(parts []operation, want int, ops []string) bool {
+	h.t.Helper()
+	at := slices.IndexFunc(parts, func(p operation) bool { return p.below != "" && !h.o.holds(p) })
+	if at < 0 {
+		return false
+	}
+	before := h.lastSeq()
+	r, err := h.s.Do(http.MethodPost, "/v1/_transactions", []byte(`{"operations":[`+strings.Join(ops, ",")+`]}`))
+	if err != nil || r.Status < 400 || r.Status >= 500 {
+		h.t.Fatalf("a transaction whose operation %d has a condition that is false: %v, %+v", at, err, r)
+	}
+	if want == http.StatusOK && (r.Status != http.StatusPreconditionFailed || !strings.Contains(string(r.Body), fmt.Sprintf(`"operation":%d`, at))) {
+		h.t.Fatalf("operation %d has a condition that is false; told was %d %s", at, r.Status, r.Body)
+	}
+	h.wantFencesFrom(before + 1)
+	return true
 }
 
 // allowed is the answer to a transaction with deletes whose documents are there, and the index of
