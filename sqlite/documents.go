@@ -33,10 +33,16 @@ func (r *Row) ReferencedText() []byte { return r.Referenced.Text(r.Body) }
 // size returns how many bytes the row's views take in memory.
 func (r *Row) size() int { return len(r.Body) + r.Referenced.storedBytes() }
 
-// rowSQL is the start of a query for rows, up to its condition.
-const rowSQL = "SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, d.created_by, d.updated_by FROM document d WHERE "
+// rowColumns are the columns of a row, and rowWidth is how many they are.
+const (
+	rowColumns = "d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, d.created_by, d.updated_by"
+	rowWidth   = 12
+)
 
-// scanRow returns the document in a row of rowSQL.
+// rowSQL is the start of a query for rows, up to its condition.
+const rowSQL = "SELECT " + rowColumns + " FROM document d WHERE "
+
+// scanRow returns the document in a row of rowColumns.
 func scanRow(r driver.Row) *Row {
 	return &Row{Number: r.Int(0), Key: fanfold.Key{Collection: r.Text(1), ID: r.Text(2)},
 		Revision: fanfold.Revision(r.Int(3)), Position: fanfold.Position(r.Int(4)),
@@ -134,11 +140,11 @@ func (d *Documents) readAhead(rows []Row, numbers []int64) (read []Row, rest []i
 		list = strconv.AppendInt(append(list, "[,"[min(i, 1)]), n, 10)
 	}
 	size := 0
-	err = d.p.c.QueryAhead(`SELECT d.number, d.collection, d.id, d.revision, d.position, d.created, d.updated, d.body, d.source, d.omitted, d.created_by, d.updated_by, j.key
+	err = d.p.c.QueryAhead(`SELECT `+rowColumns+`, j.key
 		FROM json_each(?) j CROSS JOIN document d ON d.number = j.value`, func(r driver.Row) error {
 		rows = append(rows, *scanRow(r))
 		if size += rows[len(rows)-1].size(); size > maxReadAheadBytes {
-			rest = numbers[r.Int(12)+1:]
+			rest = numbers[r.Int(rowWidth)+1:]
 			return driver.ErrStop
 		}
 		return nil
