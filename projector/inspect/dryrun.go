@@ -45,9 +45,10 @@ func (i *Inspector) dryRunInMemory(ctx context.Context, events []*fanfold.Event,
 		return nil, err
 	}
 	out = model.NewFanout()
+	out.Position.Position = sc.Checkpoint.At()
 	opt := rehearsal(ctx, len(events), out)
 	opt.Examples = fold.NewExamples(sample)
-	err = rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), fold.New(plan, opt), events, out)
+	err = rehearse(ctx, sc.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes}), fold.New(plan, opt), events)
 	out.Examples = opt.Examples.List()
 	return out, err
 }
@@ -96,16 +97,16 @@ func (i *Inspector) dryRunOnCopy(ctx context.Context, events []*fanfold.Event, s
 	f := fold.New(plan, opt)
 	err = db.Update(func(tx *sqlite.Tx) error {
 		defer tx.EndWith(ctx)()
-		return rehearse(ctx, tx, f, events, out)
+		out.Position.Position = tx.Checkpoint().At()
+		return rehearse(ctx, tx, f, events)
 	})
 	out.Examples = opt.Examples.List()
 	return out, err
 }
 
 // rehearse folds events in a transaction that is not to be kept.
-func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event, out *model.Fanout) error {
+func rehearse(ctx context.Context, tx *sqlite.Tx, f *fold.Fold, events []*fanfold.Event) error {
 	cp := tx.Checkpoint()
-	out.Position.Position = cp.At()
 	at := cp.Time.Add(1) // later than the times of all documents, as the next event mostly is
 	if now := time.Now(); now.After(at) {
 		at = now
@@ -152,8 +153,7 @@ type aftermath struct {
 	tx      *sqlite.Tx
 	fold    *fold.Fold
 	follows func(collection string) bool
-	left    int          // steps that may be folded yet
-	out     model.Fanout // of no use here
+	left    int // steps that may be folded yet
 
 	before  map[fanfold.Key][]byte // of the documents that the step changes; nil where nobody asks
 	changed []fanfold.Key
@@ -196,7 +196,7 @@ func (a *aftermath) apply(step []*fanfold.Event) error {
 	if a.left--; a.left < 0 {
 		return sqlite.ErrRehearsalEnds
 	}
-	return rehearse(a.ctx, a.tx, a.fold, step, &a.out)
+	return rehearse(a.ctx, a.tx, a.fold, step)
 }
 
 // note notes what a document of the step was like.

@@ -84,7 +84,7 @@ func (e *eachEstimate) of(events ...*fanfold.Event) (derived int64, err error) {
 		e.fold = newEstimate(e.ctx, e.plan, len(events), e.out)
 	}
 	e.out.Derived = 0
-	if err := rehearse(e.ctx, e.tx, e.fold, events, e.out); err != nil {
+	if err := rehearse(e.ctx, e.tx, e.fold, events); err != nil {
 		e.tx = nil
 		return 0, err
 	}
