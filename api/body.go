@@ -86,27 +86,22 @@ const objectDepth = 4
 // object says which JSON objects a route takes.
 type object struct {
 	media    []string // types
-	members  []string // that may be there; nil for all that the struct has
-	nullable []string // of those, which may be null
+	nullable []string // members that may be null
+	filled   []string // members that are never 0 or empty
 	size     int64    // the most bytes; 0 for maxObject
 	depth    int      // how deep it may nest; 0 for objectDepth
 	optional bool     // no body stands for no members
 }
 
-// readObject reads a body that is a JSON object with no other members than those given, by default the struct's, into a struct that has them. It
-// returns the errors of readBody, and Invalid.
-func readObject(c echo.Context, into any, members ...string) error {
-	return readObjectAs(c, into, object{media: []string{jsonType}, members: members})
+// readObject reads a body that is a JSON object into a struct that has all its members. Those in filled are never 0 or empty. It returns
+// the errors of readBody, and Invalid.
+func readObject(c echo.Context, into any, filled ...string) error {
+	return readObjectAs(c, into, object{media: []string{jsonType}, filled: filled})
 }
 
 // readObjectAs does what readObject does, for objects of a kind.
 func readObjectAs(c echo.Context, into any, kind object) error {
-	if kind.members == nil {
-		for _, f := range reflect.VisibleFields(reflect.TypeOf(into).Elem()) {
-			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-			kind.members = append(kind.members, name)
-		}
-	}
+	members, isZero := membersOf(into)
 	body, _, err := readBody(c, cmp.Or(kind.size, maxObject), kind.media...)
 	if err != nil || kind.optional && len(body) == 0 {
 		return err
@@ -120,10 +115,10 @@ func readObjectAs(c echo.Context, into any, kind object) error {
 	}
 	for m := t.First(jsondoc.Root); m != jsondoc.None; m = t.Next(m) {
 		switch name := t.Key(m); {
-		case !slices.Contains(kind.members, name):
-			return fanfold.Errorf(fanfold.Invalid, "unknown member %q: this takes %s", clipText(name), strings.Join(kind.members, ", "))
+		case !slices.Contains(members, name):
+			return fanfold.Errorf(fanfold.Invalid, "unknown member %q: this takes %s", clipText(name), strings.Join(members, ", "))
 		case t.Kind(m) == jsondoc.Null && !slices.Contains(kind.nullable, name):
-			return fanfold.Errorf(fanfold.Invalid, "member %q is null: give it a value, or leave it out", name)
+			return withoutValue(name, "null")
 		}
 	}
 	err = json.Unmarshal(body, into)
@@ -131,19 +126,32 @@ func readObjectAs(c echo.Context, into any, kind object) error {
 	var mistyped *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &mistyped):
-		return fanfold.Wrap(err, fanfold.Invalid, "member %q has a %s where it wants %s", kind.name(mistyped.Field), mistyped.Value, wanted(mistyped.Type))
+		return fanfold.Wrap(err, fanfold.Invalid, "member %q has a %s where it wants %s", mistyped.Field, mistyped.Value, wanted(mistyped.Type))
 	case err != nil && !errors.As(err, &known):
 		return fanfold.Wrap(err, fanfold.Invalid, "the body is not as it should be")
+	}
+	for _, name := range kind.filled {
+		if m := t.Member(jsondoc.Root, name); err == nil && m != jsondoc.None && isZero(name) {
+			return withoutValue(name, clipText(string(t.Raw(m))))
+		}
 	}
 	return err
 }
 
-// name returns the name of a member by the name of the field into which it is read.
-func (kind *object) name(field string) string {
-	if slices.Contains(kind.members, field) {
-		return field
+// membersOf returns the names of the members that JSON has of a struct, and what tells whether one is 0 or empty.
+func membersOf(into any) (names []string, isZero func(name string) bool) {
+	v, index := reflect.ValueOf(into).Elem(), map[string][]int{}
+	for _, f := range reflect.VisibleFields(v.Type()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name != "" {
+			names, index[name] = append(names, name), f.Index
+		}
 	}
-	return strings.ToLower(field)
+	return names, func(name string) bool { return v.FieldByIndex(index[name]).IsZero() }
+}
+
+// withoutValue returns the error for a member that is null, 0 or empty.
+func withoutValue(name, text string) error {
+	return fanfold.Errorf(fanfold.Invalid, "member %q is %s: give it a value, or leave it out", name, text)
 }
 
 // wanted says which JSON a type takes.
@@ -170,17 +178,4 @@ func clipText(s string) string {
 		return strings.ToValidUTF8(s[:80], "") + "…"
 	}
 	return s
-}
-
-// given returns a member's value, the zero value where it is absent, and instead of a zero value wrong, which is none that is
-// taken.
-func given[T comparable](member *T, wrong T) T {
-	var zero T
-	switch {
-	case member == nil:
-		return zero
-	case *member == zero:
-		return wrong
-	}
-	return *member
 }

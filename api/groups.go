@@ -75,21 +75,13 @@ func (g *groups) putGroup(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in struct {
-		Partitions, MaxAttempts                      *int
-		Since, Mode, View, Derived, Cascades, Filter *string
-		Role                                         *string
-		Collections                                  []string
-		Lease                                        *group.Duration
-	}
-	if err := readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "collections", "filter", "lease", "maxAttempts", "role"); err != nil {
+	var in wire.GroupSettings
+	if err := readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "lease", "maxAttempts", "role"); err != nil {
 		return err
 	}
-	settings := group.Settings{Partitions: given(in.Partitions, -1), Since: given(in.Since, "?"), Mode: given(in.Mode, "?"),
-		View: given(in.View, "?"), Derived: given(in.Derived, "?"), Cascades: given(in.Cascades, "?"), Filter: given(in.Filter, ""), Collections: in.Collections, Lease: given(in.Lease, -1), MaxAttempts: given(in.MaxAttempts, -1), Role: given(in.Role, "?")}
-	created, err := g.by(c).Put(c.Request().Context(), name, settings)
+	created, err := g.by(c).Put(c.Request().Context(), name, group.Settings(in))
 	if err == nil {
-		_, err = g.unknown.of(c, settings.Collections)
+		_, err = g.unknown.of(c, in.Collections)
 	}
 	switch {
 	case err != nil:
@@ -143,10 +135,10 @@ func (g *groups) lease(c echo.Context) error {
 		return err
 	}
 	var in wire.LeaseBody
-	if err := readObject(c, &in); err != nil {
+	if err := readObject(c, &in, "max"); err != nil {
 		return err
 	}
-	leases, err := g.by(c).Lease(c.Request().Context(), name, in.Member, given(in.Max, -1))
+	leases, err := g.by(c).Lease(c.Request().Context(), name, in.Member, in.Max)
 	if err != nil {
 		return err
 	}

@@ -82,9 +82,6 @@ func (l *commaList) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// queryMembers are the members of a query's body.
-var queryMembers = []string{"filter", "params", "sort", "fields", "limit", "cursor", "count", "group", "compute", "maxScan", "partial", "explain", "view", "expand"}
-
 // formOf reads a query from the parameters of a list. The error is Invalid.
 func formOf(q url.Values) (f queryForm, err error) {
 	text := func(name string) *string {
@@ -120,7 +117,7 @@ func formOf(q url.Values) (f queryForm, err error) {
 
 // readForm reads a query from the body of a request. It returns the errors of readObjectAs.
 func (d *documents) readForm(c echo.Context) (f queryForm, err error) {
-	err = readObjectAs(c, &f, object{media: []string{jsonType}, members: queryMembers, size: maxQueryBody, depth: queryDepth})
+	err = readObjectAs(c, &f, object{media: []string{jsonType}, size: maxQueryBody, depth: queryDepth})
 	return f, err
 }
 

@@ -168,11 +168,7 @@ func (r *consuming) keepLeases(ctx context.Context) {
 
 // lease returns the leases that the member has now.
 func (r *consuming) lease(ctx context.Context) ([]wire.Lease, error) {
-	body := wire.LeaseBody{Member: r.opt.Member}
-	if r.opt.Partitions > 0 {
-		body.Max = &r.opt.Partitions
-	}
-	req, err := groupRequest(http.MethodPost, r.path("_lease"), body)
+	req, err := groupRequest(http.MethodPost, r.path("_lease"), wire.LeaseBody{Member: r.opt.Member, Max: r.opt.Partitions})
 	if err != nil {
 		return nil, err
 	}

@@ -26,7 +26,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // LeaseBody is the body of a group's _lease.
 type LeaseBody struct {
 	Member string `json:"member" pattern:"^[A-Za-z0-9][A-Za-z0-9._:@+-]*$" maxLength:"128" doc:"Letters, digits and ._:@+-."`
-	Max    *int   `json:"max,omitempty" minimum:"1" maximum:"1000" doc:"The most partitions that it wants; without it, its whole share."`
+	Max    int    `json:"max,omitempty" minimum:"1" maximum:"1000" doc:"The most partitions that it wants; without it, its whole share."`
 }
 
 // AckBody is the body of a group's _ack.
