@@ -106,13 +106,22 @@ func (p SequencePair) Same() bool {
 	return p.Prev != nil && p.Next != nil && string(p.Prev.Source) == string(p.Next.Source)
 }
 
+// Gave tells whether Prev gave a number that stands in a document as written, from the counter that Next has for the document.
+func (p SequencePair) Gave(t *jsondoc.Tree, number uint64, per string) bool {
+	if p.Prev == nil || number < p.Prev.Start {
+		return false
+	}
+	was, of, ok := p.Prev.NumberIn(t)
+	return ok && was == number && of == per
+}
+
 // NewSequences returns the sequences that Prev does not have, or declares otherwise, by collection.
-func (c *Comparison) NewSequences() map[string][]*Sequence {
-	all := map[string][]*Sequence{}
+func (c *Comparison) NewSequences() map[string][]SequencePair {
+	all := map[string][]SequencePair{}
 	for _, p := range c.Collections {
 		for _, s := range p.Sequences {
 			if s.Next != nil && !s.Same() {
-				all[p.Name] = append(all[p.Name], s.Next)
+				all[p.Name] = append(all[p.Name], s)
 			}
 		}
 	}

@@ -15,13 +15,14 @@ import (
 type standingNumber struct {
 	sequence *model.Sequence
 	row      *sqlite.Row
+	tree     *jsondoc.Tree // of the row's document
 	number   uint64
-	key      string // of its counter
+	per, key string // of its counter
 	last     uint64 // the last number that the counter gave; 0 for none
 }
 
-// given tells whether the sequence may have given the number. Others are from before it.
-func (n *standingNumber) given() bool { return n.number >= n.sequence.Start || n.number <= n.last }
+// given tells whether the sequence gave the number. Others are from before it was declared as it is.
+func (n *standingNumber) given() bool { return n.number >= n.sequence.Start }
 
 // eachNumber calls fn for each number of sequences that stands in a document of their collection.
 func (c *checker) eachNumber(collection string, all []*model.Sequence, fn func(n standingNumber) error) error {
@@ -35,7 +36,7 @@ func (c *checker) eachNumber(collection string, all []*model.Sequence, fn func(n
 			if !ok {
 				continue
 			}
-			n := standingNumber{sequence: s, row: row, number: number, key: s.Key(per)}
+			n := standingNumber{sequence: s, row: row, tree: t, number: number, per: per, key: s.Key(per)}
 			var err error
 			if n.last, _, err = c.sc.Sequence(collection, s.Path.String(), n.key); err == nil {
 				err = fn(n)
@@ -48,11 +49,18 @@ func (c *checker) eachNumber(collection string, all []*model.Sequence, fn func(n
 	})
 }
 
-// standingNumbers returns a problem for each sequence of a collection that could give a number which stands in a document.
-func (c *checker) standingNumbers(collection string, all []*model.Sequence) (problems []fanfold.Problem, err error) {
+// standingNumbers returns a problem for each sequence of a collection whose start is not above a number that stands in a document and was not
+// given by it. What was there before a sequence that is declared again counts where the counter could give it.
+func (c *checker) standingNumbers(collection string, pairs []model.SequencePair) (problems []fanfold.Problem, err error) {
+	all, before := make([]*model.Sequence, len(pairs)), map[*model.Sequence]model.SequencePair{}
+	for i, p := range pairs {
+		all[i], before[p.Next] = p.Next, p
+	}
 	greatest := map[*model.Sequence]standingNumber{}
 	if err := c.eachNumber(collection, all, func(n standingNumber) error {
-		if n.number >= n.sequence.Start && n.number > n.last && n.number > greatest[n.sequence].number {
+		p := before[n.sequence]
+		foreign := n.number > n.last || p.Prev != nil && !p.Gave(n.tree, n.number, n.per)
+		if n.given() && foreign && n.number > greatest[n.sequence].number {
 			greatest[n.sequence] = n
 		}
 		return nil

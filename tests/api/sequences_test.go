@@ -154,6 +154,35 @@ func TestSequenceAddedLater(t *testing.T) {
 	s.Verify()
 }
 
+// TestSequenceDeclaredOtherwise: where per changes, a sequence begins above every number that stands there for the new values. The numbers that two
+// documents have by then are no mistake.
+func TestSequenceDeclaredOtherwise(t *testing.T) {
+	declared := func(per string, start int, format string) string {
+		return fmt.Sprintf(`{collections: {orders: {sequences: {n: {per: %s, start: %d%s}}}}}`, per, start, format)
+	}
+	s := harness.OpenTemp(t, declared("doc.tenant", 1, ""))
+	for i, tenant := range []string{"a", "a", "a", "b", "b"} {
+		s.Put("orders", fmt.Sprint(tenant, i), fmt.Sprintf(`{"tenant":%q,"region":"a"}`, tenant))
+	}
+	for _, start := range []int{1, 2} { // the counter of "a" is at 3 already
+		r := s.Want(http.StatusConflict, http.MethodPut, "/v1/_model", declared("doc.region", start, ""), "Content-Type", "application/yaml")
+		if !strings.Contains(string(r.Body), "orders/b4 has 2, the greatest") {
+			t.Errorf("start %d: %s", start, r.Body)
+		}
+	}
+	s.Model(declared("doc.region", 3, ""))
+	s.Put("orders", "new", `{"tenant":"b","region":"a"}`)
+	s.WantDoc("orders", "new", `{"id":"new","tenant":"b","region":"a","n":4}`)
+	s.Verify()
+	s.Model(declared("doc.region", 3, `, format: "{n}"`)) // its texts are other values
+	s.Model(declared("doc.region", 100, `, format: "{n:2}"`))
+	s.Want(http.StatusConflict, http.MethodPut, "/v1/_model", declared("doc.region", 1, ""), "Content-Type", "application/yaml")
+	s.Model(declared("doc.region", 100, ""))
+	s.Put("orders", "last", `{"region":"a"}`)
+	s.WantDoc("orders", "last", `{"id":"last","region":"a","n":100}`)
+	s.Verify()
+}
+
 // TestSequencesAreListed: the last numbers are listed by collection and path, and a transaction tells what it assigned.
 func TestSequencesAreListed(t *testing.T) {
 	s := harness.OpenTemp(t, numbered)
