@@ -127,7 +127,8 @@ CREATE TABLE sequence (
   last       INTEGER NOT NULL,
   seq        INTEGER NOT NULL,  -- of the last sequence event
   per        TEXT,              -- the value; none where no document tells it
-  PRIMARY KEY (collection, path, key)
+  PRIMARY KEY (collection, path, key),
+  UNIQUE (collection, key)      -- as the log has them; an import may name another path
 ) STRICT, WITHOUT ROWID;
 
 -- Values that stay on their holder: after the target's delete (onDelete: keep), or for good

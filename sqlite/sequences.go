@@ -10,12 +10,13 @@ import (
 // Sequences are the last numbers that documents of collections got, in a transaction.
 type Sequences struct{ p *pending }
 
-// Set records the last number that a counter gave, and the event that says so.
+// Set records the last number that a counter gave, and the event that says so. The path is the one that the event names.
 func (s *Sequences) Set(collection, path, key string, last, seq uint64) error {
 	if s.p.inMemory { // nothing of a rehearsal reads numbers
 		return nil
 	}
-	return s.p.c.Exec("INSERT INTO sequence (collection, path, key, last, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, path, key) DO UPDATE SET last = excluded.last, seq = excluded.seq",
+	return s.p.c.Exec("INSERT INTO sequence (collection, path, key, last, seq) VALUES (?, ?, ?, ?, ?) ON CONFLICT (collection, path, key) DO UPDATE SET last = excluded.last, seq = excluded.seq "+
+		"ON CONFLICT (collection, key) DO UPDATE SET path = excluded.path, last = excluded.last, seq = excluded.seq",
 		collection, path, key, int64(last), int64(seq))
 }
 
@@ -31,10 +32,10 @@ func (s *Sequences) Tell(collection, path, key, per string) error {
 type sequenceReader struct{ c *driver.Conn }
 
 // Sequence returns the last number that a counter gave, and the event that says so; both are 0 where it has given none.
-func (s sequenceReader) Sequence(collection, path, key string) (last, seq uint64, err error) {
-	_, err = s.c.QueryRow("SELECT last, seq FROM sequence WHERE collection = ? AND path = ? AND key = ?", func(r driver.Row) {
+func (s sequenceReader) Sequence(collection, key string) (last, seq uint64, err error) {
+	_, err = s.c.QueryRow("SELECT last, seq FROM sequence WHERE collection = ? AND key = ?", func(r driver.Row) {
 		last, seq = uint64(r.Int(0)), uint64(r.Int(1))
-	}, collection, path, key)
+	}, collection, key)
 	return last, seq, err
 }
 

@@ -38,7 +38,7 @@ func (c *checker) eachNumber(collection string, all []*model.Sequence, fn func(n
 			}
 			n := standingNumber{sequence: s, row: row, tree: t, number: number, per: per, key: s.Key(per)}
 			var err error
-			if n.last, _, err = c.sc.Sequence(collection, s.Path.String(), n.key); err == nil {
+			if n.last, _, err = c.sc.Sequence(collection, n.key); err == nil {
 				err = fn(n)
 			}
 			if err != nil {
@@ -50,7 +50,7 @@ func (c *checker) eachNumber(collection string, all []*model.Sequence, fn func(n
 }
 
 // standingNumbers returns a problem for each sequence of a collection whose start is not above a number that stands in a document and was not
-// given by it. What was there before a sequence that is declared again counts where the counter could give it.
+// given by it. For a sequence that is declared again it names only what its counter could give.
 func (c *checker) standingNumbers(collection string, pairs []model.SequencePair) (problems []fanfold.Problem, err error) {
 	all, before := make([]*model.Sequence, len(pairs)), map[*model.Sequence]model.SequencePair{}
 	for i, p := range pairs {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/sequence"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -282,6 +283,36 @@ func TestCountersAreRestored(t *testing.T) {
 		t.Errorf("a replay gives other rows: %s, not %s", after, before)
 	}
 	into.Verify()
+}
+
+// TestCountersOfOtherPaths: a line that an admin makes up, with the key of a counter and another path, raises the counter. It blocks none.
+func TestCountersOfOtherPaths(t *testing.T) {
+	s := harness.OpenTemp(t, numbered)
+	s.Put("orders", "a", `{"event":"e1"}`)
+	load := func(path, per string, last int) {
+		t.Helper()
+		line := fmt.Sprintf(`{"collection":"orders","path":%q,"key":%q,"last":%d}`, path, sequence.Key("number", per), last)
+		if answer := s.Want(http.StatusOK, http.MethodPost, "/v1/_import?restore=true", line, "Content-Type", "application/x-ndjson").Body; !strings.Contains(string(answer), `"refused":0`) {
+			t.Errorf("%s is answered by %s", line, answer)
+		}
+	}
+	load("meta.serial", "e1", 1500)
+	load("other", "e2", 7)
+	load("meta.serial", "e2", 3000)
+	s.Put("orders", "b", `{"event":"e1"}`)
+	s.WantDoc("orders", "b", `{"id":"b","event":"e1","meta":{"serial":2},"number":"e1-001501"}`)
+	s.Put("orders", "c", `{"event":"e2"}`)
+	s.WantDoc("orders", "c", `{"id":"c","event":"e2","meta":{"serial":3},"number":"e2-003001"}`)
+	list := string(s.Want(http.StatusOK, http.MethodGet, "/v1/_sequences", "").Body)
+	if strings.Contains(list, "other") || strings.Count(list, `"path":"number"`) != 2 || strings.Count(list, "meta.serial") != 1 {
+		t.Errorf("the counters are %s", list)
+	}
+	before := s.Digest()
+	s.Replay()
+	if after := s.Digest(); after != before {
+		t.Errorf("a replay gives other rows: %s, not %s", after, before)
+	}
+	s.Verify()
 }
 
 // TestPlantedNumbers: verify finds a number that stands twice, and one above the last one that was given.

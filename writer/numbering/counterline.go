@@ -54,7 +54,7 @@ func Raise(counters Counters, events []*fanfold.Event) (writes []fanfold.Write, 
 		if err != nil {
 			return nil, err
 		}
-		last, seq, err := counters.Sequence(ev.Key.Collection, ev.Path, ev.Value)
+		last, seq, err := counters.Sequence(ev.Key.Collection, ev.Value)
 		if err != nil {
 			return nil, err
 		}

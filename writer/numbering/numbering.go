@@ -14,7 +14,7 @@ import (
 // Counters reads the last numbers of sequences.
 type Counters interface {
 	// Sequence returns the last number that a counter gave, and the event that says so; both are 0 where it has given none.
-	Sequence(collection, path, key string) (last, seq uint64, err error)
+	Sequence(collection, key string) (last, seq uint64, err error)
 }
 
 // Giver gives numbers to writes that are stored at once. One event for each counter says which number was the last. It requires the
@@ -45,7 +45,7 @@ func (n *Giver) counter(c *model.Collection, s *model.Sequence, per, actor strin
 	if known := n.used[name]; known != nil {
 		return known, nil
 	}
-	last, seq, err := n.Counters.Sequence(name.collection, name.path, name.key)
+	last, seq, err := n.Counters.Sequence(name.collection, name.key)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,7 @@ import (
 // last is the last number of every counter.
 type last uint64
 
-func (l last) Sequence(_, _, _ string) (uint64, uint64, error) { return uint64(l), 5, nil }
+func (l last) Sequence(_, _ string) (uint64, uint64, error) { return uint64(l), 5, nil }
 
 // TestLastNumber: the greatest number is given, and none after it. A counter's event says the last of several numbers, and requires the
 // event before.
