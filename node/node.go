@@ -43,6 +43,7 @@ import (
 	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
+	"github.com/fanfold/fanfold/projector/rebuild"
 	"github.com/fanfold/fanfold/sqlite"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -292,8 +293,10 @@ func (n *Node) openProjector(ctx context.Context) error {
 		return err
 	}
 	var err error
+	report := new(rebuild.Report)
+	n.cfg.Writer.RuleFailed = report.RuleFailed
 	n.Projector, err = projector.New(forget.NewSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
-		OnFolded: n.metrics.OnFolded, OnBatch: n.onBatch()})
+		OnFolded: n.metrics.OnFolded, OnBatch: n.onBatch(), Report: report})
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@
 package projector
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -32,6 +33,8 @@ type Options struct {
 	OnFolded func(derived int64)
 	// OnBatch is told of every batch that was folded, and when its folding began. It must not block; nil for nobody.
 	OnBatch func(began time.Time, events []*fanfold.Event)
+	// Report collects the errors of rules; default one of its own.
+	Report *rebuild.Report
 }
 
 // Projector folds the log into the store's current read model. Run does the work; the other methods may be called
@@ -60,7 +63,7 @@ func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error)
 		opt.Logger = slog.Default()
 	}
 	p := &Projector{log: source, store: store, opt: opt}
-	p.served.Report, p.served.Resume = new(rebuild.Report), make(chan struct{}, 1)
+	p.served.Report, p.served.Resume = cmp.Or(opt.Report, new(rebuild.Report)), make(chan struct{}, 1)
 	p.served.Replaced = func() error { return p.versions.load(store.Read) }
 	p.Builder = rebuild.New(source, store, &p.served, fold.Options{SetOrientedFrom: opt.SetOrientedFrom}, opt.Logger)
 	pl, err := fold.LoadPlan(store.Read)

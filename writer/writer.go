@@ -159,7 +159,9 @@ type Options struct {
 	BeforeActivate func(ctx context.Context) error
 	// KeepFold says that the first model does not bring the newest fold that all live nodes know. It is for tests.
 	KeepFold bool
-	Logger   *slog.Logger // default slog.Default()
+	// RuleFailed is told of a check whose condition failed on a document. It must not block; nil for nobody.
+	RuleFailed func(name string, key fanfold.Key, err error)
+	Logger     *slog.Logger // default slog.Default()
 }
 
 // envelopeRoom bounds what an event takes besides its body, in bytes.
@@ -219,7 +221,7 @@ func New(parts Dependencies, opt Options) *Writer {
 	w := &Writer{Dependencies: parts, checker: newChecker(parts.Models, opt), opt: opt, checking: make(chan struct{}, 1), rounds: newGuardRounds(), gate: newHolderGate()}
 	w.checks = gate.New(parts.Rehearser, func(ctx context.Context, key fanfold.Key) (uint64, error) {
 		return parts.Leader.LastAbout(ctx, fanfold.KindGate, key)
-	})
+	}, opt.RuleFailed)
 	w.idempotency = idempotency{leader: parts.Leader, rows: parts.ReadModel, provenFor: opt.ProvenFor, timeout: opt.Timeout, caughtUp: caughtUp{began: time.Now()}}
 	w.hold.mustFold.Store(opt.ModelAt)
 	if parts.Members != nil {

@@ -3,6 +3,7 @@
 package check
 
 import (
+	"errors"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -17,6 +18,7 @@ type Checks struct {
 	own        map[string]bool // no rule moves what the collection's checks look at
 	moving     map[string]bool // writes of the collection can move what a check looks at, on whichever documents
 	gated      map[string]bool // documents of the collection have gates: others change them, or they are copied from
+	failed     func(name string, key fanfold.Key, err error)
 
 	counted map[string][]*model.Relation // by holders' collection: a check may look at what a target shows of its holders
 	copied  map[string][]*model.Relation // by holders' collection: a check may look at what a holder shows of its targets
@@ -29,12 +31,13 @@ type condition struct {
 	program *expr.Program
 }
 
-// Of returns the checks of a model, nil where it has none. A nil Checks concerns nothing.
-func Of(m *model.Model) (*Checks, error) {
+// Of returns the checks of a model, nil where it has none. A nil Checks concerns nothing. failed is told of conditions that fail on what a write
+// makes of a document; nil for nobody.
+func Of(m *model.Model, failed func(name string, key fanfold.Key, err error)) (*Checks, error) {
 	if !m.HasChecks() {
 		return nil, nil
 	}
-	c := &Checks{conditions: map[string][]condition{}, own: map[string]bool{}, moving: map[string]bool{}, gated: map[string]bool{},
+	c := &Checks{conditions: map[string][]condition{}, own: map[string]bool{}, moving: map[string]bool{}, gated: map[string]bool{}, failed: failed,
 		counted: map[string][]*model.Relation{}, copied: map[string][]*model.Relation{}}
 	for _, collection := range m.Collections {
 		for _, k := range collection.Checks {
@@ -134,7 +137,11 @@ func (c *Checks) Broken(d model.DocumentChange) (problems []fanfold.Problem) {
 	}
 	after := jsondoc.MustParse(d.After)
 	for _, k := range all {
-		if !k.isFalse(after) || d.Before != nil && k.isFalse(jsondoc.MustParse(d.Before)) {
+		isFalse, err := k.isFalse(after)
+		if err != nil && c.failed != nil {
+			c.failed(d.Key.Collection+".checks."+k.Name, d.Key, err)
+		}
+		if !isFalse || d.Before != nil && k.wasFalse(d.Before) {
 			continue
 		}
 		problems = append(problems, fanfold.Problem{Key: d.Key, Path: d.Key.String() + " " + k.Name, Detail: k.told()})
@@ -142,10 +149,19 @@ func (c *Checks) Broken(d model.DocumentChange) (problems []fanfold.Problem) {
 	return problems
 }
 
-// isFalse tells whether the check is false of a view. One without a value is not.
-func (k *condition) isFalse(view *jsondoc.Tree) bool {
+// isFalse tells whether the check is false of a view. One without a value is not, nor one that fails. The error says why it failed.
+func (k *condition) isFalse(view *jsondoc.Tree) (bool, error) {
 	holds, err := k.program.Decide(view)
-	return err == nil && !holds
+	if errors.Is(err, expr.ErrNoValue) {
+		return false, nil
+	}
+	return err == nil && !holds, err
+}
+
+// wasFalse tells whether the check was false of the view before a write.
+func (k *condition) wasFalse(view []byte) bool {
+	isFalse, err := k.isFalse(jsondoc.MustParse(view))
+	return err == nil && isFalse
 }
 
 // told returns what whoever's write is refused is told.

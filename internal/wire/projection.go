@@ -11,7 +11,7 @@ type Projection struct {
 	Applied    uint64       `json:"applied" doc:"Last event folded."`
 	Lag        uint64       `json:"lag" doc:"Events not folded yet, when last heard."`
 	Stopped    *Stopped     `json:"stopped,omitempty" doc:"Why the projector has stopped; absent while it runs."`
-	RuleErrors []RuleError  `json:"ruleErrors,omitempty" doc:"Rules whose expression failed since the start."`
+	RuleErrors []RuleError  `json:"ruleErrors,omitempty" doc:"Rules, indexes and checks whose expression failed since the start. A check that fails refuses nothing."`
 	Replay     *Replay      `json:"replay,omitempty" doc:"The replay that runs, or the last one."`
 	Preparing  *Preparation `json:"preparing,omitempty" doc:"How far this node is with a model that is to come."`
 	Activated  *Activation  `json:"activated,omitempty" doc:"How the last model that was prepared came to apply, since the start."`

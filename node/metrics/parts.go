@@ -109,7 +109,7 @@ func (m *Metrics) watchFold(p Parts) {
 	m.Gauge("fanfold_lag_seconds", "How old the oldest event is at most that is not folded yet, without anybody's time of day; it grows while the log is out of reach.",
 		func() float64 { return p.Lag().Age.Seconds() })
 	m.Gauge("fanfold_projector_stopped", "1 while an event cannot be folded.", status(func(s projector.Status) float64 { return oneIf(s.Stopped != nil && !s.Stopped.LogAway()) }))
-	m.Gauge("fanfold_rule_errors", "Evaluations of rules that failed for another reason than a missing member, since the start.", status(func(s projector.Status) float64 {
+	m.Gauge("fanfold_rule_errors", "Evaluations of rules and checks that failed for another reason than a missing member, since the start.", status(func(s projector.Status) float64 {
 		total := int64(0)
 		for _, e := range s.RuleErrors {
 			total += e.Count

@@ -266,3 +266,24 @@ func TestChecksAreExported(t *testing.T) {
 	wantCheckFailed(t, other, http.MethodPut, "/v1/orders/o2", `{"event":"e2","quantity":2}`, "events/e2 notOversold")
 	other.Put("orders", "o2", `{"event":"e2","quantity":1}`)
 }
+
+// TestFailingChecks: a check that fails, or takes more work than it may, refuses nothing, and is counted in _status and the metrics.
+func TestFailingChecks(t *testing.T) {
+	s := harness.OpenTemp(t, `{collections: {orders: {checks: {none: {that: "!doc.lines.exists(x, doc.lines.exists(y, x + y < 0))"}, ratio: {that: doc.a / doc.b > 1}, small: {that: doc.a < 10}}}}}`)
+	s.Put("orders", "a", `{"a":1}`) // without a value, which is no failure
+	if errs := s.Node.Projector.Status().RuleErrors; len(errs) != 0 {
+		t.Errorf("a check without a value is counted: %+v", errs)
+	}
+	lines := "[" + strings.Repeat("1,", 1999) + "1]"
+	s.Put("orders", "b", `{"lines":`+lines+`}`)
+	s.Put("orders", "c", `{"a":1,"b":0}`)
+	wantCheckFailed(t, s, http.MethodPut, "/v1/orders/d", `{"a":10,"b":0}`, "orders/d small")
+	errs := s.Node.Projector.Status().RuleErrors
+	if len(errs) != 2 || errs[0].Rule != "orders.checks.none" || errs[0].Document != "orders/b" || errs[0].Count < 1 || errs[1].Rule != "orders.checks.ratio" || errs[1].Count < 2 {
+		t.Errorf("the failures are %+v", errs)
+	}
+	if metrics := string(s.Want(http.StatusOK, http.MethodGet, "/metrics", "").Body); strings.Contains(metrics, "fanfold_rule_errors 0") {
+		t.Error("the metrics count no failure")
+	}
+	s.Verify()
+}

@@ -37,6 +37,7 @@ const (
 type Gates struct {
 	rehearser Rehearser
 	lastGate  func(ctx context.Context, key fanfold.Key) (uint64, error) // as the log's leader has it
+	failed    func(name string, key fanfold.Key, err error)
 	of        atomic.Pointer[modelChecks]
 	turn      chan struct{} // has an element while writes with gates are decided, so that two writes of one node do not refuse each other
 
@@ -51,9 +52,10 @@ type modelChecks struct {
 	*check.Checks
 }
 
-// New returns the gates of a node. lastGate returns the sequence of a document's last gate, 0 for none.
-func New(rehearser Rehearser, lastGate func(ctx context.Context, key fanfold.Key) (uint64, error)) *Gates {
-	return &Gates{rehearser: rehearser, lastGate: lastGate, turn: make(chan struct{}, 1), last: map[fanfold.Key]uint64{}}
+// New returns the gates of a node. lastGate returns the sequence of a document's last gate, 0 for none. failed is told of conditions that
+// fail; nil for nobody.
+func New(rehearser Rehearser, lastGate func(ctx context.Context, key fanfold.Key) (uint64, error), failed func(name string, key fanfold.Key, err error)) *Gates {
+	return &Gates{rehearser: rehearser, lastGate: lastGate, failed: failed, turn: make(chan struct{}, 1), last: map[fanfold.Key]uint64{}}
 }
 
 // checksOf returns the checks of the model that applies, which it makes once for each model.
@@ -61,7 +63,7 @@ func (g *Gates) checksOf(m *model.Model) (*check.Checks, error) {
 	if known := g.of.Load(); known != nil && known.model == m {
 		return known.Checks, nil
 	}
-	made, err := check.Of(m)
+	made, err := check.Of(m, g.failed)
 	if err == nil {
 		g.of.Store(&modelChecks{m, made})
 	}
