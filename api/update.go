@@ -156,7 +156,7 @@ func (u *updates) finish(a *lineAnswer, r bulk.Report, e conclusion) {
 		u.logger.Error("an update ended early", "written", r.Counts.Written, "err", e.failed)
 	}
 	a.sendLast(wire.UpdateSummary{Done: e.failed == nil, UpdateCounts: wire.UpdateCounts(r.Counts), Position: a.mark(r.Last),
-		Folded: folded, Status: why.Status, Type: why.Type, Detail: why.Detail})
+		Folded: folded, Hints: r.Hints, Status: why.Status, Type: why.Type, Detail: why.Detail})
 }
 
 // maxNamed bounds how many writes, and how many refusals, a dry run of an update names.
@@ -166,10 +166,11 @@ const maxNamed = 20
 type updateTrial struct {
 	Matched   int                    `json:"matched" doc:"Documents that the filter matches."`
 	Judged    int                    `json:"judged" doc:"Of these, the first ones by id, 1,000 at most: all else in the answer tells of them alone."`
-	Written   int                    `json:"written" doc:"Documents that would be changed or deleted."`
+	Written   int                    `json:"written" doc:"Documents that would be changed or deleted, of those judged: of more than 1,000 that match it does not tell how many."`
 	Unchanged int                    `json:"unchanged" doc:"Documents that are so already."`
 	Refused   int                    `json:"refused" doc:"Documents whose write would be refused."`
 	Refusals  []wire.RefusedDocument `json:"refusals" maxItems:"20" doc:"The first 20 of them."`
+	Hints     []string               `json:"hints,omitempty" maxItems:"8" schema:"{'items':{'type':'string','minLength':1}}" doc:"Members that the filter names and that none of the first 32 documents looked at has, where one has a like name: did you mean it?"`
 	dryRunResult
 }
 
@@ -180,7 +181,7 @@ func (u *updates) try(c echo.Context, run *bulk.Update) error {
 		return err
 	}
 	seen := u.open(c)
-	out := updateTrial{Matched: t.Matched, Judged: t.Judged, Written: t.Counts.Written, Unchanged: t.Counts.Unchanged, Refused: t.Counts.Refused, Refusals: []wire.RefusedDocument{}}
+	out := updateTrial{Matched: t.Matched, Judged: t.Judged, Written: t.Counts.Written, Unchanged: t.Counts.Unchanged, Refused: t.Counts.Refused, Refusals: []wire.RefusedDocument{}, Hints: t.Hints}
 	for _, refused := range t.Refused[:min(len(t.Refused), maxNamed)] {
 		out.Refusals = append(out.Refusals, refusedDocument(seen, refused))
 	}

@@ -44,6 +44,7 @@ type Update struct {
 	store   Store
 	request Request
 	most    int // bytes of ids in a pass
+	hints   []string
 }
 
 // Begin begins a request, or goes on with one under its key. It returns Invalid for a filter that is wrong, and the errors of writer.NewBulk.
@@ -68,13 +69,14 @@ func (u *Update) query(cursor string) (*query.Query, error) {
 type Report struct {
 	Refused []writer.BulkRefusal
 	Counts  writer.BulkCounts
-	Last    uint64 // the last event stored, or up to which documents were judged where there is none
+	Last    uint64   // the last event stored, or up to which documents were judged where there is none
+	Hints   []string // as of query.Result, of the first documents that were looked at
 }
 
 // Report returns how far the update is, without refusals.
 func (u *Update) Report() Report {
 	p := u.Progress()
-	return Report{Counts: p.BulkCounts, Last: max(u.Last(), p.Until)}
+	return Report{Counts: p.BulkCounts, Last: max(u.Last(), p.Until), Hints: u.hints}
 }
 
 // Run writes the documents that match, and calls report after each step. It blocks until all are written or refused; WaitFolded waits for
@@ -142,6 +144,7 @@ type Trial struct {
 	Judged  int // of these, the first ones by id: the rest tells of them alone
 	Counts  writer.BulkCounts
 	Refused []writer.BulkRefusal
+	Hints   []string // as of Report
 	*writer.DryRun
 }
 
@@ -153,7 +156,7 @@ func (u *Update) DryRun(ctx context.Context) (*Trial, error) {
 		return nil, err
 	}
 	ids = ids[:min(len(ids), maxTrial)]
-	t.Judged = len(ids)
+	t.Judged, t.Hints = len(ids), u.hints
 	t.DryRun, t.Counts, t.Refused, err = u.Bulk.DryRun(ctx, ids, u.judge)
 	return t, err
 }
@@ -186,6 +189,9 @@ func (u *Update) find(ctx context.Context, count *int) (ids []string, more bool,
 			})
 			if err != nil {
 				return err
+			}
+			if cursor == "" {
+				u.hints = result.Hints
 			}
 			cursor = result.Next
 		}

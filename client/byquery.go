@@ -40,7 +40,8 @@ type ByQueryResult struct {
 	Key                                  string          // the Idempotency-Key
 	Folded                               bool            // as in ImportResult
 	Late                                 string          // as in ImportResult
-	Report                               json.RawMessage // of a DryRun: its Judged first documents alone are counted, but for Matched
+	Hints                                []string        // as Query.OnHints hears them, about the filter
+	Report                               json.RawMessage // of a DryRun: its Judged first documents alone are counted, 1,000 at most, but for Matched
 }
 
 // UpdateByQuery patches all documents that a filter matches, each once, and returns what came of them; "true" means all. patch is a JSONPatch,

@@ -70,6 +70,13 @@ func paramsOf(flag string) (any, error) {
 	return json.RawMessage(flag), nil
 }
 
+// printHints says which members of an expression are misspelt, perhaps.
+func printHints(cmd *cobra.Command, hints []string) {
+	for _, hint := range hints {
+		fmt.Fprintln(cmd.ErrOrStderr(), shown(hint))
+	}
+}
+
 // runQuery prints what a query answers.
 func (o *listOptions) runQuery(cmd *cobra.Command, docs *client.Documents[json.RawMessage], opts []client.ReadOption) error {
 	q, err := o.query.query()
@@ -79,11 +86,7 @@ func (o *listOptions) runQuery(cmd *cobra.Command, docs *client.Documents[json.R
 	q.OnNoValue = func(documents int64) {
 		fmt.Fprintf(cmd.ErrOrStderr(), "nothing matches; the filter has no value for %s: look for a misspelt member, or ask with --explain\n", wire.Counted(documents, "document", "documents"))
 	}
-	q.OnHints = func(hints []string) {
-		for _, hint := range hints {
-			fmt.Fprintln(cmd.ErrOrStderr(), shown(hint))
-		}
-	}
+	q.OnHints = func(hints []string) { printHints(cmd, hints) }
 	by, compute := params.Terms(o.query.group), params.Terms(o.query.compute)
 	switch {
 	case o.query.explain:

@@ -333,6 +333,10 @@ func (b *byQueryFlags) run(cmd *cobra.Command, server *remote, collection, did s
 	switch {
 	case err != nil:
 		return err
+	case len(trial.Hints) > 0:
+		printHints(cmd, trial.Hints)
+	}
+	switch {
 	case b.dryRun:
 		return printJSON(cmd, trial.Report)
 	case !b.asJSON:

@@ -351,9 +351,10 @@ type UpdateCounts struct {
 
 // UpdateSummary is the last line of the answer to an update by query.
 type UpdateSummary struct {
-	Detail string `json:"detail,omitempty"` // why not all is done, or shown
-	Done   bool   `json:"done"`             // every document that matches is written or was refused
-	Folded *bool  `json:"folded,omitempty"` // what is stored is shown; absent where the update failed
+	Detail string   `json:"detail,omitempty"` // why not all is done, or shown
+	Done   bool     `json:"done"`             // every document that matches is written or was refused
+	Folded *bool    `json:"folded,omitempty"` // what is stored is shown; absent where the update failed
+	Hints  []string `json:"hints,omitempty"`  // as of a query, about the filter
 	UpdateCounts
 	Position fanfold.Bookmark `json:"position"`
 	Status   int              `json:"status,omitempty"` // of the failure

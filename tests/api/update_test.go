@@ -284,3 +284,30 @@ collections:
 		t.Error("a dry run has written something")
 	}
 }
+
+// TestUpdateHints: an update by query, and its dry run, say which member of the filter is misspelt, perhaps.
+func TestUpdateHints(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	for i := range 3 {
+		s.Put("things", fmt.Sprint("t", i), `{"price":1}`)
+	}
+	const hint = `"hints":["there is no member \"Price\"; did you mean \"price\"?"]`
+	for filter, want := range map[string]bool{"doc.Price > 0": true, "!has(doc.Price)": true, "doc.price > 0": false, "has(doc.other)": false} {
+		for _, method := range []string{http.MethodPatch, http.MethodDelete} {
+			body, headers := `{"a":1}`, []string{"Content-Type", "application/merge-patch+json"}
+			if method == http.MethodDelete {
+				body, headers = "", nil
+			}
+			got := string(s.Want(http.StatusOK, method, where("things", filter, "dryRun", "true"), body, headers...).Body)
+			if strings.Contains(got, hint) != want {
+				t.Errorf("a dry run of %s %s is answered by %s", method, filter, got)
+			}
+			if method == http.MethodPatch {
+				got = string(s.Want(http.StatusOK, method, where("things", filter), body, headers...).Body)
+				if strings.Contains(got, hint) != want {
+					t.Errorf("%s %s is answered by %s", method, filter, got)
+				}
+			}
+		}
+	}
+}
