@@ -74,7 +74,7 @@ func TestDecide(t *testing.T) {
 		"o3": {change(`orders/o3 {"event":"e2"} {"event":"gone"}`), change(`events/e2 {"left":-3} {"left":-2}`)},
 	}}
 	last := map[string]uint64{"events/e2": 40}
-	g := New(r, func(_ context.Context, key fanfold.Key) (uint64, error) { return last[key.String()], nil })
+	g := New(r, func(_ context.Context, key fanfold.Key) (uint64, error) { return last[key.String()], nil }, nil)
 	if !g.Concern(m, put("orders", "o1").Event) || !g.Concern(m, put("events", "e1").Event) || g.Concern(m, put("others", "x").Event) {
 		t.Error("orders and events concern the check, others do not")
 	}
@@ -110,7 +110,7 @@ func TestDecide(t *testing.T) {
 // TestKnownGatesAreBounded: a node remembers 10,000 gates, and asks for others again.
 func TestKnownGatesAreBounded(t *testing.T) {
 	asked := 0
-	g := New(&told{}, func(context.Context, fanfold.Key) (uint64, error) { asked++; return 7, nil })
+	g := New(&told{}, func(context.Context, fanfold.Key) (uint64, error) { asked++; return 7, nil }, nil)
 	for i := range 2 * maxKnownGates {
 		if seq, err := g.lastOf(t.Context(), fanfold.Key{Collection: "c", ID: fmt.Sprint(i)}); seq != 7 || err != nil {
 			t.Fatal(seq, err)
