@@ -284,22 +284,25 @@ func (r *Rights) Key() string {
 // CheckRead returns nil where the principal reads every document of a collection, and a Forbidden otherwise.
 func (r *Rights) CheckRead(collection string) error { return r.CheckAll(model.ActRead, collection) }
 
-// CheckWrite returns nil where the principal may write every document of a collection in some way, and a Forbidden otherwise. The writer judges in
-// which way.
-func (r *Rights) CheckWrite(collection string) error {
-	if r.writesSome(collection) {
+// CheckSome returns nil where the principal may do one of some things to a document of a collection, and a Forbidden otherwise. The caller judges each
+// document then.
+func (r *Rights) CheckSome(collection string, acts ...string) error {
+	if r.some(collection, acts...) {
 		return nil
 	}
-	return forbidden("write", collection)
+	return r.CheckAll(acts[0], collection)
+}
+
+// some tells whether the principal may do one of some things to a document of a collection.
+func (r *Rights) some(collection string, acts ...string) bool {
+	return slices.ContainsFunc(acts, func(act string) bool {
+		g := r.Grant(collection, act)
+		return !g.None()
+	})
 }
 
 // writesSome tells whether the principal creates, updates or deletes documents of a collection.
-func (r *Rights) writesSome(collection string) bool {
-	return slices.ContainsFunc(model.Acts[1:], func(act string) bool {
-		g := r.Grant(collection, act)
-		return g.All()
-	})
-}
+func (r *Rights) writesSome(collection string) bool { return r.some(collection, model.Acts[1:]...) }
 
 // CheckReadSome returns nil where the principal reads any collection, and a Forbidden otherwise.
 func (r *Rights) CheckReadSome() error {

@@ -132,6 +132,25 @@ func (g *Grant) Writes(old, doc []byte) bool {
 	return rule.JudgeFor(g.auth, t) == expr.True || g.refuse()
 }
 
+// Looks returns the names of the members at which the rule of a conditional right looks in the document as it is to be. whole tells that it may look at
+// all of them.
+func (g *Grant) Looks() (names []string, whole bool) {
+	if !g.Conditional() || g.act == model.ActRead || g.act == model.ActDelete {
+		return nil, false
+	}
+	rule, err := expr.CompileWriting(g.where, documentsOf(g.act)...)
+	if err != nil {
+		return nil, false // it lets nobody write
+	}
+	for _, path := range rule.DocPaths() {
+		if len(path) == 0 {
+			return nil, true
+		}
+		names = append(names, path[0])
+	}
+	return names, false
+}
+
 // refuse counts a refusal, and returns false.
 func (g *Grant) refuse() bool {
 	if g.refused != nil {

@@ -176,9 +176,12 @@ func (w *write) preferenceApplied(c echo.Context, body bool) {
 }
 
 // represent answers a write with the document that it made or left, and the position at which it was so. sent is false where that was
-// overwritten meanwhile, and where there is no room for it: the write is stored, whatever its answer says.
+// overwritten meanwhile, where there is no room for it, and where it may not be read: the write is stored, whatever its answer says.
 func (d *documents) represent(c echo.Context, w *write, o outcome, seq uint64, at fanfold.Position) (sent bool, err error) {
 	doc, _, err := d.open(c).Get(o.key, fanfold.Embedded)
+	if fanfold.CodeOf(err) == fanfold.Forbidden {
+		return false, nil
+	}
 	if err != nil || doc == nil || uint64(doc.Revision) != seq {
 		return false, err
 	}

@@ -127,7 +127,7 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
 	check := rights.CheckRead
 	if r.right == rightWrite {
-		check = rights.CheckWrite
+		check = func(name string) error { return r.enterWrite(name, rights) }
 	}
 	last := ""
 	for _, parameter := range []string{"collection", "child"} {
@@ -148,6 +148,24 @@ func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
 	}
 	return nil
 }
+
+// enterWrite judges the collection of a request that writes, by its method. The writer judges each document about which a rule decides. An update
+// by query needs the right to all of them.
+func (r *route) enterWrite(collection string, rights *access.Rights) error {
+	act := actsOf[r.method]
+	switch {
+	case r.method == http.MethodPut:
+		return rights.CheckSome(collection, model.ActUpdate, model.ActCreate)
+	case r.method == http.MethodPost && strings.HasSuffix(r.path, "/_revert"):
+		act = model.ActUpdate
+	case r.method != http.MethodPost && r.path == "/v1/:collection":
+		return rights.CheckAll(act, collection)
+	}
+	return rights.CheckSome(collection, act)
+}
+
+// actsOf has, by the method of a request that writes, the action for which it needs a right.
+var actsOf = map[string]string{http.MethodPost: model.ActCreate, http.MethodPut: model.ActUpdate, http.MethodPatch: model.ActUpdate, http.MethodDelete: model.ActDelete}
 
 // enterExpanded judges the collections into which expand leads from documents of a collection. Paths that lead nowhere are the
 // handler's to refuse.

@@ -37,7 +37,7 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 		return 0, withoutOperation(err)
 	}
 	guarded := w.needGuards(writes)
-	if guarded && (in.DryRun || ev.Kind == fanfold.KindDelete) {
+	if guarded && (in.DryRun || ev.Kind == fanfold.KindDelete || in.verdicts != nil) {
 		first, _, err := w.appendGuarded(ctx, "", writes, in)
 		return first, withoutOperation(err)
 	}

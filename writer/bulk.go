@@ -59,7 +59,7 @@ type Bulk struct {
 // Unavailable.
 func NewBulk(ctx context.Context, w *Writer, op Operation, req Request) (*Bulk, error) {
 	b := &Bulk{longWrite: longWrite{w: w}, op: op, in: req.Intent, room: bulkStep}
-	if err := w.Prepare(ctx, &b.op, req.By); err != nil {
+	if err := prepareAll(ctx, w, &b.op, req.By); err != nil {
 		return nil, err
 	}
 	if err := w.catchUp(ctx); err != nil {
@@ -163,7 +163,7 @@ func (b *Bulk) Step(ctx context.Context, ids []string, judge BulkJudge) (taken i
 	if b.in.By, err = renewed(b.in.By); err != nil {
 		return 0, nil, err
 	}
-	if err := b.w.Prepare(ctx, &b.op, b.in.By); err != nil { // under the model of now
+	if err := prepareAll(ctx, b.w, &b.op, b.in.By); err != nil { // under the model of now
 		return 0, nil, err
 	}
 	if b.before > 0 { // the fold must not fall far back

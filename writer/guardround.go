@@ -250,6 +250,11 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 	}
 	most := cmp.Or(r.most, MaxOperations)
 	set, err := w.guardsFor(ctx, writes, r.recent, most, r.tx != "", r.restore)
+	if err == nil && r.in.verdicts != nil {
+		if err := r.in.verdicts.judge(ctx, set.writes); err != nil {
+			return false, nil, err
+		}
+	}
 	if err == nil && checked {
 		err = r.addGates(ctx, set, most)
 	}

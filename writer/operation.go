@@ -9,6 +9,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/condition"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/writer/internal/ruling"
 )
 
 // OperationKind names what an operation does.
@@ -86,12 +87,13 @@ type Operation struct {
 	expect    fanfold.Expect // in a transaction, the revision that the operation is made on
 	patched   []byte         // of a Patch in a transaction, the document that it makes
 	askLeader bool           // this node lags: whether the document exists is asked of the leader
+	ruled     *ruled         // what decides about it where rules do; nil where they do not
 }
 
 // goesByCurrent tells whether the operation is made on the current revision, whichever that is. It is tried again where
 // another write was faster.
 func (op *Operation) goesByCurrent() bool {
-	return len(op.Revisions) == 0 && (op.Kind != Put || op.Any() || op.forms != nil)
+	return op.ruled != nil || len(op.Revisions) == 0 && (op.Kind != Put || op.Any() || op.forms != nil)
 }
 
 // fate returns what is known of the fate of the document that a Create or a Put writes.
@@ -118,10 +120,18 @@ func (op *Operation) setForms(d checked) {
 // writesDocument tells whether the operation leaves a document whose content it determines.
 func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check }
 
-// Judge returns a Forbidden where a principal with these rights may not make the operation. It looks at its kind and its collection
-// alone.
+// Judge returns a Forbidden where a principal with these rights may not make the operation, whichever document it is about. It looks at its kind and its
+// collection alone.
 func (op *Operation) Judge(by *access.Rights) error {
-	for _, act := range op.acts() {
+	if len(op.Refresh) > 0 {
+		return op.judgeAll(by)
+	}
+	return by.CheckSome(op.Key.Collection, op.acts()...)
+}
+
+// judgeAll returns a Forbidden where a principal with these rights may not make such operations of every document of the collection, and read it.
+func (op *Operation) judgeAll(by *access.Rights) error {
+	for _, act := range append(op.acts(), model.ActRead) {
 		if err := by.CheckAll(act, op.Key.Collection); err != nil {
 			return err
 		}
@@ -129,7 +139,23 @@ func (op *Operation) Judge(by *access.Rights) error {
 	return nil
 }
 
-// acts lists the actions for which the operation needs a right, each of them.
+// prepareAll does what Prepare does, for an operation on documents of a collection that nobody looks at one by one. It needs the right to all of them.
+func prepareAll(ctx context.Context, w *Writer, op *Operation, by *access.Rights) error {
+	if err := op.judgeAll(by); err != nil {
+		return err
+	}
+	return w.Prepare(ctx, op, by)
+}
+
+// findRule finds out whether rules decide about an operation that somebody asks for, and Judge has let pass.
+func (op *Operation) findRule(by *access.Rights) {
+	op.ruled = nil
+	if r := ruling.Of(by, op.Key, op.Kind == Check); r != nil {
+		op.ruled = &ruled{Ruling: r}
+	}
+}
+
+// acts lists the actions that the operation may turn out to be.
 func (op *Operation) acts() []string {
 	switch op.Kind {
 	case Check:

@@ -3,6 +3,7 @@ package writer
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/nats-io/nuid"
 
@@ -21,6 +22,7 @@ func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (R
 		if err := op.Judge(req.By); err != nil {
 			return Result{}, fanfold.AtOperation(err, i)
 		}
+		op.findRule(req.By)
 	}
 	req.Key = keyOf(actorOf(req.By), req.Key)
 	ops[0].event.IdempotencyKey = req.Key
@@ -35,6 +37,7 @@ type transaction struct {
 	in      Intent
 	deletes bool            // some operation deletes a document whose holders a delete policy affects
 	closing *closing        // what those are closed for; nil for none, and in a dry run
+	certain bool            // this node has folded everything that was acknowledged before the transaction was refused
 	writes  []fanfold.Write // one for each operation, then those that their deletes bring with them
 }
 
@@ -87,6 +90,14 @@ func (tx *transaction) decide(ctx context.Context) (first uint64, err error) {
 
 // try finds the operations' revisions and appends their events: see plan.
 func (tx *transaction) try(ctx context.Context, lost bool) (first uint64, err error) {
+	if !slices.ContainsFunc(tx.ops, func(op *Operation) bool { return op.ruled != nil }) {
+		return tx.attempt(ctx, lost)
+	}
+	return underRules{tx.w}.certainly(ctx, &tx.certain, func(ctx context.Context) (uint64, error) { return tx.attempt(ctx, lost) })
+}
+
+// attempt does what try does, whether or not this node lags.
+func (tx *transaction) attempt(ctx context.Context, lost bool) (first uint64, err error) {
 	for _, op := range tx.ops {
 		op.askLeader = op.askLeader || lost
 	}
@@ -141,7 +152,15 @@ func (tx *transaction) append(ctx context.Context) (first uint64, err error) {
 		}
 	}
 	tx.writes = append(tx.writes[:len(tx.ops)], more...)
-	first, err = tx.w.appendAll(ctx, tx.id, tx.writes, tx.in, tx.closing)
+	in := tx.in
+	if v := (underRules{tx.w}).verdictsOf(tx.ops); v != nil && v.numbered {
+		in.verdicts = v
+	} else if v != nil {
+		if err := v.judge(ctx, tx.writes); err != nil {
+			return 0, err
+		}
+	}
+	first, err = tx.w.appendAll(ctx, tx.id, tx.writes, in, tx.closing)
 	if errors.Is(err, errTooManyMessages) && len(more) > 0 {
 		err = fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with what the delete brings with it the request has more than %d messages: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
 	}
@@ -175,6 +194,12 @@ func (tx *transaction) mayRetry(err error) bool {
 // and tryPatch, and an error of type again if a patched document changed meanwhile. A document that should not exist is Exists or Stale.
 func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *jsondoc.Budget) error {
 	switch {
+	case op.ruled != nil:
+		err := underRules{tx.w}.look(ctx, op, budget)
+		if op.Kind == Check {
+			op.event.Base = op.expect.Rev
+		}
+		return err
 	case op.Absent:
 		return tx.findTombstone(ctx, op)
 	case op.forms != nil:

@@ -6,7 +6,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/internal/condition"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -20,7 +19,8 @@ type Intent struct {
 	// nil may do nothing.
 	By *access.Rights
 
-	lenient bool // the writes end what a delete that is stored has begun, so that no check refuses them
+	verdicts *verdicts // asked once the documents have their numbers; nil for nobody
+	lenient  bool      // the writes end what a delete that is stored has begun, so that no check refuses them
 }
 
 // actorOf names who has rights, as events do; "" for nobody in particular.
@@ -66,6 +66,7 @@ func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result,
 	if err := op.Judge(req.By); err != nil {
 		return Result{}, err
 	}
+	op.findRule(req.By)
 	req.Key = keyOf(actorOf(req.By), req.Key)
 	op.event.IdempotencyKey = req.Key
 	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
@@ -89,6 +90,8 @@ func (w *Writer) write(ctx context.Context, op *Operation, in Intent) (uint64, e
 	case op.Kind == Delete && w.affectsHolders([]*Operation{op}):
 		first, err := w.commit(ctx, []*Operation{op}, in)
 		return first, withoutOperation(err)
+	case op.ruled != nil:
+		return underRules{w}.write(ctx, op, in)
 	case op.Absent:
 		return w.appendNew(ctx, op.event, in)
 	case len(op.Not) > 0:
@@ -189,10 +192,8 @@ func (w *Writer) current(ctx context.Context, key fanfold.Key, cond Conditions) 
 	switch {
 	case err != nil:
 		return nil, err
-	case (rev == 0 || deleted) && cond.If != nil:
-		return nil, condition.Missing(key)
 	case (rev == 0 || deleted) && cond.Any():
-		return nil, fanfold.Errorf(fanfold.Stale, "there is no document %s", key)
+		return nil, cond.missing(key)
 	case rev == 0 || deleted:
 		return nil, Missing(key)
 	case !cond.meets(rev):

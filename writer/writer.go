@@ -127,7 +127,7 @@ type Dependencies struct {
 	ReadModel ReadModel
 	Models    Models
 	Inspector Inspector
-	Rehearser gate.Rehearser
+	Rehearser Rehearser
 	Nodes     Nodes
 	Members   Members // nil where this is the only node; otherwise writes are held back until Release is called
 }

@@ -86,7 +86,7 @@ func CompileWriting(source string, documents ...string) (*Filter, error) {
 	if err := q.refuseNever(); err != nil {
 		return nil, err
 	}
-	f := &Filter{reads: q.freeNames(root), params: noParams}
+	f := &Filter{reads: q.freeNames(root), params: noParams, doc: memberPaths(root, RuleDoc)}
 	if f.program, err = q.plan(root); err == nil {
 		f.program.parts = ast.NodeCount(q.ast)
 		writings.put(name, f)
@@ -109,6 +109,9 @@ func (f *Filter) Parts() int { return f.program.parts }
 
 // DocPaths returns the places of a document at which a rule looks, as far as their names are in its text.
 func (r *Reading) DocPaths() [][]string { return r.condition.DocPaths() }
+
+// DocPaths returns the places of RuleDoc at which a rule about a write looks, as far as their names are in its text.
+func (f *Filter) DocPaths() [][]string { return f.doc }
 
 // CheckRule returns an error where a new rule passes a bound of rules.
 func CheckRule(source string, parts int) error {

@@ -37,6 +37,7 @@ type Filter struct {
 	program *Program
 	reads   map[string]bool
 	params  *jsondoc.Tree
+	doc     [][]string // of a rule about a write: see DocPaths
 }
 
 // CompileFilter returns the filter that an expression makes with parameters, a JSON object, or nil for none. The error says what is wrong with

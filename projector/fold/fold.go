@@ -77,6 +77,8 @@ type Options struct {
 	// Estimate is for one event that is rehearsed for the number of its derived changes. Changes that lead to no others are
 	// counted instead of made, and some of them twice, so that the number is never too low.
 	Estimate bool
+	// Alone is for one event that is rehearsed for the document to which it writes: derived changes of others are left out.
+	Alone bool
 	// Changed is called for each document whose embedded view is about to change, or to come or go, with the view before; it may be called
 	// more than once. nil for nothing. It has no part in what the fold writes.
 	Changed func(key fanfold.Key, before []byte)

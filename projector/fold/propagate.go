@@ -316,8 +316,11 @@ func (f *Fold) dropUnchangedTargets(l *level) error {
 	return nil
 }
 
-// affected returns the numbers of the documents that a level may change, in order of creation.
+// affected returns the numbers of the documents that a level may change, in order of creation: the event's own where no others change.
 func (f *Fold) affected(l *level) ([]int64, error) {
+	if f.opt.Alone {
+		return slices.DeleteFunc([]int64{f.direct}, func(n int64) bool { return n == 0 }), nil
+	}
 	numbers, err := f.holders.ofLevel(nil, l)
 	if err != nil {
 		return nil, err

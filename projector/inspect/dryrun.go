@@ -1,6 +1,7 @@
 package inspect
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"time"
@@ -145,6 +146,45 @@ func (i *Inspector) Rehearse(ctx context.Context, steps [][]*fanfold.Event, foll
 		err = fanfold.Wrap(model.ErrLargeRehearsal, fanfold.Unprocessable, "the write changes more documents than can be looked at for checks that it may break (%d MiB): write in smaller steps", maxDryRunBytes>>20)
 	}
 	return folded, err
+}
+
+// maxForeseen is how many requests are rehearsed at a time for the documents that they write.
+const maxForeseen = 4
+
+// Foresee does what writer.Rehearser says. At most maxForeseen calls work at a time; the others wait. The error is ctx's, NotFound and Conflict
+// where events do not fit the documents as they are, and an Unprocessable with the cause model.ErrLargeRehearsal.
+func (i *Inspector) Foresee(ctx context.Context, events []*fanfold.Event) (view func(key fanfold.Key) []byte, folded uint64, err error) {
+	select {
+	case i.foreseen <- struct{}{}:
+		defer func() { <-i.foreseen }()
+	case <-ctx.Done():
+		return nil, 0, ctx.Err()
+	}
+	views := map[fanfold.Key][]byte{}
+	err = i.store.Read(func(s *sqlite.Snapshot) error {
+		folded = s.Checkpoint.Seq
+		plan, err := i.planOf(s)
+		if err != nil {
+			return err
+		}
+		tx := s.Rehearse(sqlite.Rehearsal{MaxBytes: maxDryRunBytes})
+		f := fold.New(plan, fold.Options{SetOrientedFrom: -1, Ended: ctx.Err, Alone: len(events) == 1})
+		if err := rehearse(ctx, tx, f, events); err != nil {
+			return err
+		}
+		for _, ev := range events {
+			body, err := tx.Documents.Body(ev.Key)
+			if err != nil {
+				return err
+			}
+			views[ev.Key] = bytes.Clone(body)
+		}
+		return nil
+	})
+	if errors.Is(err, sqlite.ErrRehearsalEnds) {
+		err = fanfold.Wrap(model.ErrLargeRehearsal, fanfold.Unprocessable, "the write takes more than %d MiB to be looked at for a rule: write in smaller steps", maxDryRunBytes>>20)
+	}
+	return func(key fanfold.Key) []byte { return views[key] }, folded, err
 }
 
 // aftermath rehearses steps, and knows what each does.

@@ -22,6 +22,7 @@ type Inspector struct {
 	store     *sqlite.Store
 	projector Projector
 	dryRuns   chan struct{} // has an element while a dry run is made
+	foreseen  chan struct{} // has an element for each call of Foresee that works
 	issuer    fanfold.Issuer
 	rowsRead  atomic.Int64 // by MayExceed and Preview
 }
@@ -31,5 +32,5 @@ func (i *Inspector) RowsRead() int64 { return i.rowsRead.Load() }
 
 // New returns an inspector of a store that a projector folds into. Positions are given out by issuer.
 func New(store *sqlite.Store, projector Projector, issuer fanfold.Issuer) *Inspector {
-	return &Inspector{store: store, projector: projector, issuer: issuer, dryRuns: make(chan struct{}, 1)}
+	return &Inspector{store: store, projector: projector, issuer: issuer, dryRuns: make(chan struct{}, 1), foreseen: make(chan struct{}, maxForeseen)}
 }

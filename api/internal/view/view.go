@@ -90,7 +90,8 @@ func (v View) Outcome(seq uint64) (op fanfold.Op, derived int64, ok bool) {
 	return op, v.count(derived), ok
 }
 
-// Outcomes returns the direct changes of count folded events from first on: see Outcomes. derived may be Untold.
+// Outcomes returns what count folded events from first on, which the sender has written, did to their documents: see Outcomes. It shows nothing of the
+// documents, so that any right in their collection is enough. derived may be Untold.
 func (v View) Outcomes(first uint64, count int) (changes []*fanfold.Change, derived int64, err error) {
 	changes, derived, err = v.views.from.Outcomes.Outcomes(first, count)
 	if err == nil && slices.Contains(changes, nil) {
@@ -99,15 +100,17 @@ func (v View) Outcomes(first uint64, count int) (changes []*fanfold.Change, deri
 	if err != nil {
 		return nil, 0, err
 	}
-	for _, ch := range changes {
+	told := make([]*fanfold.Change, len(changes))
+	for i, ch := range changes {
 		if ch == nil {
 			continue
 		}
-		if err := v.rights.CheckRead(ch.Key.Collection); err != nil {
+		if err := v.rights.CheckSome(ch.Key.Collection, model.Acts...); err != nil {
 			return nil, 0, err
 		}
+		told[i] = &fanfold.Change{Key: ch.Key, Op: ch.Op, Tx: ch.Tx}
 	}
-	return changes, v.count(derived), nil
+	return told, v.count(derived), nil
 }
 
 // kept returns a number of derived changes, which is not known where the events are before the store begins.
