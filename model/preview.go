@@ -25,18 +25,27 @@ type Preview struct {
 	Work   int64             `json:"-"` // documents that applying it looks at, each as often as it is looked at
 }
 
-// The parts of a preview.
 type (
-	Misfits           = wire.Misfits
-	Misfit            = wire.Misfit
-	RulePreview       = wire.RulePreview
-	UniquePreview     = wire.UniquePreview
-	IndexPreview      = wire.IndexPreview
-	Evaluation        = wire.Evaluation
+	// Misfits reports documents that a model forbids.
+	Misfits = wire.Misfits
+	// Misfit reports one of them.
+	Misfit = wire.Misfit
+	// RulePreview reports what one rule would do.
+	RulePreview = wire.RulePreview
+	// UniquePreview reports what is found of what is unique.
+	UniquePreview = wire.UniquePreview
+	// IndexPreview reports what an index holds.
+	IndexPreview = wire.IndexPreview
+	// Evaluation reports where an expression finds no value.
+	Evaluation = wire.Evaluation
+	// KeptValuesPreview reports what becomes of stored values.
 	KeptValuesPreview = wire.KeptValuesPreview
-	Difference        = wire.Difference
-	Summary           = wire.ModelSummary
-	Counted           = wire.Counts
+	// Difference tells what is declared otherwise.
+	Difference = wire.Difference
+	// Summary says in numbers what a model does.
+	Summary = wire.ModelSummary
+	// Counted counts declarations.
+	Counted = wire.Counts
 )
 
 // The outcomes of values that stay on documents.

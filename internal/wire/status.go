@@ -1,4 +1,4 @@
-// Package wire declares the JSON of answers once, for the API and its client. Those who find an answer out fill it.
+// Package wire declares the JSON of answers and bodies once, for the API and its client. Whoever finds an answer out fills it.
 package wire
 
 import (
