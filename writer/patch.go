@@ -9,11 +9,12 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer/numbering"
 )
 
 // checkPatch checks everything about a patch that does not depend on the document. Errors are Invalid for a malformed
-// patch, and Unprocessable for one that changes derived members.
+// patch and one that looks at derived members, and Unprocessable for one that changes derived members.
 func (ck *checker) checkPatch(ev *fanfold.Event) error {
 	c, _ := ck.shape(ev.Key.Collection)
 	shape := ck.derivedShape(ev.Key.Collection)
@@ -33,6 +34,9 @@ func (ck *checker) checkPatch(ev *fanfold.Event) error {
 	}
 	var derived []string
 	for _, op := range ops {
+		if err := checkSeen(shape, op); err != nil {
+			return err
+		}
 		if op.Op == "test" {
 			continue
 		}
@@ -47,6 +51,20 @@ func (ck *checker) checkPatch(ev *fanfold.Event) error {
 		return ck.ownedError(ev.Key.Collection, patchOwns, derived)
 	}
 	return numbering.CheckPatch(c, ev, ops)
+}
+
+// checkSeen returns an Invalid for an operation that looks at a member which a rule gives, as conditions do: a patch sees the document as it was written.
+func checkSeen(shape *model.Shape, op jsondoc.Operation) error {
+	path := op.From
+	if op.Op == "test" {
+		path = op.Path
+	} else if op.Op != "copy" {
+		return nil
+	}
+	if owner, at := shape.Owner(path); owner != nil && owner.Rule != nil {
+		return fanfold.Errorf(fanfold.Invalid, "%s of %q: a rule derives %s, and a patch sees the document as it was written: name members that are written", op.Op, jsondoc.Pointer(path), at)
+	}
+	return nil
 }
 
 // patchOwns begins the message about a patch that changes members which belong to the store.

@@ -160,3 +160,24 @@ func TestIfBesideFasterWrites(t *testing.T) {
 	}
 	nodes[0].Verify()
 }
+
+// TestPatchesSeeWhatIsWritten: a patch that tests or copies a member which a rule derives is a 400 that says so, in transactions, too.
+func TestPatchesSeeWhatIsWritten(t *testing.T) {
+	s := harness.OpenTemp(t, `{collections: {things: {derive: {total: {value: doc.a * 2}, "lines[].sum": {value: element.n + 1}}}}}`)
+	s.Put("things", "t", `{"a":2,"lines":[{"n":1}]}`)
+	for _, op := range []string{`{"op":"test","path":"/total","value":4}`, `{"op":"test","path":"/lines/0/sum","value":2}`, `{"op":"copy","from":"/total","path":"/was"}`} {
+		for path, body := range map[string]string{"/v1/things/t": `[` + op + `,{"op":"add","path":"/b","value":1}]`,
+			"/v1/_transactions": `{"operations":[{"op":"patch","collection":"things","id":"t","patch":[` + op + `,{"op":"add","path":"/b","value":1}]}]}`} {
+			method, kind := http.MethodPatch, "application/json-patch+json"
+			if path == "/v1/_transactions" {
+				method, kind = http.MethodPost, "application/json"
+			}
+			r := s.Want(http.StatusBadRequest, method, path, body, "Content-Type", kind)
+			if !strings.Contains(string(r.Body), "a rule derives") {
+				t.Errorf("%s %s: %s", path, op, r.Body)
+			}
+		}
+	}
+	s.Want(http.StatusNoContent, http.MethodPatch, "/v1/things/t", `[{"op":"test","path":"/a","value":2},{"op":"add","path":"/b","value":1}]`, "Content-Type", "application/json-patch+json")
+	s.WantDoc("things", "t", `{"id":"t","a":2,"lines":[{"n":1,"sum":2}],"b":1,"total":4}`)
+}
