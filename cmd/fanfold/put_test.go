@@ -34,6 +34,9 @@ func TestPutAndPatch(t *testing.T) {
 	at(`{"n":3}`, "patch", "books", "b1", "--if", "doc.n > params.n", "--params", `{"n":2}`).want(t, exitFailed, "412", "the condition if is false")
 	at(`{"n":3}`, "put", "books", "b1", "--if", "doc.n > 2", "--if-absent").want(t, exitUsage, "if-absent")
 	at("", "delete", "books", "b1", "--if", "doc.n > 2").want(t, exitFailed, "412")
+	for _, command := range []string{"put", "patch", "delete"} {
+		at(`{"n":3}`, command, "books", "b1", "--params", `{"n":2}`).want(t, exitUsage, "--if, which is missing")
+	}
 	var result struct {
 		ID              string
 		Created, Folded bool
