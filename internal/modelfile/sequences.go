@@ -6,6 +6,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/internal/sequence"
 	"github.com/fanfold/fanfold/model"
 )
@@ -95,6 +96,34 @@ func (p sequenceParser) checkSequences(c *model.Collection) {
 		}
 		if s.Evaluate != nil {
 			p.checkSequencePer(c, s, at+".per")
+		}
+	}
+	if p.isNew && c.Schema != nil && len(c.Sequences) > 0 && len(p.problems) == 0 {
+		p.checkFits(c)
+	}
+}
+
+// checkFits reports sequences whose first number the schema refuses. A text with a value of per is one that nobody knows yet, so the schema is
+// asked alone whether it takes a text.
+func (p sequenceParser) checkFits(c *model.Collection) {
+	compiled, err := schema.Compile(c.Schema)
+	if err != nil {
+		p.problem("collections."+c.Name+".schema", "cannot be read: %v", err)
+		return
+	}
+	for _, s := range c.Sequences {
+		refuses := compiled.RefusesAt
+		if s.Format.HasPer() {
+			refuses = compiled.RefusesKindAt
+		}
+		empty := []byte("{}")
+		numbered, err := s.With(jsondoc.MustParse(empty), empty, s.Format.Value(s.Start, ""))
+		if err != nil {
+			p.problem(model.SequencePath(c.Name, s), "%v", err)
+			continue
+		}
+		for _, problem := range refuses(numbered, s.Path.Pointer()) {
+			p.problem(model.SequencePath(c.Name, s), "the schema refuses its numbers: at %s %s", problem.Path, problem.Detail)
 		}
 	}
 }

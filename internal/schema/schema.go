@@ -180,20 +180,36 @@ func (s *Schema) Check(doc []byte) []fanfold.Problem {
 
 // RefusesAt returns the first 20 problems that Check finds at a JSON pointer or inside it, whatever else the document has. It leaves
 // out those in a oneOf or anyOf around it: beside other members the value may fit.
-func (s *Schema) RefusesAt(doc []byte, pointer string) (at []fanfold.Problem) {
+func (s *Schema) RefusesAt(doc []byte, pointer string) []fanfold.Problem {
+	return s.refusesAt(doc, pointer, func(jsonschema.ErrorKind) bool { return true })
+}
+
+// RefusesKindAt does what RefusesAt does for those problems alone that other texts in the place of a text have, too: no text is taken there.
+func (s *Schema) RefusesKindAt(doc []byte, pointer string) []fanfold.Problem {
+	return s.refusesAt(doc, pointer, func(k jsonschema.ErrorKind) bool {
+		switch k.(type) {
+		case *kind.Type, *kind.FalseSchema, *kind.AdditionalProperties:
+			return true
+		}
+		return false
+	})
+}
+
+// refusesAt returns the problems of RefusesAt that are of some kinds.
+func (s *Schema) refusesAt(doc []byte, pointer string, told func(jsonschema.ErrorKind) bool) (at []fanfold.Problem) {
 	value, err := jsonschema.UnmarshalJSON(bytes.NewReader(doc))
 	if err == nil {
 		err = s.validate(value, s.work(doc))
 	}
 	var invalid *jsonschema.ValidationError
 	if errors.As(err, &invalid) {
-		at = appendRefusals(nil, invalid, pointer)
+		at = appendRefusals(nil, invalid, pointer, told)
 	}
 	return at
 }
 
 // appendRefusals appends the causes of e that RefusesAt returns.
-func appendRefusals(at []fanfold.Problem, e *jsonschema.ValidationError, pointer string) []fanfold.Problem {
+func appendRefusals(at []fanfold.Problem, e *jsonschema.ValidationError, pointer string, told func(jsonschema.ErrorKind) bool) []fanfold.Problem {
 	here := jsondoc.Pointer(e.InstanceLocation)
 	inside := here == pointer || strings.HasPrefix(here, pointer+"/")
 	switch e.ErrorKind.(type) {
@@ -202,16 +218,25 @@ func appendRefusals(at []fanfold.Problem, e *jsonschema.ValidationError, pointer
 			return at
 		}
 	}
-	if inside && len(e.Causes) == 0 {
+	if (inside || isUndeclared(e, pointer)) && len(e.Causes) == 0 && told(e.ErrorKind) {
 		at = append(at, problemsOf(e)...)
 	}
 	for _, cause := range e.Causes {
 		if len(at) >= maxProblems {
 			break
 		}
-		at = appendRefusals(at, cause, pointer)
+		at = appendRefusals(at, cause, pointer, told)
 	}
 	return at
+}
+
+// isUndeclared tells whether an object of the schema takes no member at a pointer, or none around it.
+func isUndeclared(e *jsonschema.ValidationError, pointer string) bool {
+	k, ok := e.ErrorKind.(*kind.AdditionalProperties)
+	return ok && slices.ContainsFunc(k.Properties, func(name string) bool {
+		member := jsondoc.Pointer(append(slices.Clone(e.InstanceLocation), name))
+		return pointer == member || strings.HasPrefix(pointer, member+"/")
+	})
 }
 
 // work returns how many steps the check of a document may take.

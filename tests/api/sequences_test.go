@@ -315,6 +315,35 @@ func TestCountersOfOtherPaths(t *testing.T) {
 	s.Verify()
 }
 
+// TestSchemasOfNumbers: a model whose schema refuses the numbers of a sequence is refused, with the place.
+func TestSchemasOfNumbers(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	for _, c := range []struct {
+		sequence, schema string
+		taken            bool
+	}{
+		{`{}`, `{properties: {n: {type: string}}}`, false},
+		{`{}`, `{properties: {n: {type: integer, maximum: 7}}}`, true},
+		{`{start: 8}`, `{properties: {n: {type: integer, maximum: 7}}}`, false},
+		{`{}`, `{additionalProperties: false, properties: {m: {}}}`, false},
+		{`{}`, `{properties: {m: {type: string}}, required: [m]}`, true},
+		{`{format: "{n:3}"}`, `{properties: {n: {type: integer}}}`, false},
+		{`{format: "{n:3}"}`, `{properties: {n: {pattern: "^[0-9]{4}$"}}}`, false},
+		{`{per: doc.a, format: "{per}-{n}"}`, `{properties: {n: {type: string, pattern: "^[a-z]+-[0-9]+$"}}}`, true},
+		{`{per: doc.a, format: "{per}-{n}"}`, `{properties: {n: {type: number}}}`, false},
+	} {
+		text := fmt.Sprintf(`{collections: {orders: {sequences: {n: %s}, schema: %s}}}`, c.sequence, c.schema)
+		status := http.StatusBadRequest
+		if c.taken {
+			status = http.StatusOK
+		}
+		r := s.Want(status, http.MethodPut, "/v1/_model?allowRemoval=true", text, "Content-Type", "application/yaml")
+		if !c.taken && !strings.Contains(string(r.Body), `sequences[\"n\"]`) {
+			t.Errorf("%s: %s", text, r.Body)
+		}
+	}
+}
+
 // TestPlantedNumbers: verify finds a number that stands twice, and one above the last one that was given.
 func TestPlantedNumbers(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
