@@ -276,6 +276,11 @@ func (p *Prefix) Purge(ctx context.Context, check func(ctx context.Context) erro
 	if known.compaction == nil {
 		return nil
 	}
+	if next, err := p.afterPurge(known.begun.Seq); err != nil {
+		return err
+	} else if next <= p.first.Load() { // no event goes, because the file has later ones or a former process has purged it
+		return p.purgeTo(ctx, known.begun.Seq)
+	}
 	if age, wait := time.Since(known.since), p.purgeWait(); age < wait {
 		return fanfold.Errorf(fanfold.Conflict, "a write from before event %d may still be on its way: the log is purged in %v", known.compacted, (wait - age).Round(time.Second))
 	}
@@ -293,13 +298,22 @@ func (p *Prefix) Purge(ctx context.Context, check func(ctx context.Context) erro
 	return p.purgeTo(ctx, known.begun.Seq)
 }
 
-// purgeTo removes the events up to one; the stream has the next. The error is Unavailable.
-func (p *Prefix) purgeTo(ctx context.Context, last uint64) (err error) {
-	next := last + 1
+// afterPurge returns the first event that the stream has once it is purged up to one. The error is Unavailable.
+func (p *Prefix) afterPurge(last uint64) (next uint64, err error) {
+	next = last + 1
 	if e := p.log.opt.Embedded; e != nil {
 		if next, err = e.BlockStart(p.log.opt.Database, next); err != nil {
-			return fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be read: %v", err)
+			return 0, fanfold.Wrap(err, fanfold.Unavailable, "the log's files cannot be read: %v", err)
 		}
+	}
+	return next, nil
+}
+
+// purgeTo removes the events up to one; the stream has the next. The error is Unavailable.
+func (p *Prefix) purgeTo(ctx context.Context, last uint64) (err error) {
+	next, err := p.afterPurge(last)
+	if err != nil {
+		return err
 	}
 	if next > 1 && next > p.first.Load() {
 		if err := p.log.stream.Purge(ctx, jetstream.WithPurgeSequence(next)); err != nil {
