@@ -344,6 +344,24 @@ func TestSchemasOfNumbers(t *testing.T) {
 	}
 }
 
+// TestDeletedNumbersComeBack: a revert does not create a document with a number, and says how it comes back: an import that restores keeps it.
+func TestDeletedNumbersComeBack(t *testing.T) {
+	s := harness.OpenTemp(t, numbered)
+	s.Put("orders", "a", `{"event":"e1"}`)
+	at := s.Node.Store.Applied.Seq()
+	s.Want(http.StatusNoContent, http.MethodDelete, "/v1/orders/a", "")
+	r := s.Want(http.StatusUnprocessableEntity, http.MethodPost, "/v1/orders/a/_revert", fmt.Sprintf(`{"at":"%d-0"}`, at))
+	if !strings.Contains(string(r.Body), "with restore=true, an import keeps it") {
+		t.Errorf("the revert is answered by %s", r.Body)
+	}
+	was := s.Want(http.StatusOK, http.MethodGet, fmt.Sprintf("/v1/orders/a?view=referenced&at=%d-0", at), "").Body
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_import?restore=true&collection=orders", string(was), "Content-Type", "application/x-ndjson")
+	s.WantDoc("orders", "a", `{"id":"a","event":"e1","meta":{"serial":1},"number":"e1-001000"}`)
+	s.Put("orders", "b", `{"event":"e1"}`)
+	s.WantDoc("orders", "b", `{"id":"b","event":"e1","meta":{"serial":2},"number":"e1-001001"}`)
+	s.Verify()
+}
+
 // TestPlantedNumbers: verify finds a number that stands twice, and one above the last one that was given.
 func TestPlantedNumbers(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
