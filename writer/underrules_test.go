@@ -6,6 +6,9 @@ import (
 	"testing"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/model"
 )
 
 // catching is a read model and a leader that count how often they were asked to catch up.
@@ -52,5 +55,32 @@ func TestLaggingNodesRefuseNothing(t *testing.T) {
 		if len(errs) != len(c.errs)-c.tries || log.fences != c.fences || err != c.errs[c.tries-1] { //nolint:errorlint // it must be as it came
 			t.Errorf("%s: %d fences, %d tries are left, %v", name, log.fences, len(errs), err)
 		}
+	}
+}
+
+// TestManyDocumentsNeedAllRights: whoever may write some documents by a rule may not write many at a time, nor have frozen values taken again.
+func TestManyDocumentsNeedAllRights(t *testing.T) {
+	m, err := modelfile.Parse([]byte(`collections: {books: {access: {read: {where: "doc.a == 1"}, update: {where: "old.a == 1"}, delete: {where: "old.a == 1"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &access.Principal{ID: "ann"}
+	by := access.NewJudge(&someKeys{valid: map[*access.Principal]bool{p: true}}, func() *model.Model { return m }).Of(p)
+	key := fanfold.Key{Collection: "books"}
+	for _, kind := range []OperationKind{Patch, Delete} {
+		op := Operation{Kind: kind, Key: key}
+		if err := op.Judge(by); err != nil {
+			t.Errorf("one %s: %v", kind, err)
+		}
+		if _, err := NewBulk(t.Context(), untouched(), op, Request{Intent: Intent{By: by}}); fanfold.CodeOf(err) != fanfold.Forbidden {
+			t.Errorf("many times %s: %v", kind, err)
+		}
+		op.Refresh = []string{"x"}
+		if err := op.Judge(by); fanfold.CodeOf(err) != fanfold.Forbidden {
+			t.Errorf("%s with refresh: %v", kind, err)
+		}
+	}
+	if _, err := untouched().DeleteNext(t.Context(), key, Intent{By: by}); fanfold.CodeOf(err) != fanfold.Forbidden {
+		t.Errorf("a delete in steps: %v", err)
 	}
 }

@@ -89,6 +89,8 @@ func TestWritesUnderRules(t *testing.T) {
 		{ann, 201, "PUT", "/v1/tasks/t3", `{"owner":"ann","projectId":"p1"}`, ""},
 		{ann, 403, "PUT", "/v1/tasks/t4", `{"owner":"ann","projectId":"p2"}`, "create"},
 		{ann, 403, "PUT", "/v1/tasks/t4", `{"owner":"ann","projectId":"p2","members":["ann"]}`, "create"},
+		{ann, 403, "PUT", "/v1/tasks/t4?dryRun=true", `{"owner":"ann","projectId":"p2"}`, "create"},
+		{ann, 200, "PUT", "/v1/tasks/t4?dryRun=true", `{"owner":"ann","projectId":"p1"}`, ""},
 		{ann, 403, "POST", "/v1/tasks", `{"owner":"bob","projectId":"p1"}`, "create"},
 		{ann, 201, "POST", "/v1/tasks", `{"id":"t5","owner":"ann","projectId":"p1"}`, ""},
 		{ann, 403, "PUT", "/v1/tasks/t2", `{"owner":"ann","projectId":"p1"}`, "update"},
@@ -278,16 +280,34 @@ func TestRulesSeeNumbersAndDefaults(t *testing.T) {
 	ann.Want(403, "PUT", "/v1/tasks/t7", `{"owner":"ann","state":"closed"}`)
 }
 
-// TestRefusalsAreCounted: each refusal by a rule is counted under its collection and its right.
-func TestRefusalsAreCounted(t *testing.T) {
+// TestCascadesNeedNoRight: a rule decides about the delete that somebody asks for, and about none that this one brings with it.
+func TestCascadesNeedNoRight(t *testing.T) {
+	t.Parallel()
+	s := harness.OpenClosed(t, `
+collections:
+  albums: { access: { read: [everyone], delete: { where: "old.owner == auth.sub" } } }
+  photos: { access: {}, relations: { album: { path: album, to: albums, onDelete: cascade } } }
+  shelves: { access: {}, relations: { album: { path: album, to: albums, onDelete: unlink } } }
+`)
+	ann, bob := subject(t, s, "ann"), subject(t, s, "bob")
+	s.Put("albums", "a", `{"owner":"ann"}`)
+	s.Put("photos", "p", `{"album":"a"}`)
+	s.Put("shelves", "s", `{"album":"a"}`)
+	bob.Want(403, "DELETE", "/v1/albums/a", "")
+	ann.Want(204, "DELETE", "/v1/albums/a", "")
+	s.Want(404, "GET", "/v1/photos/p", "")
+	s.WantDoc("shelves", "s", `{"id":"s"}`)
+}
+
+// TestRefusalsNameTheDocument: a refusal names the document and the right, once.
+func TestRefusalsNameTheDocument(t *testing.T) {
 	t.Parallel()
 	_, ann, _ := openTeam(t)
-	ann.Want(403, "PATCH", "/v1/tasks/t1", `{"owner":"bob"}`, "Content-Type", mergeType)
 	var e struct {
 		Problems []struct{ Path, Detail string }
 	}
 	r := ann.Want(403, "PUT", "/v1/tasks/t4", `{"owner":"ann","projectId":"p2"}`)
-	if err := json.Unmarshal(r.Body, &e); err != nil || len(e.Problems) != 1 || e.Problems[0].Path != "tasks/t4" {
+	if err := json.Unmarshal(r.Body, &e); err != nil || len(e.Problems) != 1 || e.Problems[0].Path != "tasks/t4" || !strings.HasPrefix(e.Problems[0].Detail, "create: ") {
 		t.Errorf("%s, %v", r.Body, err)
 	}
 }
@@ -312,7 +332,8 @@ collections:
 	}
 	harness.ImportText(t, s.Client, "", lines.String())
 	long := fmt.Sprintf(`{"text":%q}`, strings.Repeat("long", 250_000))
-	ann.Want(204, "PUT", "/v1/plans/p", long)
+	ann.Want(202, "PUT", "/v1/plans/p", long, "Prefer", "respond-async")
+	s.CatchUp()
 	ann.Want(201, "PUT", "/v1/users/u80", `{"plan":"p"}`)
 	ann.Want(403, "PUT", "/v1/plans/p", `{"text":"short"}`)
 	var ops []string
