@@ -124,7 +124,8 @@ func (d *Document) Meta(issuer Issuer) []byte {
 
 // CollectionCount says how many documents a collection holds.
 type CollectionCount struct {
-	Name      string `json:"name" ref:"CollectionName"`
-	Documents int64  `json:"documents" doc:"How many there are; deleted ones do not count."`
-	Declared  bool   `json:"declared" doc:"The model that applies declares it."`
+	Name      string `json:"name"`
+	Documents int64  `json:"documents"` // deleted ones do not count
+	Uncounted bool   `json:"-"`         // the number is not told, because it depends on each document whether it may be read
+	Declared  bool   `json:"declared"`  // by the model that applies
 }

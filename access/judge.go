@@ -1,11 +1,12 @@
 package access
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -23,6 +24,8 @@ type Keys interface {
 	Valid(p *Principal) bool
 	// Version is another one after any principal may have become invalid.
 	Version() uint64
+	// Secret returns a secret that all nodes of the store have, nil where this node has not read it.
+	Secret() []byte
 }
 
 // pollEvery is how often a Judge looks whether rights have changed. Streams end within a second of it.
@@ -194,6 +197,30 @@ func (r *Rights) As(role string) *Rights {
 	return &own
 }
 
+// Explain says whether a principal may do something to a document of a collection, and why. view is its embedded view as it is. To create it is meant as if
+// it was not there, and to update it as leaving it as it is. In an open house it is meant as in a closed one.
+func (r *Rights) Explain(p *Principal, collection, act string, view []byte) (allowed bool, why string) {
+	of := *r
+	of.Principal = p
+	right := r.model.AccessTo(collection).Of(act)
+	if i := slices.IndexFunc(append([]string{model.RoleAdmin}, right.Roles...), p.Has); i >= 0 {
+		return true, "the role " + append([]string{model.RoleAdmin}, right.Roles...)[i]
+	}
+	if right.Where == "" && len(right.Roles) == 0 {
+		return false, "the role admin is missing"
+	} else if right.Where == "" {
+		return false, "one of these roles is missing: " + strings.Join(right.Roles, ", ")
+	}
+	g := of.Grant(collection, act)
+	switch act {
+	case model.ActCreate, model.ActRead:
+		return g.Explain(nil, view)
+	case model.ActDelete:
+		return g.Explain(view, nil)
+	}
+	return g.Explain(view, view)
+}
+
 // IsOpen tells whether the principal belongs to an open house.
 func (r *Rights) IsOpen() bool { return r != nil && r.Principal.IsOpen() }
 
@@ -284,6 +311,14 @@ func (r *Rights) Key() string {
 // CheckRead returns nil where the principal reads every document of a collection, and a Forbidden otherwise.
 func (r *Rights) CheckRead(collection string) error { return r.CheckAll(model.ActRead, collection) }
 
+// CheckSees returns nil where the principal reads some documents of a collection, whatever is in them, and a Forbidden otherwise.
+func (r *Rights) CheckSees(collection string) error {
+	if g := r.Grant(collection, model.ActRead); !g.None() {
+		return nil
+	}
+	return forbidden(model.ActRead, collection)
+}
+
 // CheckSome returns nil where the principal may do one of some things to a document of a collection, and a Forbidden otherwise. The caller judges each
 // document then.
 func (r *Rights) CheckSome(collection string, acts ...string) error {
@@ -349,6 +384,15 @@ func (r *Rights) Shape() string {
 	return fmt.Sprintf("%s@%d%s", r.Principal.Shape(), r.access, r.Key())
 }
 
+// Seal returns the seal of those who see what the principal sees. The error is RightsStale where this node has no secret of the store.
+func (r *Rights) Seal() (*Seal, error) {
+	secret := r.judge.keys.Secret()
+	if len(secret) == 0 {
+		return nil, fanfold.Errorf(fanfold.RightsStale, "this node has not read the secret by which the store seals cursors: ask another node")
+	}
+	return newSeal(secret, r.Key())
+}
+
 // refused returns what counts refusals by a rule; nil without a judge.
 func (r *Rights) refused(collection, act string) func() {
 	if r.judge == nil {
@@ -357,11 +401,18 @@ func (r *Rights) refused(collection, act string) func() {
 	return r.judge.refusals.of(collection, act)
 }
 
-// Refusals returns how many times since the start a rule did not let somebody read, create, update or delete a document.
-func (j *Judge) Refusals() map[Refusals]uint64 {
+// Refusals returns, in order, how many times since the start the rules did not let somebody read, create, update or delete a document.
+func (j *Judge) Refusals() (all []Refusals) {
 	j.refusals.mu.Lock()
 	defer j.refusals.mu.Unlock()
-	return maps.Clone(j.refusals.count)
+	for of, count := range j.refusals.count {
+		of.Count = count
+		all = append(all, of)
+	}
+	slices.SortFunc(all, func(a, b Refusals) int {
+		return cmp.Or(strings.Compare(a.Collection, b.Collection), strings.Compare(a.Act, b.Act))
+	})
+	return all
 }
 
 // rightsKey is the key of Rights in a context.
@@ -389,3 +440,6 @@ func (Everybody) Valid(p *Principal) bool { return p == Open }
 
 // Version returns 0: nothing changes.
 func (Everybody) Version() uint64 { return 0 }
+
+// Secret returns nil: everybody reads everything.
+func (Everybody) Secret() []byte { return nil }

@@ -139,6 +139,8 @@ func (k *movingKeys) Valid(*access.Principal) bool { return !k.invalid.Load() }
 
 func (k *movingKeys) Version() uint64 { return k.version.Load() }
 
+func (k *movingKeys) Secret() []byte { return nil }
+
 // TestRightsEnd: rights hold until the key is invalid or the model says something else about access, and Changed tells of it.
 // Another change of the model leaves them in force.
 func TestRightsEnd(t *testing.T) {

@@ -72,6 +72,13 @@ func (g *Grant) Conditional() bool { return !g.all && g.where != "" }
 // None tells whether it is a right to no document.
 func (g *Grant) None() bool { return !g.all && g.where == "" }
 
+// Uncounted returns the right, whose refusals nobody counts, for what is not asked for by who has it.
+func (g *Grant) Uncounted() Grant {
+	out := *g
+	out.refused = nil
+	return out
+}
+
 // Bound returns the rule of a conditional right to read, as a condition of a query. It may not be used by several goroutines at a time.
 func (g *Grant) Bound() (*expr.Bound, error) {
 	r, err := expr.CompileReading(g.where)
@@ -107,29 +114,60 @@ func (g *Grant) Writes(old, doc []byte) bool {
 	if !g.Conditional() {
 		return g.all
 	}
-	rule, err := expr.CompileWriting(g.where, documentsOf(g.act)...)
+	rule, values, err := g.aboutWrite(old, doc)
+	return err == nil && rule.JudgeFor(g.auth, values) == expr.True || g.refuse()
+}
+
+// aboutWrite returns the rule of a conditional right to write, and the documents that it sees.
+func (g *Grant) aboutWrite(old, doc []byte) (rule *expr.Filter, values *jsondoc.Tree, err error) {
+	if rule, err = expr.CompileWriting(g.where, documentsOf(g.act)...); err != nil {
+		return nil, nil, err
+	}
+	text := []byte(`{}`)
+	if old != nil {
+		text = jsondoc.WithLast(text, expr.RuleOld, old)
+	}
+	if doc != nil {
+		text = jsondoc.WithLast(text, expr.RuleDoc, doc)
+	}
+	values = &jsondoc.Tree{}
+	return rule, values, values.Parse(text)
+}
+
+// Explain returns why a document may be had, or may not, in words for people: see Reads and Writes.
+func (g *Grant) Explain(old, doc []byte) (allowed bool, why string) {
+	if !g.Conditional() {
+		return g.all, ""
+	}
+	asked := g.Uncounted()
+	g = &asked
+	if g.act == model.ActRead {
+		t := &jsondoc.Tree{}
+		rule, err := expr.CompileReading(g.where)
+		if err == nil {
+			err = t.Parse(doc)
+		}
+		if err != nil {
+			return false, err.Error()
+		}
+		return inWords(g.Reads(doc), func() string { return rule.Explain(g.auth, t) })
+	}
+	rule, values, err := g.aboutWrite(old, doc)
 	if err != nil {
-		return g.refuse()
+		return false, err.Error()
 	}
-	values := []byte(`{`)
-	for _, d := range []struct {
-		name string
-		view []byte
-	}{{expr.RuleOld, old}, {expr.RuleDoc, doc}} {
-		if d.view == nil {
-			continue
-		}
-		if len(values) > 1 {
-			values = append(values, ',')
-		}
-		values = append(append(append(values, '"'), d.name...), `":`...)
-		values = append(values, d.view...)
+	return inWords(g.Writes(old, doc), func() string { return rule.Explain(g.auth, values) })
+}
+
+// inWords says what a rule says. explain returns why it has no value.
+func inWords(allowed bool, explain func() string) (bool, string) {
+	if allowed {
+		return true, "where is true"
 	}
-	t := &jsondoc.Tree{}
-	if t.Parse(append(values, '}')) != nil {
-		return g.refuse()
+	if why := explain(); why != "" {
+		return false, "where has no value: " + why
 	}
-	return rule.JudgeFor(g.auth, t) == expr.True || g.refuse()
+	return false, "where is false"
 }
 
 // Looks returns the names of the members at which the rule of a conditional right looks in the document as it is to be. whole tells that it may look at
@@ -177,7 +215,10 @@ type refusals struct {
 }
 
 // Refusals are refusals by the rule of a right in a collection.
-type Refusals struct{ Collection, Act string }
+type Refusals struct {
+	Collection, Act string
+	Count           uint64
+}
 
 // of returns a function that counts one.
 func (r *refusals) of(collection, act string) func() {
@@ -187,6 +228,6 @@ func (r *refusals) of(collection, act string) func() {
 		if r.count == nil {
 			r.count = map[Refusals]uint64{}
 		}
-		r.count[Refusals{collection, act}]++
+		r.count[Refusals{Collection: collection, Act: act}]++
 	}
 }

@@ -92,8 +92,8 @@ func TestRulesOfWrites(t *testing.T) {
 			t.Errorf("%s: %s to %s: %t", c.act, c.old, c.doc, got)
 		}
 	}
-	if n := judge.Refusals()[access.Refusals{Collection: "tasks", Act: model.ActUpdate}]; n == 0 {
-		t.Errorf("refusals are not counted: %v", judge.Refusals())
+	if got, want := fmt.Sprint(judge.Refusals()), "[{tasks create 1} {tasks delete 1} {tasks update 3}]"; got != want {
+		t.Errorf("refusals are %s, want %s", got, want)
 	}
 	for role, want := range map[string]string{"support": "[true false false false]", "chief": "[true false false true]", "admin": "[true true true true]", "other": "[false false false false]"} {
 		rights, _ := rightsUnder(t, source, &access.Principal{ID: "a", Roles: []string{role}})

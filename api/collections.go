@@ -38,12 +38,18 @@ func (d *documents) collections(c echo.Context) error {
 	if err := d.fresh.await(c); err != nil {
 		return err
 	}
-	list := wire.Collections{Collections: []fanfold.CollectionCount{}}
+	list := wire.Collections{Collections: []wire.CollectionCount{}}
 	var at fanfold.Position
 	if err := d.open(c).Read(func(snap *view.Prefix) error {
 		at = snap.At()
 		some, more, err := snap.Collections(after, limit)
-		list.Collections = append(list.Collections, some...)
+		for _, of := range some {
+			told := wire.CollectionCount{Name: of.Name, Documents: &of.Documents, Declared: of.Declared}
+			if of.Uncounted {
+				told.Documents = nil
+			}
+			list.Collections = append(list.Collections, told)
+		}
 		if more {
 			list.Next = makeCursor(collectionsScope, some[len(some)-1].Name)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/model"
 )
 
 // KnownKeys tells of the keys that there are: see keys.Store.
@@ -206,6 +207,24 @@ func (k *keyring) deleteKey(c echo.Context) error {
 	return done(c, k.store.Revoke(c.Request().Context(), id))
 }
 
+// collectionRights returns what the sender of a request may do with documents of a collection.
+func collectionRights(rights *access.Rights, collection string) wire.CollectionRights {
+	out := wire.CollectionRights{Read: rights.CheckSees(collection) == nil, Write: rights.Writes(collection)}
+	for _, act := range model.Acts {
+		g := rights.Grant(collection, act)
+		if !g.None() {
+			out.May = append(out.May, act)
+		}
+		if g.Conditional() {
+			out.Where = append(out.Where, act)
+		}
+	}
+	if out.Where == nil && (out.Write || len(out.May) < 2 && out.Read) || len(out.May) == 0 {
+		out.May = nil
+	}
+	return out
+}
+
 // me answers GET /v1/_me: whom the node takes the sender for, and what they may do.
 func me(c echo.Context) error {
 	if err := parameters(c); err != nil {
@@ -215,8 +234,8 @@ func me(c echo.Context) error {
 	p := rights.Principal
 	out := wire.Principal{ID: p.ID, Name: p.Name, Roles: p.Own(), Sub: p.Sub, Issuer: p.Issuer, Claims: p.Claims, Open: p.IsOpen(), Collections: map[string]wire.CollectionRights{}}
 	for _, of := range rights.Model().Collections {
-		if rights.Reads(of.Name) {
-			out.Collections[of.Name] = wire.CollectionRights{Read: true, Write: rights.Writes(of.Name)}
+		if may := collectionRights(rights, of.Name); may.Read || may.May != nil {
+			out.Collections[of.Name] = may
 		}
 	}
 	out.Others = wire.CollectionRights{Read: rights.Reads(""), Write: rights.Writes("") && !rights.Model().Closed}

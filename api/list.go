@@ -79,10 +79,10 @@ func (d *documents) list(c echo.Context) error {
 	if ids, err := idsOf(c.QueryParams()); ids != nil || err != nil {
 		return d.listByIDs(c, collection, ids, err)
 	}
-	if isQuery(c.QueryParams()) {
-		if c.QueryParams().Has("at") {
-			return withoutQuery(c.QueryParams(), "at")
-		}
+	switch past := c.QueryParams().Has("at"); {
+	case past && isQuery(c.QueryParams()):
+		return withoutQuery(c.QueryParams(), "at")
+	case !past && (isQuery(c.QueryParams()) || d.open(c).Judges(collection)):
 		return d.listQuery(c, collection, nil, nil)
 	}
 	p, err := d.parsePage(c, collection, collection)
@@ -139,7 +139,8 @@ func (d *documents) children(c echo.Context) error {
 		return err
 	case paged:
 		return d.childPage(c, parent, rel)
-	case isQuery(c.QueryParams()):
+	}
+	if isQuery(c.QueryParams()) || d.open(c).Judges(rel.Collection) {
 		return d.listQuery(c, rel.Collection, &query.Within{Relation: rel.FullName(), Target: parent.ID},
 			func(snap *view.Prefix) error { return checkExists(snap, parent) })
 	}

@@ -44,7 +44,7 @@ var schemaTypes = map[string]any{
 	"Group": wire.Group{}, "GroupSummary": wire.GroupSummary{}, "GroupSettings": wire.GroupSettings{}, "GroupLag": wire.GroupLag{}, "GroupPartition": wire.GroupPartition{}, "Lease": wire.Lease{}, "ParkedBatch": wire.ParkedBatch{},
 	"GroupList": wire.GroupList{}, "LeaseList": wire.LeaseList{}, "ParkedList": wire.ParkedList{},
 	"Key": wire.Key{}, "MadeKey": wire.MadeKey{}, "RotatedKey": wire.RotatedKey{}, "KeyList": wire.KeyList{}, "Principal": wire.Principal{}, "CollectionRights": wire.CollectionRights{},
-	"LeaseBody": wire.LeaseBody{}, "AckBody": wire.AckBody{}, "NackBody": wire.NackBody{}, "ResetBody": wire.ResetBody{}, "LeaveBody": wire.LeaveBody{}, "ReleaseBody": wire.ReleaseBody{}, "RevertBody": wire.RevertBody{}, "FoldBody": wire.FoldBody{}, "ReplicasBody": wire.ReplicasBody{}, "ReplayBody": wire.ReplayBody{}, "CompactBody": wire.CompactBody{}, "FindBody": wire.FindBody{}, "NewKeyBody": wire.NewKeyBody{}, "KeyPatchBody": wire.KeyPatchBody{},
+	"LeaseBody": wire.LeaseBody{}, "AckBody": wire.AckBody{}, "NackBody": wire.NackBody{}, "ResetBody": wire.ResetBody{}, "LeaveBody": wire.LeaveBody{}, "ReleaseBody": wire.ReleaseBody{}, "RevertBody": wire.RevertBody{}, "FoldBody": wire.FoldBody{}, "ReplicasBody": wire.ReplicasBody{}, "ReplayBody": wire.ReplayBody{}, "CompactBody": wire.CompactBody{}, "FindBody": wire.FindBody{}, "AccessExplainBody": wire.AccessExplainBody{}, "AccessExplained": wire.AccessExplained{}, "NewKeyBody": wire.NewKeyBody{}, "KeyPatchBody": wire.KeyPatchBody{},
 	"RotateBody": wire.RotateBody{}, "EraseBody": wire.EraseBody{}, "EraseOneBody": wire.EraseOneBody{}, "ErasedKey": wire.ErasedKey{},
 	"Position": fanfold.Bookmark{}, "Revision": fanfold.Revision(0),
 }

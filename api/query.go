@@ -63,7 +63,8 @@ type queryForm struct {
 	View    *string         `json:"view"`
 	Expand  *commaList      `json:"expand"`
 
-	before func(parameter string, entry int) string // what query.Request.Before has; nil for a body
+	before  func(parameter string, entry int) string // what query.Request.Before has; nil for a body
+	listing bool                                     // it is a plain list
 }
 
 // commaList is a text with commas, which a body may give as an array of texts.
@@ -199,18 +200,23 @@ func (d *documents) query(c echo.Context) error {
 		return err
 	}
 	if f.Expand != nil { // the ones in a URL are judged before
-		if err := enterExpanded(string(*f.Expand), collection, rightsOf(c)); err != nil {
+		rights := rightsOf(c)
+		if err := enterExpanded(string(*f.Expand), collection, rights.Model(), rights.CheckSees); err != nil {
 			return err
 		}
 	}
 	return d.answerQuery(c, &f, collection, nil, nil)
 }
 
-// listQuery answers GET of a collection's documents, or of those that refer to one, as a query.
+// listQuery answers GET of a collection's documents, or of those that refer to one, as a query. A plain list is one where it depends on each document whether
+// it may be read.
 func (d *documents) listQuery(c echo.Context, collection string, within *query.Within, before func(*view.Prefix) error) error {
 	f, err := formOf(c.QueryParams())
 	if err != nil {
 		return err
+	}
+	if f.listing = !isQuery(c.QueryParams()); f.listing && f.Expand != nil && *f.Expand == "" {
+		f.Expand = nil
 	}
 	return d.answerQuery(c, &f, collection, within, before)
 }
@@ -226,6 +232,9 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 	m, seq, _ := d.models.Model()
 	request := &run.asked.request
 	request.Heavy, request.Turns, request.Suggest, request.ModelSeq = run.heavy, d.budget.Turns, run.suggest, seq
+	if err := d.open(c).Restrict(request, f.listing); err != nil {
+		return err
+	}
 	if run.query, err = query.Compile(*request, m); err != nil {
 		return d.queries.refused(*request, err)
 	}

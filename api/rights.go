@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -9,9 +10,12 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // Judge says who sends a request, and what that principal may do: see access.Judge.
@@ -125,7 +129,7 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 // enterPath judges the collections in the path of a request, and those into which expand leads. Names that can be no
 // collection's are the handler's to refuse.
 func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
-	check := rights.CheckRead
+	check := r.checkRead(rights)
 	if r.right == rightWrite {
 		check = func(name string) error { return r.enterWrite(name, rights) }
 	}
@@ -144,7 +148,7 @@ func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
 		last = name
 	}
 	if r.right == rightRead && c.Request().URL.RawQuery != "" {
-		return enterExpanded(c.QueryParam("expand"), last, rights)
+		return enterExpanded(c.QueryParam("expand"), last, rights.Model(), check)
 	}
 	return nil
 }
@@ -167,18 +171,26 @@ func (r *route) enterWrite(collection string, rights *access.Rights) error {
 // actsOf has, by the method of a request that writes, the action for which it needs a right.
 var actsOf = map[string]string{http.MethodPost: model.ActCreate, http.MethodPut: model.ActUpdate, http.MethodPatch: model.ActUpdate, http.MethodDelete: model.ActDelete}
 
+// checkRead returns what judges whether a route may show documents of a collection: all of them, or some.
+func (r *route) checkRead(rights *access.Rights) func(collection string) error {
+	if r.is(judged) {
+		return rights.CheckSees
+	}
+	return rights.CheckRead
+}
+
 // enterExpanded judges the collections into which expand leads from documents of a collection. Paths that lead nowhere are the
 // handler's to refuse.
-func enterExpanded(text, collection string, rights *access.Rights) error {
+func enterExpanded(text, collection string, m *model.Model, check func(collection string) error) error {
 	for path := range strings.SplitSeq(text, ",") {
 		at := collection
 		for hop := range strings.SplitSeq(path, ".") {
-			rel := rights.Model().Collection(at).Relation(hop)
+			rel := m.Collection(at).Relation(hop)
 			if rel == nil {
 				break
 			}
 			at = rel.To
-			if err := rights.CheckRead(at); err != nil {
+			if err := check(at); err != nil {
 				return err
 			}
 		}
@@ -222,3 +234,44 @@ func contextOf(c echo.Context) *requestContext { return c.(*requestContext) }
 
 // rightsOf returns the rights of a request's sender, nil for nobody.
 func rightsOf(c echo.Context) *access.Rights { return contextOf(c).rights }
+
+// explainer says what somebody may do with a document.
+type explainer struct{ *documents }
+
+// maxExplainBody bounds the body of a question about access, in bytes.
+const maxExplainBody = 16 << 10
+
+// explain answers POST /v1/_access/_explain: what somebody may do with a document, and why.
+func (d explainer) explain(c echo.Context) error {
+	if err := readParameters(c); err != nil {
+		return err
+	}
+	var asked wire.AccessExplainBody
+	if err := readObjectAs(c, &asked, object{media: []string{jsonType}, size: maxExplainBody}); err != nil {
+		return err
+	}
+	if asked.Auth == nil {
+		asked.Auth = &wire.AccessAuth{}
+	}
+	who, err := keys.Settings{Sub: asked.Auth.Sub, Roles: asked.Auth.Roles, Claims: asked.Auth.Claims}.Imagined()
+	if err != nil {
+		return err
+	}
+	who.Issuer = asked.Auth.Issuer
+	key := fanfold.Key{Collection: asked.Collection, ID: asked.ID}
+	if err := cmp.Or(fanfold.CheckCollection(key.Collection), fanfold.CheckID(key.ID), d.fresh.await(c)); err != nil {
+		return err
+	}
+	doc, _, err := d.open(c).Get(key, fanfold.Embedded)
+	if err == nil && doc == nil {
+		err = writer.Missing(key)
+	}
+	if err != nil {
+		return err
+	}
+	var out wire.AccessExplained
+	for act, into := range map[string]*wire.AccessVerdict{model.ActRead: &out.Read, model.ActCreate: &out.Create, model.ActUpdate: &out.Update, model.ActDelete: &out.Delete} {
+		into.Allowed, into.Why = rightsOf(c).Explain(who, key.Collection, act, doc.Body)
+	}
+	return c.JSON(http.StatusOK, out)
+}

@@ -76,6 +76,7 @@ const (
 	endless                    // it is a feed, which may last for ever
 	probe                      // it is asked again and again, and it is no news that it fails
 	logless                    // it asks the read model alone: a server without a log answers it, too
+	judged                     // it answers with those documents that may be read, where that depends on what they have
 )
 
 // route is one row of the table of routes.
@@ -166,19 +167,20 @@ func (d *documents) table() []route {
 	const both = takesConditions | takesKey
 	return []route{
 		{"GET", "/v1", rightKnown, atOnce, 0, logless, d.collections},
-		{"GET", "/v1/:collection", rightRead, atOnce, 0, logless, d.list},
+		{"GET", "/v1/:collection", rightRead, atOnce, 0, logless | judged, d.list},
 		{"POST", "/v1/:collection", rightWrite, byRoom, both, 0, d.create},
 		{"PATCH", "/v1/:collection", rightWrite, byRoom, takesKey, untimed | lasting, d.updates.patch},
 		{"DELETE", "/v1/:collection", rightWrite, byRoom, takesKey, untimed | lasting, d.updates.delete},
-		{"POST", queryPath, rightRead, byReading, 0, logless, d.query},
-		{"GET", documentPath, rightRead, atOnce, 0, logless, d.get},
+		{"POST", queryPath, rightRead, byReading, 0, logless | judged, d.query},
+		{"GET", documentPath, rightRead, atOnce, 0, logless | judged, d.get},
 		{"PUT", documentPath, rightWrite, byRoom, both, 0, d.put},
 		{"PATCH", documentPath, rightWrite, byRoom, both, 0, d.patch},
 		{"DELETE", documentPath, rightWrite, byRoom, both, 0, d.delete},
-		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, logless, d.lineage},
+		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, logless | judged, d.lineage},
 		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, logless, d.history},
 		{"POST", "/v1/:collection/:id/_revert", rightWrite, byRoom, both, 0, d.revert},
-		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, logless, d.children},
+		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, logless | judged, d.children},
+		{"POST", "/v1/_access/_explain", rightAdmin, byRoom, 0, logless, explainer{d}.explain},
 		{"GET", "/v1/_sequences", rightMonitor, atOnce, 0, logless, sequences{d}.list},
 		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.imports.answer}, // it says itself why it takes no key

@@ -62,7 +62,7 @@ func Begin(ctx context.Context, store Store, r Request) (*Update, error) {
 func (u *Update) query(cursor string) (*query.Query, error) {
 	m, seq := u.store.Model()
 	return query.Compile(query.Request{Collection: u.request.Operation.Key.Collection, ModelSeq: seq, Filter: u.request.Filter, Params: u.request.Params,
-		Limit: query.MaxLimit, MaxScan: query.MaxScan, Partial: true, Cursor: cursor, Turns: u.store.Turns, View: fanfold.Embedded}, m)
+		Limit: query.MaxLimit, MaxScan: query.MaxScan, Partial: true, Cursor: cursor, Sharing: query.Sharing{Turns: u.store.Turns}, View: fanfold.Embedded}, m)
 }
 
 // Report says what came of a step.

@@ -94,6 +94,8 @@ func (h *house) Valid(p *access.Principal) bool {
 	return !h.revoked[p]
 }
 
+func (h *house) Secret() []byte { return nil }
+
 func (h *house) Version() uint64 {
 	h.mu.Lock()
 	defer h.mu.Unlock()

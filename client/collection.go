@@ -24,7 +24,14 @@ func (c *Client) Collections(ctx context.Context, opts ...ReadOption) iter.Seq2[
 		}
 		var list wire.Collections
 		err := c.sendJSON(ctx, r, &list)
-		return list.Collections, list.Next, err
+		all := make([]CollectionInfo, len(list.Collections))
+		for i, of := range list.Collections {
+			all[i] = CollectionInfo{Name: of.Name, Uncounted: of.Documents == nil, Declared: of.Declared}
+			if of.Documents != nil {
+				all[i].Documents = *of.Documents
+			}
+		}
+		return all, list.Next, err
 	})
 }
 

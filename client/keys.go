@@ -131,3 +131,20 @@ func (c *Client) RevokeKey(ctx context.Context, id string) error {
 	_, err := c.send(ctx, newRequest(http.MethodDelete, keyPath(id)))
 	return err
 }
+
+// AccessAuth is what rules of a model's access see of who asks.
+type AccessAuth = wire.AccessAuth
+
+// AccessExplained says what somebody may do with a document, and why.
+type AccessExplained = wire.AccessExplained
+
+// ExplainAccess tells what somebody may do with a document as it is, and why. The key needs the role admin. Errors are NotFound for a document that is not
+// there, Invalid, and the errors of every call.
+func ExplainAccess(ctx context.Context, c *Client, collection, id string, who AccessAuth) (*AccessExplained, error) {
+	r, err := jsonRequest(http.MethodPost, "/v1/_access/_explain", wire.AccessExplainBody{Collection: collection, ID: id, Auth: &who})
+	if err != nil {
+		return nil, err
+	}
+	r.read, r.repeatable = true, true
+	return answerOf[AccessExplained](c.send(ctx, r))
+}

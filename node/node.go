@@ -356,7 +356,7 @@ func (n *Node) watch(groups *group.Groups) http.Handler {
 	for _, g := range n.Forget.Gauges() {
 		n.metrics.Gauge(g.Name, g.Help, g.Value)
 	}
-	return n.metrics.Watch(metrics.Parts{Version: Version(), Ready: n.readiness.Ready, Running: func() int64 { return n.api.Running() },
+	return n.metrics.Watch(metrics.Parts{Version: Version(), Judge: n.judge, Ready: n.readiness.Ready, Running: func() int64 { return n.api.Running() },
 		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: groups, Keys: n.keys,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.readiness.Lag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
 		Members: n.members, Backed: n.Backups.Last})

@@ -103,6 +103,9 @@ func (n *Node) showReadModel(s *wire.Status, snap *sqlite.Snapshot, issuer fanfo
 	for _, o := range omitted {
 		s.Omitted = append(s.Omitted, wire.Omission(o))
 	}
+	for _, r := range n.judge.Refusals() {
+		s.Refusals = append(s.Refusals, wire.RuleRefusals{Collection: r.Collection, Right: r.Act, Count: r.Count})
+	}
 	return errors.Join(err, n.showIndexes(s, snap))
 }
 

@@ -127,7 +127,7 @@ func (r *ReadOnly) openAPI() {
 	inspected := inspect.New(n.Store, n.Projector, r.issuer)
 	opt := n.cfg.API
 	opt.ReadOnly, opt.Budget, opt.Version, opt.Logger = r.ended, budget, Version(), n.cfg.Logger
-	opt.Issuer, opt.Metrics, opt.Tracer = r.issuer, n.metrics.Watch(metrics.Parts{Version: Version(), Ready: r.CaughtUp, Running: func() int64 { return n.api.Running() },
+	opt.Issuer, opt.Metrics, opt.Tracer = r.issuer, n.metrics.Watch(metrics.Parts{Version: Version(), Judge: n.judge, Ready: r.CaughtUp, Running: func() int64 { return n.api.Running() },
 		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed}), n.tracer
 	opt.Origins, opt.Hosts = n.cfg.Origins, n.cfg.Hosts
 	opt.AnyHost = serving.Exposed(n.cfg.Listen) && len(n.cfg.Hosts) == 0

@@ -141,7 +141,7 @@ func TestGroupsAreBounded(t *testing.T) {
 func TestHeavy(t *testing.T) {
 	w := bigShelf(t, 1500, "{}")
 	asked, may := 0, false
-	r := query.Request{Filter: `doc.s.contains("none")`, Heavy: func() bool { asked++; return may }}
+	r := query.Request{Filter: `doc.s.contains("none")`, Sharing: query.Sharing{Heavy: func() bool { asked++; return may }}}
 	if _, err := w.ask(r); !errors.Is(err, query.ErrHeavy) {
 		t.Errorf("the error is %v", err)
 	}

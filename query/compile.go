@@ -35,6 +35,9 @@ func (q *Query) Collection() string { return q.request.Collection }
 // Shape returns the filter with ? in place of constants and params, "" for none. Filters that differ in these alone have one shape.
 func (q *Query) Shape() string { return q.shape }
 
+// Restricted tells whether the answer has those documents alone that who asks may see: see Request.Visible.
+func (q *Query) Restricted() bool { return q.request.Visible != nil }
+
 // Grouped tells whether the answer has groups, and no documents.
 func (q *Query) Grouped() bool { return q.request.Grouped }
 
@@ -155,7 +158,12 @@ func (q *Query) compileCursor() error {
 	if len(text) > MaxCursor {
 		return fanfold.Errorf(fanfold.Invalid, "cursor has %d bytes; at most %d are taken", len(text), MaxCursor)
 	}
-	c, ok := decodeCursor(text)
+	c, ok := (*cursor)(nil), false
+	if v := q.request.Visible; v != nil {
+		c, ok = openCursor(text, v.Seal)
+	} else {
+		c, ok = decodeCursor(text)
+	}
 	switch {
 	case !ok:
 		return errCursor()

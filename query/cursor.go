@@ -14,7 +14,7 @@ import (
 // cursor is a place in the order of a query's answers.
 type cursor struct {
 	request   [16]byte // what identifies the request
-	principal string   // room for who asks, once that changes what is in the answer
+	principal string   // room that nothing takes
 	source    string   // what was walked: see source.id
 	sorted    bool     // the place is one in the order of a sort, and not of the walk
 	key       []byte   // of the place
@@ -24,13 +24,18 @@ type cursor struct {
 const (
 	cursorPlain  = 1 // the version of a cursor's form
 	cursorPacked = 2 // the same, compressed
+	cursorSealed = 3 // the same, sealed for who sees the same documents
 	packFrom     = 2048
 	maxUnpacked  = 64 << 10
 )
 
-// encode returns the cursor as text.
-func (c *cursor) encode() string {
-	var body []byte
+// sealed returns the cursor as text that nobody else can read.
+func (c *cursor) sealed(by Sealer) string {
+	return base64.RawURLEncoding.EncodeToString(append([]byte{cursorSealed}, by.Seal(c.packed())...))
+}
+
+// body returns what the cursor has.
+func (c *cursor) body() (body []byte) {
 	body = append(body, c.request[:]...)
 	body = appendBytes(body, []byte(c.principal))
 	body = appendBytes(body, []byte(c.source))
@@ -40,7 +45,18 @@ func (c *cursor) encode() string {
 	}
 	body = append(body, sorted)
 	body = appendBytes(body, c.key)
-	body = binary.AppendVarint(body, c.tie)
+	return binary.AppendVarint(body, c.tie)
+}
+
+// encode returns the cursor as text.
+func (c *cursor) encode() string {
+	out := c.packed()
+	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out)))
+}
+
+// packed returns what the cursor has, compressed where that is shorter, after the version of the form.
+func (c *cursor) packed() []byte {
+	body := c.body()
 	out := []byte{cursorPlain}
 	if len(body) > packFrom { // a key may have two bytes for each of a text
 		var packed bytes.Buffer
@@ -51,13 +67,25 @@ func (c *cursor) encode() string {
 			}
 		}
 	}
-	out = append(out, body...)
-	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out)))
+	return append(out, body...)
 }
 
 // appendBytes appends bytes with their length before them.
 func appendBytes(dst, b []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
+}
+
+// openCursor returns the cursor of a text that was sealed. ok is false for a text that is none, or another's.
+func openCursor(text string, by Sealer) (c *cursor, ok bool) {
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(text)
+	if err != nil || len(raw) == 0 || raw[0] != cursorSealed {
+		return nil, false
+	}
+	packed, ok := by.Open(raw[1:])
+	if !ok || len(packed) == 0 {
+		return nil, false
+	}
+	return unpackCursor(packed)
 }
 
 // decodeCursor returns the cursor of a text. ok is false for a text that is none.
@@ -67,10 +95,16 @@ func decodeCursor(text string) (c *cursor, ok bool) {
 	if err != nil || len(raw) < 1+sum || binary.BigEndian.Uint32(raw[len(raw)-sum:]) != crc32.ChecksumIEEE(raw[:len(raw)-sum]) {
 		return nil, false
 	}
-	version, body := raw[0], raw[1:len(raw)-sum]
-	switch version {
+	return unpackCursor(raw[:len(raw)-sum])
+}
+
+// unpackCursor returns the cursor of what packed returned. ok is false for what it did not return.
+func unpackCursor(packed []byte) (c *cursor, ok bool) {
+	body := packed[1:]
+	switch packed[0] {
 	case cursorPlain:
 	case cursorPacked:
+		var err error
 		body, err = io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(body)), maxUnpacked))
 		if err != nil || len(body) == maxUnpacked {
 			return nil, false
@@ -78,6 +112,11 @@ func decodeCursor(text string) (c *cursor, ok bool) {
 	default:
 		return nil, false
 	}
+	return readCursor(body)
+}
+
+// readCursor returns the cursor of what it has. ok is false where it has something else.
+func readCursor(body []byte) (c *cursor, ok bool) {
 	r := cursorReader{rest: body}
 	c = &cursor{}
 	copy(c.request[:], r.take(len(c.request)))

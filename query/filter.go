@@ -50,6 +50,7 @@ func oneLine(err error) string {
 type filter struct {
 	bounds    []*expr.Bound
 	conjuncts []conjunct
+	ruled     bool // the first of bounds is Request.Visible's
 }
 
 // test is what an index can decide of a conjunct.
@@ -74,21 +75,35 @@ func (q *Query) takeFilter() (*filter, error) {
 // bind makes the filter of the conditions. The error is Invalid.
 func (q *Query) bind() (*filter, error) {
 	f := &filter{}
-	for i, c := range q.conditions {
+	if v := q.request.Visible; v != nil {
+		bound, err := v.Bind()
+		if err != nil {
+			return nil, fanfold.Errorf(fanfold.Forbidden, "the rule of the right to read %s costs too much before it looks at a document", q.request.Collection)
+		}
+		f.ruled = true
+		f.add(bound)
+	}
+	for _, c := range q.conditions {
 		bound, err := c.compiled.Bind(c.params)
 		if err != nil {
 			return nil, fanfold.Errorf(fanfold.Invalid, "filter: %s", oneLine(err))
 		}
-		f.bounds = append(f.bounds, bound)
-		for j, part := range bound.Conjuncts() {
-			f.conjuncts = append(f.conjuncts, conjunct{part, i, j})
-		}
+		f.add(bound)
 	}
 	return f, nil
 }
 
+// add adds a condition, which must be true besides those that are there.
+func (f *filter) add(bound *expr.Bound) {
+	for j, part := range bound.Conjuncts() {
+		f.conjuncts = append(f.conjuncts, conjunct{part, len(f.bounds), j})
+	}
+	f.bounds = append(f.bounds, bound)
+}
+
 // residual is what of a filter an index leaves to be judged.
 type residual struct {
+	rule   *expr.Bound // of Request.Visible; nil where nothing of it is left
 	bounds []*expr.Bound
 	source string
 }
@@ -103,7 +118,11 @@ func (f *filter) only(skip func(i int) bool) *residual {
 		}
 	}
 	for i, b := range f.bounds {
-		if len(indices[i]) > 0 {
+		switch {
+		case len(indices[i]) == 0:
+		case i == 0 && f.ruled:
+			r.rule = b.Only(indices[i])
+		default:
 			r.bounds = append(r.bounds, b.Only(indices[i]))
 		}
 	}
@@ -129,9 +148,18 @@ func (r *run) pastCost() error {
 }
 
 // empty tells whether every document meets it.
-func (r *residual) empty() bool { return len(r.bounds) == 0 }
+func (r *residual) empty() bool { return r.rule == nil && len(r.bounds) == 0 }
 
-// judge tells whether a document meets it.
+// hides tells whether who asks does not see a document.
+func (r *residual) hides(f expr.Facts) (bool, error) {
+	if r.rule == nil {
+		return false, nil
+	}
+	verdict, err := r.rule.Judge(f)
+	return verdict != expr.True, err
+}
+
+// judge tells whether a document that is seen meets it.
 func (r *residual) judge(f expr.Facts) (expr.Verdict, error) {
 	out := expr.True
 	for _, b := range r.bounds {
@@ -146,11 +174,13 @@ func (r *residual) judge(f expr.Facts) (expr.Verdict, error) {
 	return out, nil
 }
 
-// shape returns the filter without its constants.
+// shape returns what the request asks for, without its constants.
 func (f *filter) shape() string {
-	shapes := make([]string, len(f.bounds))
+	var shapes []string
 	for i, b := range f.bounds {
-		shapes[i] = b.Shape()
+		if i > 0 || !f.ruled {
+			shapes = append(shapes, b.Shape())
+		}
 	}
 	return strings.Join(shapes, " && ")
 }

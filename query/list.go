@@ -111,7 +111,7 @@ func (p *page) end(err error) error {
 	}
 	switch {
 	case p.shown == p.q.request.Limit:
-	case p.q.request.Partial:
+	case p.q.request.Partial || p.q.request.listing():
 		p.out.Complete = false
 	default:
 		return err
@@ -158,5 +158,9 @@ func (r *run) next(it item) {
 // setNext has the next page begin at a place.
 func (r *run) setNext(c cursor) {
 	c.request = r.q.identify()
+	if v := r.q.request.Visible; v != nil {
+		r.result.Next = c.sealed(v.Seal)
+		return
+	}
 	r.result.Next = c.encode()
 }

@@ -148,8 +148,11 @@ func (p *planner) choose() (*plan, error) {
 		return nil, err
 	}
 	p.byID()
+	if p.q.request.listing() {
+		return p.forListing()
+	}
 	if len(p.plans) == 0 || p.q.place != nil && p.q.place.source == "" {
-		all := &idSource{collection: p.q.request.Collection, ranges: []model.IDRange{{}}, all: true}
+		all := &idSource{collection: p.q.request.Collection, ranges: everyID, all: true}
 		p.add(p.newPlan("", "", all))
 	}
 	if err := p.count(); err != nil {

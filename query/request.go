@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/expr"
 )
 
 // Within asks for the documents that refer to one.
@@ -31,10 +32,34 @@ type Request struct {
 	MaxScan    int      // documents that may be looked at, 1 to MaxScan; 0 for DefaultScan
 	View       fanfold.View
 
+	// Visible says which documents are in the answer for who asks; nil for all.
+	Visible *Visible
+
 	// Before returns what stands before an entry of sort, group or compute where these came in one text, by the parameter's name. Errors
 	// tell columns of that text. nil stands for lists; their errors tell the entry and a column in it.
 	Before func(parameter string, entry int) string
 
+	Sharing
+
+	// Suggest is called where an answered request looked at more documents than it gave. Plan.Suggest is found out if it returns true.
+	// nil stands for one that returns false. It is found out without asking for refused requests and with Explain.
+	Suggest func() bool
+}
+
+// Visible is what must be true of a document for who asks to see it. It is judged before anything else of the request. So nothing tells of a document
+// that is not seen, but that the work of looking at it counts.
+type Visible struct {
+	Bind func() (*expr.Bound, error) // returns the condition, for one run
+	Seal Sealer                      // of cursors, which may stand at documents that are not seen
+	// Listing asks for a page of a plain list: in order of id, or with Within in order of creation. After a bound the page ends early.
+	Listing bool
+}
+
+// listing tells whether a page of a plain list is asked for.
+func (r *Request) listing() bool { return r.Visible != nil && r.Visible.Listing }
+
+// Sharing is how requests that look at many documents share a process.
+type Sharing struct {
 	// Heavy is called where more than LightScan documents are looked at, or fewer take long. Run ends with ErrHeavy if it returns false. It may block for a moment.
 	// nil stands for one that returns true.
 	Heavy func() bool
@@ -42,10 +67,14 @@ type Request struct {
 	// Turns has an element for each run that looks at many documents and has its turn. Runs that share it go on by turns; nil for one that
 	// goes on beside all others.
 	Turns chan struct{}
+}
 
-	// Suggest is called where an answered request looked at more documents than it gave. Plan.Suggest is found out if it returns true.
-	// nil stands for one that returns false. It is found out without asking for refused requests and with Explain.
-	Suggest func() bool
+// Sealer seals texts for those who see the same documents.
+type Sealer interface {
+	// Seal returns a text as nobody else can read or make it. It is the same for equal texts.
+	Seal(text []byte) []byte
+	// Open returns the text that Seal has sealed. ok is false for what it has not.
+	Open(sealed []byte) (text []byte, ok bool)
 }
 
 // Group is one group of documents. Both members are JSON objects, whose members are named as the request named them.

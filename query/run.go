@@ -28,8 +28,11 @@ func (q *Query) Run(ctx context.Context, s Snapshot, show func(doc *fanfold.Docu
 		return nil, err
 	}
 	answer := r.list
-	if q.request.Grouped {
+	switch {
+	case q.request.Grouped:
 		answer = r.group
+	case q.request.listing():
+		answer = listing{r}.shown
 	}
 	err := answer()
 	r.result.Hints = r.sample.misnamed.found()
@@ -73,11 +76,21 @@ func (r *run) prepare() (err error) {
 		return err
 	}
 	r.planner = &planner{q: r.q, f: r.filter, s: r.s}
-	if r.plan, err = r.planner.choose(); err != nil {
+	plan, err := r.planner.choose()
+	if err != nil {
 		return err
 	}
+	follow(r, plan)
+	r.out.Rejected = append(r.out.Rejected, r.planner.rejected...)
+	return nil
+}
+
+// follow has the run go by a plan.
+func follow(r *run, by *plan) {
+	r.plan = by
 	r.rest = r.filter.only(func(i int) bool { return r.plan.decided[i] })
 	r.whole = r.filter.only(func(int) bool { return false })
+	r.out.Conditions = []string{}
 	if r.plan.byWithin {
 		r.out.Conditions = append(r.out.Conditions, r.planner.within.source)
 	}
@@ -86,18 +99,23 @@ func (r *run) prepare() (err error) {
 			r.out.Conditions = append(r.out.Conditions, c.Source)
 		}
 	}
-	r.out.Residual, r.out.Rejected = r.rest.source, append(r.out.Rejected, r.planner.rejected...)
+	r.out.Residual, r.out.Index = r.rest.source, nil
 	if r.plan.name != "" {
 		r.out.Index = &r.plan.name
 	}
 	r.out.Ranges = r.plan.ranges()
-	return nil
 }
 
 // pastBound is the error of a run that passed a bound of its work.
 type pastBound struct{ why string }
 
 func (e *pastBound) Error() string { return e.why }
+
+// isBound tells whether an error is one of a bound of a run's work.
+func isBound(err error) bool {
+	var bound *pastBound
+	return errors.As(err, &bound)
+}
 
 // end returns the result of a run that ended with err.
 func (r *run) end(err error) (*Result, error) {
@@ -109,7 +127,10 @@ func (r *run) end(err error) (*Result, error) {
 	if r.sure = bound == nil && !r.q.request.Explain; r.sure && !r.suggests() {
 		return r.result, nil
 	}
-	suggested := r.suggest()
+	var suggested *suggestion
+	if r.q.request.Visible == nil { // an index would tell what the rule looks at
+		suggested = r.suggest()
+	}
 	if suggested != nil {
 		r.out.Suggest = suggested.patch
 	}
@@ -119,7 +140,7 @@ func (r *run) end(err error) (*Result, error) {
 	failed := &NeedsIndex{Why: bound.why, Plan: r.out}
 	if suggested != nil {
 		failed.Suggest, failed.Line = suggested.patch, suggested.line
-	} else {
+	} else if r.q.request.Visible == nil {
 		failed.Why += ". " + r.noSuggestion()
 	}
 	return nil, failed
@@ -222,7 +243,9 @@ func (r *run) facts(doc *fanfold.Document) (expr.Facts, error) {
 			return expr.Facts{}, fmt.Errorf("%s: %w", doc.Key, err)
 		}
 		r.parsed = doc
-		r.sample.misnamed.look(&r.tree)
+		if !r.filter.ruled {
+			r.sample.misnamed.look(&r.tree)
+		}
 	}
 	return expr.Facts{Doc: &r.tree, Created: doc.Created, Updated: doc.Updated}, nil
 }
@@ -248,12 +271,16 @@ func (r *run) matches(it *item) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		verdict, err := rest.judge(facts)
-		if errors.Is(err, expr.ErrCost) {
-			err = r.pastCost()
+		unseen, err := rest.hides(facts)
+		if unseen || err != nil {
+			return false, costly(r, err)
 		}
+		if r.filter.ruled {
+			r.sample.misnamed.look(&r.tree)
+		}
+		verdict, err := rest.judge(facts)
 		if err != nil {
-			return false, err
+			return false, costly(r, err)
 		}
 		if verdict != expr.True {
 			if verdict == expr.NoValue {
@@ -269,6 +296,14 @@ func (r *run) matches(it *item) (bool, error) {
 	}
 	r.out.Matched++
 	return true, nil
+}
+
+// costly returns pastCost's error where a condition says that it has cost too much, and its error otherwise.
+func costly(r *run, err error) error {
+	if errors.Is(err, expr.ErrCost) {
+		return r.pastCost()
+	}
+	return err
 }
 
 // walk calls fn with what the plan comes to after a place, nil for all, but for entries that the filter is not true of by their keys

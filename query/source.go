@@ -32,6 +32,9 @@ type place struct {
 	tie int64
 }
 
+// everyID are all documents of a collection.
+var everyID = []model.IDRange{{}}
+
 // idSource walks over documents in order of id.
 type idSource struct {
 	collection string

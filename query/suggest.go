@@ -60,7 +60,7 @@ func (r *run) wasteful() bool {
 // suggests tells whether a run that was answered is to suggest an index.
 func (r *run) suggests() bool {
 	wanted := r.q.request.Suggest
-	return wanted != nil && r.wasteful() && wanted()
+	return wanted != nil && r.q.request.Visible == nil && r.wasteful() && wanted()
 }
 
 // declares tells whether an index with the same components is there.

@@ -13,7 +13,7 @@ import (
 // TestTurnsAreAStores: heavy queries of one store that keep their turns hold up none of another store in the same process.
 func TestTurnsAreAStores(t *testing.T) {
 	busy, other := bigShelf(t, 1500, "{}"), bigShelf(t, 1500, "{}")
-	heavy := query.Request{Filter: `doc.s.contains("")`, Limit: 1, Sort: []string{"-n"}, Turns: admission.NewBudget(admission.Options{}).Turns}
+	heavy := query.Request{Filter: `doc.s.contains("")`, Limit: 1, Sort: []string{"-n"}, Sharing: query.Sharing{Turns: admission.NewBudget(admission.Options{}).Turns}}
 	q, err := query.Compile(busy.request(heavy), busy.model)
 	if err != nil {
 		t.Fatal(err)

@@ -32,3 +32,6 @@ func (k onlyKey) Valid(p *access.Principal) bool { return p == k.holder }
 
 // Version returns 0: nothing changes.
 func (k onlyKey) Version() uint64 { return 0 }
+
+// Secret returns nil: the holder reads everything.
+func (k onlyKey) Secret() []byte { return nil }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -88,4 +89,17 @@ func mergeClaims(claims, patch json.RawMessage) (json.RawMessage, error) {
 		claims = json.RawMessage("{}")
 	}
 	return jsondoc.Merge(claims, patch), nil
+}
+
+// Imagined returns the principal that a key with some settings would have, for questions about it. It needs no name and no roles. It returns what Create
+// returns for bad settings.
+func (s Settings) Imagined() (*access.Principal, error) {
+	check := s.checkSubject
+	if len(s.Roles) > 0 {
+		s.Name, check = "imagined", s.check
+	}
+	if err := check(); err != nil {
+		return nil, err
+	}
+	return &access.Principal{Roles: s.Roles, Sub: s.Sub, Claims: s.Claims}, nil
 }

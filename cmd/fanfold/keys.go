@@ -396,3 +396,51 @@ func keysRevokeCommand() *cobra.Command {
 	}
 	return cmd
 }
+
+func accessCommand() *cobra.Command {
+	cmd := &cobra.Command{Use: "access", Short: "Say who may do what with a document"}
+	cmd.AddCommand(accessExplainCommand())
+	return cmd
+}
+
+func accessExplainCommand() *cobra.Command {
+	var who client.AccessAuth
+	var claims string
+	cmd := &cobra.Command{
+		Use:     "explain COLLECTION/ID",
+		Short:   "Say what somebody may do with a document, and why",
+		Long:    "Say what somebody may do with a document as it is, and why, under the access of the model that applies.",
+		Example: "  fanfold access explain tasks/t1 --key-file ops.key --sub u1 --role support",
+		Args:    cobra.ExactArgs(1),
+	}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.Flags().StringVar(&who.Sub, "sub", "", "the subject of who asks")
+	cmd.Flags().StringSliceVar(&who.Roles, "role", nil, "the roles of who asks")
+	cmd.Flags().StringVar(&claims, "claims", "", "the claims of who asks, a JSON object")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		collection, id, found := strings.Cut(args[0], "/")
+		if !found {
+			return fanfold.Errorf(fanfold.Invalid, "%s is no document: write COLLECTION/ID", args[0])
+		}
+		if claims != "" {
+			who.Claims = []byte(claims)
+		}
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		told, err := client.ExplainAccess(cmd.Context(), c, collection, id, who)
+		switch {
+		case err != nil:
+			return err
+		case *asJSON:
+			return printJSON(cmd, told)
+		}
+		return table(cmd, "ACTION\tALLOWED\tWHY", func(w io.Writer) {
+			fmt.Fprintf(w, "read\t%t\t%s\ncreate\t%t\t%s\nupdate\t%t\t%s\ndelete\t%t\t%s\n", told.Read.Allowed, told.Read.Why, told.Create.Allowed, told.Create.Why,
+				told.Update.Allowed, told.Update.Why, told.Delete.Allowed, told.Delete.Why)
+		})
+	}
+	return cmd
+}

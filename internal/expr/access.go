@@ -107,6 +107,29 @@ func (r *Reading) Parts() int { return ast.NodeCount(r.condition.q.ast) }
 // Parts returns how many parts a rule about a write has, with what macros such as map stand for.
 func (f *Filter) Parts() int { return f.program.parts }
 
+// Explain returns why the rule has no value for one sender of a document, in words for people, and "" where it is true or false.
+func (r *Reading) Explain(auth, doc *jsondoc.Tree) string {
+	p, err := r.condition.q.plan(r.condition.q.ast.Expr())
+	if err != nil {
+		return err.Error()
+	}
+	return p.explainFor(auth, doc, false)
+}
+
+// Explain does what Reading.Explain does for a rule about a write. values has the documents that it sees.
+func (f *Filter) Explain(auth, values *jsondoc.Tree) string { return f.program.explainFor(auth, values, true) }
+
+// explainFor returns why a condition has no value for one sender. members says that the variables are members of doc.
+func (p *Program) explainFor(auth, doc *jsondoc.Tree, members bool) string {
+	e, err := p.explain(doc, func(e *evaluation) error {
+		e.left, e.limit, e.members = filterCost, filterCost, members
+		e.params = wrap(e, auth, jsondoc.Root)
+		_, err := p.decide(e)
+		return err
+	})
+	return e.reason(err)
+}
+
 // DocPaths returns the places of a document at which a rule looks, as far as their names are in its text.
 func (r *Reading) DocPaths() [][]string { return r.condition.DocPaths() }
 

@@ -145,7 +145,7 @@ func (o *object) Find(key ref.Val) (ref.Val, bool) {
 		}
 	}
 	o.e.spend(passed / membersPerUnit)
-	if o.e.explained != nil {
+	if o.e.explained != nil && o.tree == o.e.tree { // and not one of params
 		o.e.explained.note(o.node, string(name))
 	}
 	return nil, false

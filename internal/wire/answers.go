@@ -16,8 +16,15 @@ type Link struct {
 
 // Collections holds a page of the collections.
 type Collections struct {
-	Collections []fanfold.CollectionCount `json:"collections"`
-	Next        string                    `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
+	Collections []CollectionCount `json:"collections"`
+	Next        string            `json:"next,omitempty" minLength:"1" doc:"Cursor of the next page; absent on the last one."`
+}
+
+// CollectionCount says how many documents a collection holds.
+type CollectionCount struct {
+	Name      string `json:"name" ref:"CollectionName"`
+	Documents *int64 `json:"documents,omitempty" doc:"How many there are; deleted ones do not count. Absent where it depends on each document whether you may read it."`
+	Declared  bool   `json:"declared" doc:"The model that applies declares it."`
 }
 
 // Counters holds a page of the counters of sequences.

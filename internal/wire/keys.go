@@ -66,8 +66,40 @@ type Principal struct {
 	Others      CollectionRights            `json:"otherCollections" doc:"What the principal may do with documents of collections that the model does not declare."`
 }
 
-// CollectionRights are what a principal may do with documents of a collection. Who writes reads.
+// CollectionRights are what a principal may do with documents of a collection.
 type CollectionRights struct {
-	Read  bool `json:"read"`
-	Write bool `json:"write" doc:"Who writes a collection reads it, too."`
+	Read  bool `json:"read" doc:"Every document, or those that where lets."`
+	Write bool `json:"write" doc:"Create, update and delete every document."`
+
+	May   []string `json:"may,omitempty" schema:"{'items':{'enum':['read','create','update','delete']}}" doc:"The actions that are let, for some documents at least. Absent where read and write say it."`
+	Where []string `json:"where,omitempty" schema:"{'items':{'enum':['read','create','update','delete']}}" doc:"Those of may for which the model's expression decides about each document."`
+}
+
+// AccessExplainBody asks what somebody may do with a document.
+type AccessExplainBody struct {
+	Collection string      `json:"collection" ref:"CollectionName"`
+	ID         string      `json:"id" minLength:"1"`
+	Auth       *AccessAuth `json:"auth,omitempty" doc:"Who would ask; nobody in particular where it is absent."`
+}
+
+// AccessAuth is what rules see of who asks.
+type AccessAuth struct {
+	Sub    string          `json:"sub,omitempty"`
+	Issuer string          `json:"iss,omitempty"`
+	Roles  []string        `json:"roles,omitempty" maxItems:"32" items:"RoleName"`
+	Claims json.RawMessage `json:"claims,omitempty" schema:"{'type':'object','additionalProperties':true}"`
+}
+
+// AccessExplained says what somebody may do with a document, and why.
+type AccessExplained struct {
+	Read   AccessVerdict `json:"read"`
+	Create AccessVerdict `json:"create" doc:"Of the document as it is, if it was not there."`
+	Update AccessVerdict `json:"update" doc:"To the document as it is."`
+	Delete AccessVerdict `json:"delete"`
+}
+
+// AccessVerdict says whether an action is let, and why.
+type AccessVerdict struct {
+	Allowed bool   `json:"allowed"`
+	Why     string `json:"why" doc:"Such as the role support, where is false, or where has no value: there is no member \"members\"."`
 }

@@ -29,7 +29,7 @@ type DerivedValue struct {
 	Reason    string        `json:"reason,omitempty" doc:"Why there is no value or, of a list, none of one of the documents."`
 	Sources   []ValueSource `json:"sources" doc:"The first 100 documents that it is made of: a copy's targets, this document for what is made of itself, else the documents that refer to this one. One that is gone has no rev."`
 	Documents int64         `json:"documents" doc:"How many there are."`
-	Hidden    bool          `json:"hidden,omitempty" doc:"True where the sources, their number and the reason are left out, because you may not read their collection."`
+	Hidden    bool          `json:"hidden,omitempty" doc:"True where the sources that you may not read, their number and the reason are left out."`
 	Event     *Origin       `json:"event,omitempty" doc:"The change of this document that gave it the value, and the document whose write caused it. Absent where it is further back than 1000 changes. It has a reason alone where the change is no longer kept."`
 }
 
@@ -57,6 +57,7 @@ type Copies struct {
 	Rule      string   `json:"rule"`
 	Documents int64    `json:"documents"`
 	First     []string `json:"first" doc:"Ids of the first 100, of the rule's collection."`
+	Hidden    bool     `json:"hidden,omitempty" doc:"True where those are left out that you may not read, and their number."`
 	More      int64    `json:"more,omitempty" minimum:"1" doc:"Ids that the document refers to and that were not looked for: those beyond the first 100,000."`
 	Reason    string   `json:"reason,omitempty" doc:"Why no documents are listed: the rule's condition was not evaluated. Otherwise absent."`
 }

@@ -8,15 +8,16 @@ import (
 
 // Projection says how far the fold is.
 type Projection struct {
-	Applied    uint64       `json:"applied" doc:"Last event folded."`
-	Lag        uint64       `json:"lag" doc:"Events not folded yet, when last heard."`
-	Stopped    *Stopped     `json:"stopped,omitempty" doc:"Why the projector has stopped; absent while it runs."`
-	RuleErrors []RuleError  `json:"ruleErrors,omitempty" doc:"Rules, indexes and checks whose expression failed since the start. A check that fails refuses nothing."`
-	Replay     *Replay      `json:"replay,omitempty" doc:"The replay that runs, or the last one."`
-	Preparing  *Preparation `json:"preparing,omitempty" doc:"How far this node is with a model that is to come."`
-	Activated  *Activation  `json:"activated,omitempty" doc:"How the last model that was prepared came to apply, since the start."`
-	Withdrawn  *Withdrawn   `json:"withdrawn,omitempty" doc:"The last model that was announced and did not come, since the start."`
-	Folded     uint64       `json:"-"` // events folded by this process
+	Applied    uint64         `json:"applied" doc:"Last event folded."`
+	Lag        uint64         `json:"lag" doc:"Events not folded yet, when last heard."`
+	Stopped    *Stopped       `json:"stopped,omitempty" doc:"Why the projector has stopped; absent while it runs."`
+	RuleErrors []RuleError    `json:"ruleErrors,omitempty" doc:"Rules, indexes and checks whose expression failed since the start. A check that fails refuses nothing."`
+	Refusals   []RuleRefusals `json:"ruleRefusals,omitempty" doc:"How many documents the rules of a collection's access have refused since the start, of collections that the reader may read."`
+	Replay     *Replay        `json:"replay,omitempty" doc:"The replay that runs, or the last one."`
+	Preparing  *Preparation   `json:"preparing,omitempty" doc:"How far this node is with a model that is to come."`
+	Activated  *Activation    `json:"activated,omitempty" doc:"How the last model that was prepared came to apply, since the start."`
+	Withdrawn  *Withdrawn     `json:"withdrawn,omitempty" doc:"The last model that was announced and did not come, since the start."`
+	Folded     uint64         `json:"-"` // events folded by this process
 }
 
 // Stopped says why nothing is folded at present.

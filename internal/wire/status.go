@@ -36,6 +36,13 @@ type Status struct {
 	Projection
 }
 
+// RuleRefusals says how many documents the rule of a right has refused, by an error and by a missing member, too. Those that lists leave out do not count.
+type RuleRefusals struct {
+	Collection string `json:"collection" ref:"CollectionName"`
+	Right      string `json:"right" enum:"read|create|update|delete"`
+	Count      uint64 `json:"count"`
+}
+
 // FoldVersion says which version of the fold is in force where the node stands, and which is the newest that its program
 // knows.
 type FoldVersion struct {

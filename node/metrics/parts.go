@@ -8,6 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
@@ -34,6 +35,7 @@ type Parts struct {
 	Projector *projector.Projector
 	Writer    *writer.Writer
 	Groups    *group.Groups
+	Judge     *access.Judge
 	Keys      *keys.Store                                            // nil where one key alone opens
 	Ordinal   func(at fanfold.Position) (upTo, all int64, err error) // of changes
 	Lag       func() membership.LagReading
@@ -47,7 +49,7 @@ type Parts struct {
 func (m *Metrics) Watch(p Parts) http.Handler {
 	m.watchProcess(p)
 	m.watchSubscriber(p)
-	m.registry.MustRegister(newIndexStates(p.Store), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	m.registry.MustRegister(newIndexStates(p.Store), newRefusalStates(p.Judge), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if p.Log != nil {
 		m.watchBackup(p)
 		m.watchFold(p)

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/sqlite"
 )
@@ -87,5 +88,26 @@ func (x *indexStates) Collect(out chan<- prometheus.Metric) {
 	})
 	for _, index := range all[:min(len(all), maxIndexSeries)] {
 		out <- prometheus.MustNewConstMetric(x.entries, prometheus.GaugeValue, float64(index.Entries), index.Collection, index.Name)
+	}
+}
+
+// refusalStates are the metrics of what the rules of access have refused.
+type refusalStates struct {
+	judge *access.Judge
+	total *prometheus.Desc
+}
+
+// newRefusalStates returns the metrics of what a judge's rules have refused.
+func newRefusalStates(judge *access.Judge) *refusalStates {
+	return &refusalStates{judge, prometheus.NewDesc("fanfold_rule_refusals_total", "Documents that the rule of a right has refused, without those that lists leave out.", []string{"collection", "right"}, nil)}
+}
+
+// Describe implements prometheus.Collector.
+func (r *refusalStates) Describe(out chan<- *prometheus.Desc) { out <- r.total }
+
+// Collect implements prometheus.Collector.
+func (r *refusalStates) Collect(out chan<- prometheus.Metric) {
+	for _, of := range r.judge.Refusals() {
+		out <- prometheus.MustNewConstMetric(r.total, prometheus.CounterValue, float64(of.Count), of.Collection, of.Act)
 	}
 }

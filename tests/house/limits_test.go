@@ -202,6 +202,7 @@ var limitTests = map[string]string{
 	"answer after a lost lease":                        "TestGroupStream",
 	"keys":                                             "TestManyKeys",
 	"key's name; roles; a role":                        "TestBoundsOfKeys TestBadRequestsAboutKeys",
+	"`where` of an access":                             "TestAccessMistakes",
 	"key's `sub`; `claims`":                            "TestBoundsOfSubjects TestBadRequestsAboutKeys TestSubjectsOverHTTP",
 	"`expires`":                                        "TestBoundsOfKeys TestBadRequestsAboutKeys",
 	"`overlap`":                                        "TestBoundsOfKeys TestBadRequestsAboutKeys",

@@ -7,6 +7,14 @@ var ofKeys = []Operation{
 			{"200", "The principal.", "", is("Principal")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
+	{Route: "POST /v1/_access/_explain", ID: "explainAccess", Summary: "What somebody may do with a document, and why",
+		Text:  "The answer is about the document as it is, under the model that applies. In an open house it is as in a closed one.",
+		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Body:  &Body{Content: is("AccessExplainBody")},
+		Answers: []Answer{
+			{"200", "A verdict on each action.", "", is("AccessExplained")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
 	{Route: "GET /v1/_keys", ID: "listKeys", Summary: "All keys, revoked ones included, without their secrets",
 		Answers: []Answer{
 			{"200", "The oldest first.", "", is("KeyList")},

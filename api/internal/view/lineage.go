@@ -10,27 +10,85 @@ import (
 
 // lineage returns the report about a document that may be read, with the documents that may be read alone. Of a value that other
 // documents are the source of, the report says nothing more than the document itself.
-func (v View) lineage(key fanfold.Key, all *wire.Lineage) *wire.Lineage {
+func (v View) lineage(key fanfold.Key, all *wire.Lineage) (*wire.Lineage, error) {
 	if v.rights.ReadsAll() {
-		return all
+		return all, nil
 	}
 	out := *all
-	out.Derived = slices.Clone(all.Derived)
-	for i := range out.Derived {
-		v.trim(key.Collection, &out.Derived[i])
-	}
-	out.Copies = slices.DeleteFunc(slices.Clone(all.Copies), func(c wire.Copies) bool { return !v.rights.Reads(collectionOf(c.Rule)) })
-	return &out
+	err := v.Read(func(p *Prefix) error {
+		t := trimmer{p: p, known: map[fanfold.Key]bool{}}
+		out.Derived, out.Copies = slices.Clone(all.Derived), nil
+		for i := range out.Derived {
+			t.value(key.Collection, &out.Derived[i])
+		}
+		out.Copies = []wire.Copies{}
+		for _, c := range all.Copies {
+			if t.copies(&c) {
+				out.Copies = append(out.Copies, c)
+			}
+		}
+		return t.err
+	})
+	return &out, err
 }
 
-// trim takes from the report about one value of a collection's document what may not be read.
-func (v View) trim(collection string, value *wire.DerivedValue) {
-	if e := value.Event; e != nil && e.Collection != "" && !v.rights.Reads(e.Collection) {
+// maxJudged is how many documents a lineage has judged whether they may be read. Those beyond are left out.
+const maxJudged = 1000
+
+// trimmer takes from a lineage what may not be read.
+type trimmer struct {
+	p      *Prefix
+	known  map[fanfold.Key]bool
+	judged int
+	err    error
+}
+
+// names tells whether a document may be named.
+func (t *trimmer) names(key fanfold.Key) bool {
+	g := t.p.sight.of(key.Collection)
+	if !g.Conditional() {
+		return g.All()
+	}
+	sees, known := t.known[key]
+	if known || t.err != nil || t.judged == maxJudged {
+		return sees
+	}
+	t.judged++
+	var doc *fanfold.Document
+	doc, _, t.err = t.p.GetWithin(key, fanfold.Embedded, 0)
+	t.known[key] = doc != nil
+	return doc != nil
+}
+
+// copies takes from a rule's copies those documents that may not be read, and tells whether the rule is told at all.
+func (t *trimmer) copies(c *wire.Copies) bool {
+	collection := collectionOf(c.Rule)
+	g := t.p.sight.of(collection)
+	if g.Conditional() {
+		c.First = slices.DeleteFunc(slices.Clone(c.First), func(id string) bool { return !t.names(fanfold.Key{Collection: collection, ID: id}) })
+		c.Documents, c.More, c.Hidden = 0, 0, true
+	}
+	return !g.None()
+}
+
+// value takes from the report about one value of a collection's document what may not be read.
+func (t *trimmer) value(collection string, value *wire.DerivedValue) {
+	if e := value.Event; e != nil && e.Collection != "" && !t.names(fanfold.Key{Collection: e.Collection, ID: e.ID}) {
 		value.Event = &wire.Origin{Seq: e.Seq, Time: e.Time, Op: e.Op}
 	}
-	if from, known := sourceOf(v.rights.Model(), collection, value.Rule); !known || !v.rights.Reads(from) {
-		value.Hidden, value.Sources, value.Documents, value.Reason = true, []wire.ValueSource{}, 0, ""
+	from, known := sourceOf(t.p.rights.Model(), collection, value.Rule)
+	if g := t.p.sight.of(from); known && g.All() || known && from == collection { // the document itself may be read
+		return
 	}
+	sources := []wire.ValueSource{}
+	if known {
+		for _, s := range value.Sources {
+			if t.names(fanfold.Key{Collection: s.Collection, ID: s.ID}) {
+				sources = append(sources, s)
+			}
+		}
+	}
+	value.Hidden, value.Sources, value.Documents, value.Reason = true, sources, 0, ""
 }
 
 // sourceOf returns the collection from whose documents a rule of a collection makes values. known is false for a rule that the model lacks.

@@ -14,6 +14,7 @@ import (
 type Prefix struct {
 	snap   Snapshot
 	rights *access.Rights
+	sight  *sight
 }
 
 // At returns the position at which the prefix ends.
@@ -21,7 +22,7 @@ func (p *Prefix) At() fanfold.Position { return p.snap.At() }
 
 // HasCollection tells whether there is a collection: see Listing.
 func (p *Prefix) HasCollection(name string) (bool, error) {
-	if err := p.rights.CheckRead(name); err != nil {
+	if err := p.rights.CheckSees(name); err != nil {
 		return false, err
 	}
 	return p.snap.HasCollection(name)
@@ -46,8 +47,12 @@ func (p *Prefix) Collections(after string, limit int) (list []fanfold.Collection
 			return nil, false, err
 		}
 		for _, c := range some {
+			g := p.sight.of(c.Name)
+			if g.Conditional() {
+				c.Documents, c.Uncounted = 0, true
+			}
 			switch after = c.Name; {
-			case !p.rights.Reads(c.Name):
+			case g.None():
 			case len(list) == limit:
 				return list, true, nil
 			default:
@@ -60,10 +65,9 @@ func (p *Prefix) Collections(after string, limit int) (list []fanfold.Collection
 
 // GetWithin returns one document, nil where there is none, and how many bytes its body has: see Snapshot.
 func (p *Prefix) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	if err := p.rights.CheckRead(key.Collection); err != nil {
-		return nil, 0, err
-	}
-	return p.snap.GetWithin(key, form, maxBytes)
+	return p.sight.document(key.Collection, form, maxBytes, func(form fanfold.View, maxBytes int) (*fanfold.Document, int, error) {
+		return p.snap.GetWithin(key, form, maxBytes)
+	})
 }
 
 // EachListed calls fn with documents of a collection: see Lists.
@@ -92,8 +96,11 @@ func (p *Prefix) EachOnPage(q model.PageQuery, begin func(page, pages int64) err
 
 // Query answers a query: see query.Query.Run.
 func (p *Prefix) Query(ctx context.Context, q *query.Query, show func(doc *fanfold.Document) (bool, error)) (*query.Result, error) {
-	if err := p.rights.CheckRead(q.Collection()); err != nil {
+	if err := p.rights.CheckSees(q.Collection()); err != nil {
 		return nil, err
+	}
+	if g := p.sight.of(q.Collection()); g.Conditional() && !q.Restricted() { // its answer would have all documents
+		return nil, p.rights.CheckRead(q.Collection())
 	}
 	return q.Run(ctx, p.snap, show)
 }

@@ -32,6 +32,7 @@ func (v View) readable(s wire.Status) wire.Status {
 	}
 	s.Indexes = slices.DeleteFunc(slices.Clone(s.Indexes), func(x wire.Index) bool { return !v.rights.Reads(x.Collection) })
 	s.Queries = slices.DeleteFunc(slices.Clone(s.Queries), func(q wire.QueryShape) bool { return !v.rights.Reads(q.Collection) })
+	s.Refusals = slices.DeleteFunc(slices.Clone(s.Refusals), func(r wire.RuleRefusals) bool { return !v.rights.Reads(r.Collection) })
 	s.RuleErrors = slices.Clone(s.RuleErrors)
 	for i := range s.RuleErrors {
 		if e := &s.RuleErrors[i]; !v.readsText(e.Document) {

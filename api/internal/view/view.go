@@ -4,12 +4,15 @@ package view
 
 import (
 	"context"
+	"math"
 	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/query"
 )
 
 // Views opens views of what a node has.
@@ -30,22 +33,14 @@ type View struct {
 // Rights returns the rights of who sees it, nil for nobody.
 func (v View) Rights() *access.Rights { return v.rights }
 
-// Get returns one document, nil where there is none, and the position it was read at.
-func (v View) Get(key fanfold.Key, form fanfold.View) (*fanfold.Document, fanfold.Position, error) {
-	if err := v.rights.CheckRead(key.Collection); err != nil {
-		return nil, 0, err
-	}
-	return v.views.from.Reader.Get(key, form)
-}
-
 // Read calls fn with a prefix of the log that is valid until fn returns.
 func (v View) Read(fn func(p *Prefix) error) error {
-	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s, v.rights}) })
+	return v.views.from.Reader.Read(func(s Snapshot) error { return fn(&Prefix{s, v.rights, newSight(v.rights)}) })
 }
 
 // ReadLong is Read for differences, exports and histories, which hold up no other read.
 func (v View) ReadLong(fn func(p *Prefix) error) error {
-	return v.views.from.Reader.ReadLong(func(s Snapshot) error { return fn(&Prefix{s, v.rights}) })
+	return v.views.from.Reader.ReadLong(func(s Snapshot) error { return fn(&Prefix{s, v.rights, newSight(v.rights)}) })
 }
 
 // Scan opens a prefix of the log that may be read for long, until ctx ends. The caller closes it.
@@ -59,14 +54,17 @@ func (v View) Scan(ctx context.Context) (*LongPrefix, error) {
 
 // Lineage reports where a document's derived values come from and which documents carry copies of it.
 func (v View) Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, error) {
-	if err := v.rights.CheckRead(key.Collection); err != nil {
+	if err := v.rights.CheckSees(key.Collection); err != nil {
 		return nil, err
 	}
 	report, err := v.views.from.Tracer.Lineage(ctx, key)
 	if err != nil {
 		return nil, err
 	}
-	return v.lineage(key, report), nil
+	if !v.names(key) {
+		return nil, fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
+	}
+	return v.lineage(key, report)
 }
 
 // KeyAt returns the document of the event at seq.
@@ -135,3 +133,105 @@ func (v View) count(derived int64) int64 {
 
 // Preview returns the preview of a model with the documents that it may name.
 func (v View) Preview(p *model.Preview) *model.Preview { return p }
+
+// sight judges which documents a principal reads. It is for one goroutine.
+type sight struct {
+	rights *access.Rights
+	grants map[string]*access.Grant
+}
+
+func newSight(rights *access.Rights) *sight {
+	return &sight{rights, map[string]*access.Grant{}}
+}
+
+// of returns the right to read a collection.
+func (s *sight) of(collection string) *access.Grant {
+	g := s.grants[collection]
+	if g == nil {
+		own := s.rights.Grant(collection, model.ActRead)
+		g = &own
+		s.grants[collection] = g
+	}
+	return g
+}
+
+// bodies reads documents of one state: see Snapshot.GetWithin.
+type bodies func(form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+
+// document returns one document of a collection, nil for one that may not be read, as for one that is not there. The error is Forbidden where none may
+// be read.
+func (s *sight) document(collection string, form fanfold.View, maxBytes int, read bodies) (doc *fanfold.Document, size int, err error) {
+	g := s.of(collection)
+	switch {
+	case g.All():
+		return read(form, maxBytes)
+	case g.None():
+		return nil, 0, s.rights.CheckSees(collection)
+	}
+	doc, size, err = read(fanfold.Embedded, math.MaxInt)
+	if err != nil || doc == nil || !g.Reads(doc.Body) {
+		return nil, 0, err
+	}
+	if form != fanfold.Embedded {
+		return read(form, maxBytes)
+	}
+	if size > maxBytes {
+		doc.Body = nil
+	}
+	return doc, size, nil
+}
+
+// Get returns one document, nil where there is none, and the position it was read at.
+func (v View) Get(key fanfold.Key, form fanfold.View) (doc *fanfold.Document, at fanfold.Position, err error) {
+	if g := v.rights.Grant(key.Collection, model.ActRead); g.All() {
+		return v.views.from.Reader.Get(key, form)
+	}
+	err = v.Read(func(p *Prefix) error {
+		at = p.At()
+		doc, _, err = p.GetWithin(key, form, math.MaxInt)
+		return err
+	})
+	return doc, at, err
+}
+
+// names tells whether a document may be named.
+func (v View) names(key fanfold.Key) bool {
+	g := v.rights.Grant(key.Collection, model.ActRead)
+	if !g.Conditional() || key.ID == "" {
+		return g.All()
+	}
+	named := false
+	err := v.Read(func(p *Prefix) error {
+		p.sight.grants[key.Collection] = new(g.Uncounted())
+		doc, _, err := p.GetWithin(key, fanfold.Embedded, 0)
+		named = doc != nil
+		return err
+	})
+	return err == nil && named
+}
+
+// Judges tells whether the right to read a collection depends on what a document has.
+func (v View) Judges(collection string) bool {
+	g := v.rights.Grant(collection, model.ActRead)
+	return g.Conditional()
+}
+
+// Restrict has a query answer with the documents that may be read. Errors are Forbidden, where none may be, or where the query asks for more than
+// documents, and RightsStale. listing says that a plain list is asked for.
+func (v View) Restrict(r *query.Request, listing bool) error {
+	g := v.rights.Grant(r.Collection, model.ActRead)
+	switch {
+	case g.All():
+		return nil
+	case g.None():
+		return v.rights.CheckSees(r.Collection)
+	case r.Explain: // it tells how many documents an index has
+		return v.rights.CheckRead(r.Collection)
+	}
+	seal, err := v.rights.Seal()
+	if err != nil {
+		return err
+	}
+	r.Visible = &query.Visible{Bind: func() (*expr.Bound, error) { return g.Bound() }, Seal: seal, Listing: listing}
+	return nil
+}

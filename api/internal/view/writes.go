@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -50,7 +49,7 @@ func (v View) refusal(e *fanfold.Error) *fanfold.Error {
 	}
 	shown := *e
 	for _, key := range e.About {
-		if !v.rights.Reads(key.Collection) {
+		if !v.names(key) {
 			if shown.Message = e.Discreet; shown.Message == "" {
 				shown.Message = unnamedInTheWay
 			}
@@ -59,7 +58,7 @@ func (v View) refusal(e *fanfold.Error) *fanfold.Error {
 	}
 	shown.Problems = nil
 	for _, p := range e.Problems {
-		if p, told := problem(v.rights, p); told {
+		if p, told := v.problem(p); told {
 			shown.Problems = append(shown.Problems, p)
 		}
 	}
@@ -70,12 +69,11 @@ func (v View) refusal(e *fanfold.Error) *fanfold.Error {
 }
 
 // problem returns a problem with the documents that it may name. It is not told where it counts documents of a collection.
-func problem(rights *access.Rights, p fanfold.Problem) (shown fanfold.Problem, told bool) {
-	if c := p.Target.Collection; c != "" && !rights.Reads(c) {
+func (v View) problem(p fanfold.Problem) (shown fanfold.Problem, told bool) {
+	if p.Target.Collection != "" && !v.names(p.Target) {
 		p.Detail = strings.ReplaceAll(p.Detail, p.Target.String(), unnamed)
 	}
-	c := p.Key.Collection
-	if c == "" || rights.Reads(c) {
+	if p.Key.Collection == "" || v.names(p.Key) {
 		return p, true
 	}
 	p.Path, p.Detail = unnamed, unnamedHolds
