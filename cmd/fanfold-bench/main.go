@@ -134,6 +134,7 @@ var rows = []row{
 	{name: "increments", alone: true, run: benchIncrements},
 	{name: "arrays", alone: true, run: benchArrays},
 	{name: "checks", alone: true, run: benchChecks},
+	{name: "access", alone: true, run: benchAccess},
 	{name: "sequences", alone: true, run: benchSequences},
 	{name: "updates", alone: true, run: benchUpdates},
 	{name: "import", run: benchImport},

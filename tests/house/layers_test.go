@@ -83,7 +83,7 @@ var mayImport = map[string][]string{
 	"tests/consumer":              {"", "tests/harness"},
 	"api/internal/described":      {},
 	"api/internal/view":           {"", "access", "internal/expr", "internal/wire", "model", "query"},
-	"cmd/fanfold-bench":           {"", "backup", "backup/transfer", "client", "events", "events/embedded", "internal/datadir", "internal/jsondoc", "internal/memory", "internal/sortkey", "node", "projector/fold", "projector/rebuild", "sqlite"},
+	"cmd/fanfold-bench":           {"", "access/keys", "backup", "backup/transfer", "client", "events", "events/embedded", "internal/datadir", "internal/jsondoc", "internal/memory", "internal/sortkey", "node", "projector/fold", "projector/rebuild", "sqlite"},
 	"events/buckets":              {"", "events", "events/servers"},
 	"events/embedded":             {"", "events", "events/servers"},
 	"events/servers":              {"", "internal/jsondoc", "internal/smallfile"},

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/node"
+)
+
+// accessModel lets support read every book, and everybody else those that are theirs. One in a hundred is rare's, and the others are ann's.
+const accessModel = `{"collections":{"authors":{},"books":{"indexes":{"byOwner":["owner"]},
+"access":{"read":{"roles":["support"],"where":"doc.owner == auth.sub && auth.sub in doc.members"},"write":["support"]}}}}`
+
+// accessBooks is how many books there are.
+const accessBooks = 10_000
+
+// ownedBook returns a book of a kilobyte with its owner.
+func ownedBook(i int) string {
+	owner := "ann"
+	if i%100 == 0 {
+		owner = "rare"
+	}
+	return fmt.Sprintf(`{"id":"%d","title":"Book %d","owner":"%s","members":["bob","eve","%s"],"summary":"%0900d"}`, i, i, owner, owner, i)
+}
+
+// withKey sends a key with requests that have no body.
+func withKey(key string, path func(n int) string) request {
+	return func(dst []byte, worker, n int) []byte {
+		dst = append(append(dst, "GET "...), path(worker*7919+n*31)...)
+		return append(append(append(dst, " HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "...), key...), "\r\n\r\n"...)
+	}
+}
+
+// benchAccess compares reads under a rule that judges each document with those under an unconditional right.
+func benchAccess(ctx context.Context, b *bench) error {
+	s := benchStore{model: accessModel, authors: 1, books: accessBooks, text: ownedBook}
+	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {
+		secret := map[string]string{}
+		for _, k := range []keys.Settings{{Name: "ops", Roles: []string{"admin"}}, {Name: "support", Roles: []string{"support"}}, {Name: "ann", Sub: "ann", Roles: []string{"member"}}, {Name: "rare", Sub: "rare", Roles: []string{"member"}}} {
+			_, key, err := n.Keys().Create(ctx, k)
+			if err != nil {
+				return err
+			}
+			secret[k.Name] = key.Text()
+		}
+		one := func(i int) string { return "/v1/books/" + strconv.Itoa(i%accessBooks/100*100+1+i%99) }
+		list := func(int) string { return "/v1/books?limit=50" }
+		for _, row := range []struct {
+			name, who string
+			path      func(int) string
+			conns     int
+		}{
+			{"GET under a rule", "ann", one, 64}, {"lists of 50 under a rule, nearly all visible", "ann", list, 16},
+			{"lists of 50 under a rule, one in a hundred visible by an index", "rare", list, 16},
+		} {
+			if err := b.pair(pair{name: fmt.Sprintf("%s, %d connections", row.name, row.conns), unit: "req/s", limit: "the same with a right to all",
+				ours:  rateOf(ctx, n.Addr(), row.conns, withKey(secret[row.who], row.path)),
+				plain: rateOf(ctx, n.Addr(), row.conns, withKey(secret["support"], row.path))}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
