@@ -158,11 +158,9 @@ func (q *Query) compileCursor() error {
 	if len(text) > MaxCursor {
 		return fanfold.Errorf(fanfold.Invalid, "cursor has %d bytes; at most %d are taken", len(text), MaxCursor)
 	}
-	c, ok := (*cursor)(nil), false
+	c, ok := decodeCursor(text)
 	if v := q.request.Visible; v != nil {
 		c, ok = openCursor(text, v.Seal)
-	} else {
-		c, ok = decodeCursor(text)
 	}
 	switch {
 	case !ok:

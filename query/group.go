@@ -62,7 +62,7 @@ func (r *run) group() error {
 			return err
 		}
 	default:
-		if err := r.walk(nil, true, g.item); err != nil {
+		if err := r.walk(nil, g.item); err != nil {
 			return err
 		}
 	}

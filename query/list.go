@@ -35,7 +35,7 @@ func (r *run) list() error {
 		after = nil // all are counted
 	}
 	r.passed = p.pass
-	err = r.walk(after, true, p.item)
+	err = r.walk(after, p.item)
 	if p.counting {
 		r.result.Count = r.out.Matched
 	}

@@ -78,7 +78,7 @@ func (r listing) gathered() error {
 		number int64
 	}
 	var all []listed
-	if err := r.walk(nil, true, func(it item) (bool, error) {
+	if err := r.walk(nil, func(it item) (bool, error) {
 		ok, err := r.matches(&it)
 		if ok && it.document.Key.ID > after {
 			all = append(all, listed{it.document.Key.ID, it.number})

@@ -308,13 +308,13 @@ func costly(r *run, err error) error {
 
 // walk calls fn with what the plan comes to after a place, nil for all, but for entries that the filter is not true of by their keys
 // alone. fn returns false to end it.
-func (r *run) walk(after *place, documents bool, fn func(it item) (bool, error)) error {
+func (r *run) walk(after *place, fn func(it item) (bool, error)) error {
 	x := r.plan.index
 	if x == nil {
-		return r.plan.source.walk(r.s, after, documents, fn)
+		return r.plan.source.walk(r.s, after, true, fn)
 	}
 	checks := x.ranges.checks
-	return x.walk(r.s, after, documents && len(checks) == 0, func(it item) (bool, error) {
+	return x.walk(r.s, after, len(checks) == 0, func(it item) (bool, error) {
 		if err := r.entry(1); err != nil {
 			return false, err
 		}

@@ -61,7 +61,7 @@ func (r *run) sorted() error {
 	if c := r.q.place; c != nil {
 		after = &place{c.key, c.tie}
 	}
-	err := r.walk(nil, true, func(it item) (bool, error) {
+	err := r.walk(nil, func(it item) (bool, error) {
 		ok, err := r.matches(&it)
 		if err != nil || !ok {
 			return err == nil, err

@@ -117,7 +117,9 @@ func (r *Reading) Explain(auth, doc *jsondoc.Tree) string {
 }
 
 // Explain does what Reading.Explain does for a rule about a write. values has the documents that it sees.
-func (f *Filter) Explain(auth, values *jsondoc.Tree) string { return f.program.explainFor(auth, values, true) }
+func (f *Filter) Explain(auth, values *jsondoc.Tree) string {
+	return f.program.explainFor(auth, values, true)
+}
 
 // explainFor returns why a condition has no value for one sender. members says that the variables are members of doc.
 func (p *Program) explainFor(auth, doc *jsondoc.Tree, members bool) string {

@@ -82,7 +82,7 @@ var mayImport = map[string][]string{
 	"tests/linear":                {"tests/harness"},
 	"tests/consumer":              {"", "tests/harness"},
 	"api/internal/described":      {},
-	"api/internal/view":           {"", "access", "internal/expr", "internal/wire", "model", "query"},
+	"api/internal/view":           {"", "access", "internal/wire", "model", "query"},
 	"cmd/fanfold-bench":           {"", "access/keys", "backup", "backup/transfer", "client", "events", "events/embedded", "internal/datadir", "internal/jsondoc", "internal/memory", "internal/sortkey", "node", "projector/fold", "projector/rebuild", "sqlite"},
 	"events/buckets":              {"", "events", "events/servers"},
 	"events/embedded":             {"", "events", "events/servers"},

@@ -9,7 +9,6 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/query"
@@ -232,6 +231,6 @@ func (v View) Restrict(r *query.Request, listing bool) error {
 	if err != nil {
 		return err
 	}
-	r.Visible = &query.Visible{Bind: func() (*expr.Bound, error) { return g.Bound() }, Seal: seal, Listing: listing}
+	r.Visible = &query.Visible{Bind: g.Bound, Seal: seal, Listing: listing}
 	return nil
 }
