@@ -15,8 +15,10 @@ import (
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
+	"github.com/fanfold/fanfold/internal/flows"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -253,6 +255,19 @@ func (ms *models) getPending(c echo.Context) error {
 	}
 	c.Response().Header().Set(headerRevision, strconv.FormatUint(p.Seq, 10))
 	return sendText(c, http.StatusOK, echo.MIMEApplicationJSON, p.Source)
+}
+
+// getFlows answers GET /v1/_model/_flows: what the derived fields of the model that applies tell about other collections.
+func (ms *models) getFlows(c echo.Context) error {
+	if err := readParameters(c); err != nil {
+		return err
+	}
+	if err := ms.fresh.await(c); err != nil {
+		return err
+	}
+	m, seq, _ := ms.models.Model()
+	c.Response().Header().Set(headerRevision, strconv.FormatUint(seq, 10))
+	return sendJSON(c, ms.budget, http.StatusOK, wire.ModelFlows{Flows: flows.Of(m)})
 }
 
 // deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model, and ends what this node does in the

@@ -122,6 +122,7 @@ func (s *Server) table() []route {
 		{"PUT", "/v1/_model/:collection", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putCollection},
 		{"GET", "/v1/_model/_pending", rightAll, atOnce, 0, logless, ms.getPending},
 		{"DELETE", "/v1/_model/_pending", rightAdmin, atOnce, 0, 0, ms.deletePending},
+		{"GET", "/v1/_model/_flows", rightAdmin, atOnce, 0, logless, ms.getFlows},
 		{"PUT", "/v1/_fold", rightAdmin, byRoom, 0, untimed | lasting, ms.putFold},
 
 		{"GET", changesPath, rightRead, atOnce, 0, lasting | endless | logless, f.changes},

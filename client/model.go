@@ -163,6 +163,16 @@ func (c *Client) WaitForModel(ctx context.Context, position string, progress fun
 	}
 }
 
+// Flow is a derived field with one collection that it tells about.
+type Flow = wire.ModelFlow
+
+// ModelFlows returns what the derived fields of the model that applies tell about other collections. It needs the role admin.
+func ModelFlows(ctx context.Context, c *Client, opts ...ReadOption) ([]Flow, error) {
+	var list wire.ModelFlows
+	err := c.sendJSON(ctx, readRequest("/v1/_model/_flows", opts), &list)
+	return list.Flows, err
+}
+
 // PendingModel returns the event that announced the model that is being prepared, 0 where none is.
 func (c *Client) PendingModel(ctx context.Context) (announced uint64, err error) {
 	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_model/_pending"))

@@ -39,7 +39,7 @@ func (m *Model) RulesOf(collection *Collection, check *Check) (rules []*Rule) {
 			}
 			seen[r] = true
 			rules = append(rules, r)
-			add(m.byName[r.source()], r)
+			add(m.byName[r.Source()], r)
 			if r.Kind == Copy {
 				add(m.byName[r.Collection], &Rule{Reads: []string{}, Relation: r.Relation})
 			}
@@ -50,8 +50,8 @@ func (m *Model) RulesOf(collection *Collection, check *Check) (rules []*Rule) {
 	return rules
 }
 
-// source returns the collection whose documents the rule looks at.
-func (r *Rule) source() string {
+// Source returns the collection whose documents the rule looks at.
+func (r *Rule) Source() string {
 	switch {
 	case r.Relation == nil:
 		return r.Collection

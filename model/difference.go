@@ -17,9 +17,9 @@ const (
 )
 
 // Differences lists what Next declares otherwise than Prev, by collection: collections, relations, policies, pages, rules,
-// unique members, indexes, checks, schemas, defaults, released paths, limits and whether other collections are open. After 1,000 entries a last one
-// tells how many more there are. It is empty where both models say the same.
-func (c *Comparison) Differences() []Difference {
+// unique members, indexes, checks, schemas, defaults, released paths, limits and whether other collections are open. Then come others that the
+// caller knows of. After 1,000 entries a last one tells how many more there are. It is empty where both models say the same.
+func (c *Comparison) Differences(others ...Difference) []Difference {
 	prev, next := c.Prev, c.Next
 	d := &differ{before: jsondoc.MustParse(prev.Source), after: jsondoc.MustParse(next.Source), out: []Difference{}}
 	d.limit("fanout.limit", prev.FanoutLimit, next.FanoutLimit, declaration(d.after, []string{"fanout", "limit"}) == nothing)
@@ -30,6 +30,9 @@ func (c *Comparison) Differences() []Difference {
 	}
 	for _, p := range c.Collections {
 		d.collection(p)
+	}
+	for _, other := range others {
+		d.add(other)
 	}
 	if d.untold > 0 {
 		d.out = append(d.out, Difference{Change: changed, Detail: fmt.Sprintf("and %d more", d.untold), Removes: d.removesMore})
@@ -127,7 +130,7 @@ func (d *differ) collection(p *CollectionPair) {
 		d.relation(p, r)
 	}
 	for _, r := range p.Rules {
-		if change := changeOf(r.Prev != nil, r.Next != nil); change != changed || !r.Same() || r.Next.TakeOver != r.Prev.TakeOver {
+		if change := changeOf(r.Prev != nil, r.Next != nil); change != changed || !r.Same() || r.Next.TakeOver != r.Prev.TakeOver || r.Next.Publish != r.Prev.Publish {
 			d.addDeclaration(change, change == removed || change == changed && p.losesValues(r.Prev), "collections", p.Name, "derive", ruleOf(r).Path.String())
 		}
 	}

@@ -59,7 +59,10 @@ type Model struct {
 	// EmbeddedLimit is how long an embedded view may be, in bytes. Derived values that it has no room for are absent.
 	EmbeddedLimit int
 	Rules         []*Rule // by level, then name: every rule comes after those it depends on
-	Source        []byte  // the model as compact JSON
+	// Sources lists for each of Rules the collections that its value tells about, by name, through other rules, too. A value that is made of its own
+	// document alone tells about none.
+	Sources [][]string
+	Source  []byte // the model as compact JSON
 	// Fold is the version of the fold under the model; 0 in a model that is to keep the one in force.
 	Fold int
 	// Retired, of a model that an import brings, are rules that were removed where it comes from, and whose kept values come

@@ -41,6 +41,7 @@ type Rule struct {
 	OrderBy    Path      // of Recent: where what children are ordered by stands in their embedded view; nil: by creation
 	Limit      int       // of IDs and Recent: how many at most
 	TakeOver   bool      // the field may hide a member that stored documents already have
+	Publish    bool      // readers of the collection may learn by it about documents that they may not read
 
 	// Index is the rule's place in Model.Rules. Level is the length of the longest chain of rules that it may depend on.
 	Index, Level int

@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/flows"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
 )
@@ -280,6 +281,11 @@ func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*model.Mod
 		}
 	}
 	have, _, reserved := w.Models.Model()
+	if !bytes.Equal(have.Source, m.Source) { // the one that applies was accepted, perhaps before copies had to say that they publish
+		if err := flows.Check(m); err != nil {
+			return nil, err
+		}
+	}
 	before, after := 0, 0
 	for _, paths := range reserved {
 		before += len(paths)

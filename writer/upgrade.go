@@ -3,6 +3,7 @@ package writer
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
@@ -85,11 +86,14 @@ func newestFold(ctx context.Context, live Nodes, have int) (int, error) {
 // checkFold returns an Unprocessable where a model has something that the version of the fold in force does not know.
 func checkFold(m, have *model.Model) error {
 	in, names := max(m.Fold, have.Fold), m.Capitals()
-	if in >= model.ChecksFrom || !m.HasChecks() && !m.HasRules() && len(names) == 0 {
+	publishes := slices.ContainsFunc(m.Rules, func(r *model.Rule) bool { return r.Publish })
+	if in >= model.ChecksFrom || !m.HasChecks() && !m.HasRules() && !publishes && len(names) == 0 {
 		return nil
 	}
 	has := "checks"
 	switch {
+	case publishes:
+		has = "publish"
 	case m.HasRules():
 		has = "access with where, or with create, update or delete"
 	case len(names) > 0:

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/flows"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/projector"
@@ -24,7 +25,7 @@ func modelCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand())
+	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand())
 	return cmd
 }
 
@@ -45,6 +46,9 @@ func modelCheckCommand() *cobra.Command {
 				return err
 			}
 			m, err := modelfile.Parse(src)
+			if err == nil {
+				err = flows.Check(m)
+			}
 			if err != nil {
 				return modelfile.Locate(err, src, "")
 			}
@@ -258,6 +262,43 @@ func modelCancelCommand() *cobra.Command {
 		}
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), "the model was withdrawn")
 		return err
+	}
+	return cmd
+}
+
+func modelFlowsCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:     "flows",
+		Short:   "List what derived fields tell readers about other collections",
+		Example: "  fanfold model flows",
+		Args:    cobra.NoArgs,
+	}
+	server := serverFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print the server's answer")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		all, err := client.ModelFlows(cmd.Context(), c)
+		if err != nil {
+			return err
+		}
+		if asJSON {
+			return printJSON(cmd, wire.ModelFlows{Flows: all})
+		}
+		for _, f := range all {
+			publish := ""
+			if f.Publish {
+				publish = "  publish: true"
+			}
+			if _, err := fmt.Fprintf(cmd.OutOrStdout(), "%s tells readers of %s about %s%s\n", f.Rule, f.To, f.From, publish); err != nil {
+				return err
+			}
+		}
+		return nil
 	}
 	return cmd
 }

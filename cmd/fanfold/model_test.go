@@ -2,11 +2,13 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -66,6 +68,49 @@ func TestModelDiffTellsAccess(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), line+"\n") {
 			t.Errorf("it lacks %s:\n%s", line, out.String())
+		}
+	}
+}
+
+// TestModelFlows: model check lists copies that do not say that they publish, at their lines. model diff prints the flows that are new, and
+// model flows all of them.
+func TestModelFlows(t *testing.T) {
+	t.Parallel()
+	const model = `collections:
+  projects: { access: { read: [a] } }
+  tasks:
+    relations: { project: { path: projectId, to: projects } }
+    derive:
+      members: { copy: project, value: doc.members }
+`
+	const tells = "tasks.members tells readers of tasks about projects"
+	s := harness.OpenTemp(t, "")
+	file := filepath.Join(t.TempDir(), "model.yaml")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(model)
+	var out bytes.Buffer
+	var e *fanfold.Error
+	if err := fanfoldCommand(t.Context(), &out, "model", "check", file); !errors.As(err, &e) || len(e.Problems) != 1 || e.Problems[0].Detail != tells || e.Problems[0].Line != 6 {
+		t.Errorf("the check says %v %+v", err, e)
+	}
+	write(strings.Replace(model, "doc.members", "doc.members, publish: true", 1))
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"check", file}, "no mistakes"},
+		{[]string{"diff", "--server", s.URL, file}, "+ collections.tasks.derive.members.publish  " + tells},
+		{[]string{"apply", "--server", s.URL, file}, "+ collections.tasks.derive.members.publish  " + tells},
+		{[]string{"flows", "--server", s.URL}, tells + "  publish: true"},
+		{[]string{"flows", "--server", s.URL, "--json"}, `"publish": true`},
+	} {
+		out.Reset()
+		if err := fanfoldCommand(t.Context(), &out, append([]string{"model"}, c.args...)...); err != nil || !strings.Contains(out.String(), c.want+"\n") {
+			t.Errorf("model %v prints %s, %v; want %s", c.args, out.String(), err, c.want)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package modelfile
 
 import (
 	"fmt"
+	"math/big"
 	"slices"
 	"strings"
 
@@ -43,6 +44,41 @@ func (p *parser) order() {
 		}
 	}
 	p.model.Rules = all
+	s.setSources()
+}
+
+// setSources lists the collections that each rule tells about: the one whose documents it looks at along a relation, and those that the rules
+// tell about which it depends on.
+func (s *ruleSorter) setSources() {
+	p := s.parser
+	if len(p.problems) > 0 {
+		return
+	}
+	index := map[string]int{}
+	for i, c := range p.model.Collections {
+		index[c.Name] = i
+	}
+	sets := make([]big.Int, len(p.model.Rules)) // of indexes of collections
+	p.model.Sources = make([][]string, len(sets))
+	flows := 0
+	for i, r := range p.model.Rules {
+		set := &sets[i]
+		if r.Relation != nil {
+			set.SetBit(set, index[r.Source()], 1)
+		}
+		for _, d := range s.dependencies[r] {
+			set.Or(set, &sets[d.Index])
+		}
+		for at, c := range p.model.Collections {
+			if set.Bit(at) == 1 {
+				p.model.Sources[i] = append(p.model.Sources[i], c.Name)
+			}
+		}
+		if flows += len(p.model.Sources[i]); p.isNew && flows > maxFlows {
+			p.problem(rulePath(r), "with this one the model's derived fields tell about other collections in more than %d ways, chains included", maxFlows)
+			return
+		}
+	}
 }
 
 // dependencies sets r.Reads and r.EntersDerived, and returns the rules whose fields r can look at. A copy looks at its

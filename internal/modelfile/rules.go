@@ -59,6 +59,8 @@ func (p *parser) rule(c *model.Collection, path string, n jsondoc.Node, at strin
 			r.Kind, relation = model.RuleKind(member), p.text(v, at)
 		case member == "takeOver":
 			r.TakeOver = p.flag(v, at)
+		case member == "publish":
+			r.Publish = p.flag(v, at)
 		default:
 			options = append(options, member)
 			p.option(r, member, v, at)
@@ -140,7 +142,7 @@ func (p *parser) option(r *model.Rule, name string, v jsondoc.Node, at string) {
 	case "fields":
 		r.Fields = p.fields(v, at)
 	default:
-		p.problem(at, "unknown member; a derived field has one of %s, what goes with it, and takeOver", kindNames)
+		p.problem(at, "unknown member; a derived field has one of %s, what goes with it, takeOver and publish", kindNames)
 	}
 }
 

@@ -17,6 +17,7 @@ const (
 	maxSequences    = 8 // of one collection
 	maxRelease      = 2000
 	maxFields       = 100       // of one rule
+	maxFlows        = 10_000    // pairs of a rule and a collection that its value tells about
 	maxLevels       = 64        // of rules that each read a value of the one before: a document is computed once for each
 	maxName         = 255       // of a relation's name, in bytes
 	maxSchemas      = 128 << 10 // bytes of all JSON Schemas together

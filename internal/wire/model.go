@@ -54,6 +54,7 @@ type ModelRule struct {
 	IDs      string          `json:"ids,omitempty" doc:"<collection>.<relation> that leads here."`
 	Limit    int64           `json:"limit,omitempty" minimum:"1" maximum:"100000" default:"1000" doc:"Of ids."`
 	TakeOver bool            `json:"takeOver,omitempty" doc:"Own a member that stored documents have."`
+	Publish  bool            `json:"publish,omitempty" doc:"Readers of the collection may learn by it about documents that they may not read. A model is refused in which such a rule does not say so."`
 	Sum      string          `json:"sum,omitempty" doc:"<collection>.<relation> that leads here."`
 	Min      string          `json:"min,omitempty" doc:"<collection>.<relation> that leads here."`
 	Avg      string          `json:"avg,omitempty" doc:"<collection>.<relation> that leads here."`
@@ -63,4 +64,17 @@ type ModelRule struct {
 	Fields   []string        `json:"fields,omitempty" minItems:"1" doc:"Of recent: members of the child's embedded view."`
 	OrderBy  json.RawMessage `json:"orderBy,omitempty" schema:"{'type':['string','object'],'additionalProperties':false,'properties':{'_meta':{'type':'string','enum':['updatedAt','createdAt']}}}" doc:"Of recent: the path of what children are ordered by, the greatest first, in their referenced view: texts, by the bytes of their first 1,024, then numbers, then what is neither or absent; of equal ones the newest first. _meta.updatedAt: by their last writes, the latest first; _meta.createdAt: by creation, as without it. These two are kept and answered as {\"_meta\":\"updatedAt\"}."`
 	Frozen   bool            `json:"frozen,omitempty" doc:"Of copy: the value stays as it was when the document began to refer to the target."`
+}
+
+// ModelFlows holds what the derived fields of the model tell.
+type ModelFlows struct {
+	Flows []ModelFlow `json:"flows" doc:"By collection, then by path."`
+}
+
+// ModelFlow holds a derived field with one collection that it tells about.
+type ModelFlow struct {
+	Rule    string `json:"rule" doc:"<collection>.<path>."`
+	From    string `json:"from" ref:"CollectionName" doc:"About its documents it tells, by itself or through other derived fields."`
+	To      string `json:"to" ref:"CollectionName" doc:"Whose readers it tells."`
+	Publish bool   `json:"publish" doc:"The rule says publish: true."`
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/check"
+	"github.com/fanfold/fanfold/internal/flows"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/schema"
 	"github.com/fanfold/fanfold/internal/wire"
@@ -180,7 +181,7 @@ func newPreviewer(ctx context.Context, sc *sqlite.Scanner, change *fold.ModelCha
 	m := change.Next.Model
 	v = &previewer{ctx: ctx, prev: change.Prev, next: change.Next, change: change, scope: scope, rules: map[string]*model.RulePreview{},
 		schemas: map[string]*schema.Schema{}, misfits: map[string]*model.Misfits{}, uncovered: map[string]*uncovered{}, indexes: map[string][]previewedIndex{},
-		out: &model.Preview{At: sc.Checkpoint.At(), Preview: wire.Preview{Rules: []model.RulePreview{}, Differences: change.Models.Differences()}}}
+		out: &model.Preview{At: sc.Checkpoint.At(), Preview: wire.Preview{Rules: []model.RulePreview{}, Differences: change.Models.Differences(flows.New(change.Models)...)}}}
 	v.tally = newTally(v.next, func(r *fold.Rule) bool { return scope.Rules[r] }, func(name string, u *model.Unique) bool { return model.HasUnique(change.Unique[name], u) })
 	v.listRules()
 	v.out.AtOnce, v.out.Problems = v.change.Entangled(), v.change.DefaultObjections()

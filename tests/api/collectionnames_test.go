@@ -28,7 +28,7 @@ func TestNamesWithCapitals(t *testing.T) {
   Customers: {derive: {orders: {count: salesOrders.customer}}}
   salesOrders:
     relations: {customer: {path: customer, to: Customers, strict: true, onDelete: cascade}}
-    derive: {customerName: {copy: customer, value: doc.name}}
+    derive: {customerName: {copy: customer, value: doc.name, publish: true}}
     unique: [number]
     indexes: {byNumber: [number]}
     sequences: {serial: {}}

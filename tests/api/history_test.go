@@ -177,7 +177,7 @@ collections:
   notes:
     access: { read: [readers], write: [keepers] }
     relations: { by: { path: by, to: vault, onDelete: unlink } }
-    derive: { secret: { copy: by, value: doc.name } }
+    derive: { secret: { copy: by, value: doc.name, publish: true } }
 `)
 	s.Put("vault", "v", `{"name":"one"}`)
 	s.Put("notes", "n", `{"by":"v"}`)

@@ -34,7 +34,7 @@ func halfModel() string {
 		}
 		b.WriteString("    derive:\n")
 		for _, to := range rooms {
-			fmt.Fprintf(&b, "      c%s: { copy: r%s, value: doc.name }\n      n%s: { count: %s.r%s }\n      s%s: { min: %s.r%s, of: size }\n", to, to, to, to, c, to, to, c)
+			fmt.Fprintf(&b, "      c%s: { copy: r%s, value: doc.name, publish: true }\n      n%s: { count: %s.r%s, publish: true }\n      s%s: { min: %s.r%s, of: size, publish: true }\n", to, to, to, to, c, to, to, c)
 		}
 		b.WriteString("      loud: { value: \"doc.name + '!'\" }\n")
 	}

@@ -18,10 +18,10 @@ const teams = `
 collections:
   projects:
     access: { read: { where: "auth.sub in doc.members" }, write: [manager] }
-    derive: { tasks: { count: tasks.project } }
+    derive: { tasks: { count: tasks.project, publish: true } }
   tasks:
     relations: { project: { path: projectId, to: projects, onDelete: restrict }, parent: { path: parentId, to: tasks } }
-    derive: { members: { copy: project, value: doc.members } }
+    derive: { members: { copy: project, value: doc.members, publish: true } }
     pages: { by: project, size: 2 }
     indexes: { mine: ["members[]"], byRank: [rank] }
     access: { read: { roles: [support], where: "auth.sub in doc.members" }, write: [manager] }

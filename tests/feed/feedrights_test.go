@@ -106,7 +106,7 @@ func (k *keyed) RoundTrip(r *http.Request) (*http.Response, error) {
 // tell of their documents. It is so in both modes and views, with a filter, of one partition, and in pages.
 func TestFeedByRights(t *testing.T) {
 	t.Parallel()
-	s := openClosed(t, strings.NewReplacer("posts: {rel", "posts: {access: {read: [reader]}, rel", "comments: {", "comments: {access: {read: [others], write: [reader]}, ").Replace(causeModel))
+	s := openClosed(t, strings.NewReplacer("posts: {rel", "posts: {access: {read: [reader]}, rel", "comments: {", "comments: {access: {read: [others], write: [reader]}, ", "value: doc.title}", "value: doc.title, publish: true}", "count: posts.author}", "count: posts.author, publish: true}").Replace(causeModel))
 	fillCauses(s.Client)
 	s.Put("comments", "c", `{"post":"p","v":1}`)
 	s.Merge("posts", "q", `{"title":"New"}`)
@@ -338,7 +338,7 @@ func (c *closed) metric(kind string) string {
 // TestFollowersOfDifferentRights: two who follow one node by the same transport get what each may read, as it happens.
 func TestFollowersOfDifferentRights(t *testing.T) {
 	t.Parallel()
-	s := openClosed(t, `collections: {a: {access: {read: [ra]}}, b: {access: {read: [rb]}, relations: {a: {path: a, to: a}}, derive: {v: {copy: a, value: doc.v}}}}`)
+	s := openClosed(t, `collections: {a: {access: {read: [ra]}}, b: {access: {read: [rb]}, relations: {a: {path: a, to: a}}, derive: {v: {copy: a, value: doc.v, publish: true}}}}`)
 	a, b := harness.OpenSSE(t, s.Store, "feed=eventsource&mode=all&include_docs=true", s.key("ra").header()...), harness.OpenSSE(t, s.Store, "feed=eventsource&mode=all&include_docs=true", s.key("rb").header()...)
 	s.Put("b", "b1", `{"a":"a1"}`)
 	want := map[*harness.SSE][]string{b: {"create b1"}}

@@ -41,7 +41,7 @@ func (m *member) leaseOne(t *testing.T, group, name string) harness.GroupLease {
 }
 
 // groupModel has a collection for each of two roles, and one that nobody declares.
-const groupModel = `collections: {a: {access: {read: [ra]}}, b: {access: {read: [rb]}, relations: {a: {path: a, to: a}}, derive: {v: {copy: a, value: doc.v}}}}`
+const groupModel = `collections: {a: {access: {read: [ra]}}, b: {access: {read: [rb]}, relations: {a: {path: a, to: a}}, derive: {v: {copy: a, value: doc.v, publish: true}}}}`
 
 // TestGroupSeesByItsRole: the members of a group, whatever else they may read, share the changes that its role reads.
 func TestGroupSeesByItsRole(t *testing.T) {

@@ -52,7 +52,7 @@ var feedFilters = []feedFilter{
 }
 
 // convergeModel has, besides, notes that go with their ticket, and lose projects that go.
-var convergeModel = strings.TrimSuffix(strings.Replace(harness.LeaveModel, "tickets: {", "tickets: {access: {read: [everyone]}, ", 1), "}") + `, notes: {access: {read: [others], write: [everyone]}, relations: {ticket: {path: ticket, to: tickets, onDelete: cascade}, projects: {path: "projects[]", to: projects, onDelete: unlink}}}}`
+var convergeModel = strings.TrimSuffix(strings.NewReplacer("tickets: {", "tickets: {access: {read: [everyone]}, ", "doc.name}", "doc.name, publish: true}").Replace(harness.LeaveModel), "}") + `, notes: {access: {read: [others], write: [everyone]}, relations: {ticket: {path: ticket, to: tickets, onDelete: cascade}, projects: {path: "projects[]", to: projects, onDelete: unlink}}}}`
 
 // halfReads are the collections of convergeModel that half of the followers read: all who have no key.
 var halfReads = []string{"notes", "tickets"}

@@ -87,7 +87,7 @@ func (m *omodel) change(t *rapid.T) {
 		m.addChain(t)
 	case op == "derived ids":
 		m.addDerivedIDs(t)
-	case op == "access":
+	case op == "access" && m.arrays: // which came with publish
 		m.access = maps.Clone(m.access)
 		if m.access == nil {
 			m.access = map[string]string{}
@@ -408,6 +408,9 @@ func (m *omodel) reaches(from, to *orule, seen map[*orule]bool) bool {
 	return false
 }
 
+// publishes tells whether the rules say publish: true. Without access, everybody reads everything that is copied.
+func (m *omodel) publishes() bool { return len(m.access) > 0 }
+
 // String is the model as the store reads it.
 func (m *omodel) String() string {
 	var parts []string
@@ -421,7 +424,11 @@ func (m *omodel) String() string {
 		}
 		for _, r := range m.rules {
 			if r.collection == c {
-				rules = append(rules, jsonvalue.Quote(r.path)+":"+r.json())
+				rule := r.json()
+				if m.publishes() {
+					rule = strings.TrimSuffix(rule, "}") + `,"publish":true}`
+				}
+				rules = append(rules, jsonvalue.Quote(r.path)+":"+rule)
 			}
 		}
 		for _, r := range m.rels {

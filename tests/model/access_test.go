@@ -12,11 +12,11 @@ import (
 // accessModel has one collection with access, and a rule, so that there is something to compute.
 const accessModel = `
 collections:
-  authors: {derive: {works: {count: books.author}}}
+  authors: {derive: {works: {count: books.author, publish: true}}}
   books:
     access: {read: [support], write: [editors]}
     relations: {author: {path: author, to: authors}}
-    derive: {name: {copy: author, value: doc.name}}
+    derive: {name: {copy: author, value: doc.name, publish: true}}
 `
 
 // TestAccessIsPreviewed: a preview says in words what opens and what closes, takes access away only when told so, and changes
@@ -79,7 +79,7 @@ func TestAccessTouchesNoDocument(t *testing.T) {
 	for _, part := range []struct{ method, path, body, kind string }{
 		{"PUT", "/v1/_model", strings.Replace(accessModel, "support", "everyone", 1), harness.YAMLType},
 		{"PATCH", "/v1/_model", `{"collections":{"books":{"access":{"read":["half"]}}}}`, harness.MergeType},
-		{"PUT", "/v1/_model/books", `{"access":{"write":["write"]},"relations":{"author":{"path":"author","to":"authors"}},"derive":{"name":{"copy":"author","value":"doc.name"}}}`, "application/json"},
+		{"PUT", "/v1/_model/books", `{"access":{"write":["write"]},"relations":{"author":{"path":"author","to":"authors"}},"derive":{"name":{"copy":"author","value":"doc.name","publish":true}}}`, "application/json"},
 	} {
 		preview := string(s.Want(http.StatusOK, part.method, part.path+"?dryRun=true", part.body, "Content-Type", part.kind).Body)
 		r := s.Want(http.StatusOK, part.method, part.path, part.body, "Content-Type", part.kind)

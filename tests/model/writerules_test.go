@@ -18,7 +18,7 @@ collections:
   tasks:
     relations: { project: { path: projectId, to: projects } }
     defaults: { state: open }
-    derive: { members: { copy: project, value: doc.members } }
+    derive: { members: { copy: project, value: doc.members, publish: true } }
     access:
       read:   { roles: [support], where: "auth.sub in doc.members" }
       create: { where: "doc.owner == auth.sub && auth.sub in doc.members" }

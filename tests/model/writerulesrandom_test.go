@@ -188,8 +188,8 @@ func modelOf(all map[string]map[string]right) string {
 	}
 	return fmt.Sprintf(`
 collections:
-  projects: { derive: { tasks: { count: tasks.project } }, %s }
-  tasks: { relations: { project: { path: projectId, to: projects } }, derive: { members: { copy: project, value: doc.members } }, %s }
+  projects: { derive: { tasks: { count: tasks.project, publish: true } }, %s }
+  tasks: { relations: { project: { path: projectId, to: projects } }, derive: { members: { copy: project, value: doc.members, publish: true } }, %s }
 `, text["projects"], text["tasks"])
 }
 

@@ -41,6 +41,12 @@ var ofModel = []Operation{
 			{"200", "It does not apply yet.", "Fanfold-Revision=AnnouncedRevision", is("Model")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NoModelPending Internal Unavailable"},
+	{Route: "GET /v1/_model/_flows", ID: "getModelFlows", Summary: "What derived fields tell about other collections",
+		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Answers: []Answer{
+			{"200", "Every derived field of the model that applies, with each collection that it tells about.", "Fanfold-Revision", is("ModelFlows")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden PositionGone Internal Unavailable Timeout"},
 	{Route: "DELETE /v1/_model/_pending", ID: "withdrawModel", Summary: "Withdraw the model that is being prepared",
 		Takes: "Fanfold-Timeout",
 		Answers: []Answer{
