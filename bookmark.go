@@ -1,6 +1,7 @@
 package fanfold
 
 import (
+	"encoding/base32"
 	"regexp"
 	"strconv"
 	"strings"
@@ -28,6 +29,21 @@ type Issuer struct {
 		// is a model's event, whose first change is a derived one.
 		FoldOf(seq uint64) (version int, model bool)
 	}
+	// Reader marks the positions that are given to a reader for whom rules decide about single documents: see ReaderMark.
+	Reader string
+}
+
+// readerMarkBytes is how much of a reader's key a position carries.
+const readerMarkBytes = 10
+
+var readerMarkRE = regexp.MustCompile(`^r[a-z2-7]{16}$`)
+
+// ReaderMark returns what positions carry for a reader's key, "" for none. Readers with another key see other documents.
+func ReaderMark(key string) string {
+	if len(key) < readerMarkBytes {
+		return ""
+	}
+	return "r" + strings.ToLower(base32.StdEncoding.EncodeToString([]byte(key[:readerMarkBytes])))
 }
 
 // FoldOf returns what Folds says of the event at seq, and 0 without Folds.
@@ -40,21 +56,28 @@ func (i Issuer) FoldOf(seq uint64) (version int, model bool) {
 
 // Bookmark is a position as a client keeps it, to go on from there days later and on another node. Its text is
 // "<sequence>-<n>-<store>". Inside an event it ends with "-<fold version>", because the version of the fold decides which
-// changes the event has. Clients send it back as they got it.
+// changes the event has. For a reader for whom rules decide about single documents it ends with a mark. Clients send it back as they got it.
 type Bookmark struct {
 	Position
-	Store StoreID // "" for none
-	Fold  int     // the fold version of the event; 0 for none
+	Store  StoreID // "" for none
+	Fold   int     // the fold version of the event; 0 for none
+	Reader string  // the ReaderMark; "" for none
 }
 
 // Mark returns the position as the store gives it out. A direct change is the first of its event under every fold version, so
 // its bookmark names none. A model's event has derived changes alone.
 func (i Issuer) Mark(p Position) Bookmark {
-	b := Bookmark{Position: p, Store: i.Store}
+	b := Bookmark{Position: p, Store: i.Store, Reader: i.Reader}
 	if version, model := i.FoldOf(p.Seq()); model || p.N() > 0 {
 		b.Fold = version
 	}
 	return b
+}
+
+// Unmarked returns an issuer that gives all readers the same positions.
+func (i Issuer) Unmarked() Issuer {
+	i.Reader = ""
+	return i
 }
 
 // String returns the bookmark's text.
@@ -64,14 +87,16 @@ func (b Bookmark) String() string { return string(b.Append(make([]byte, 0, 40)))
 func (b Bookmark) Append(dst []byte) []byte {
 	dst = strconv.AppendUint(dst, b.Seq(), 10)
 	dst = strconv.AppendInt(append(dst, '-'), int64(b.N()), 10)
-	if b.Store == "" {
-		return dst
+	if b.Store != "" {
+		dst = append(append(dst, '-'), b.Store...)
+		if b.Fold != 0 {
+			dst = strconv.AppendInt(append(dst, '-'), int64(b.Fold), 10)
+		}
 	}
-	dst = append(append(dst, '-'), b.Store...)
-	if b.Fold == 0 {
-		return dst
+	if b.Reader != "" {
+		dst = append(append(dst, '-'), b.Reader...)
 	}
-	return strconv.AppendInt(append(dst, '-'), int64(b.Fold), 10)
+	return dst
 }
 
 // MarshalText returns the bookmark's text.
@@ -83,10 +108,13 @@ func (b *Bookmark) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// ParseBookmark reads a bookmark. The store and the fold version may be missing, and the number as in ParsePosition. The
+// ParseBookmark reads a bookmark. The store, the fold version and the reader's mark may be missing, and the number as in ParsePosition. The
 // error is Invalid.
 func ParseBookmark(s string) (b Bookmark, err error) {
 	parts := strings.Split(s, "-")
+	if last := len(parts) - 1; last > 0 && readerMarkRE.MatchString(parts[last]) {
+		b.Reader, parts = parts[last], parts[:last]
+	}
 	if len(parts) > 4 {
 		return b, badPosition(s)
 	}

@@ -13,7 +13,8 @@ const (
 	OpDelete  Op = "delete"
 	OpDerive  Op = "derive" // a derived value changed; the document's revision did not
 	OpErase   Op = "erase"  // the document was deleted before, and what it ever was is erased
-	OpLeave   Op = "leave"  // as a feed with a filter names a change, of any other kind, after which the document does not match
+	OpLeave   Op = "leave"  // as a feed names a change, of any other kind, after which the document does not match its filter, or may not be read
+	OpEnter   Op = "enter"  // as a feed names a change, of any other kind, after which the document may be read, and could not be before
 )
 
 // Gone tells whether a change of the kind leaves no document.
@@ -81,6 +82,10 @@ type ChangeQuery struct {
 	Versions bool
 	HeldFrom Position
 
+	// Judged tells whether a rule decides which documents of a collection the reader sees; nil for none. Rows of it have Sight, and Doc. Changes
+	// of kinds that are not asked for are among them, and those that are not their documents' newest.
+	Judged func(collection string) bool
+
 	// Shape is the same for queries that differ in After, Limit, MaxBytes, HeldFrom and AtHead alone; "" where that is not known.
 	Shape  string
 	AtHead bool // little is to come: the page waits for no consumer that has far to go
@@ -108,6 +113,22 @@ type ChangeRow struct {
 	End    []byte
 	// Leaves says that the document matched the consumer's filter before the change, and does not any more.
 	Leaves bool
+
+	// Sight has what a rule decides by whether the row may be seen; nil where none decides.
+	Sight *Sight
+	// CauseNow is the document of the cause as it is now, in the embedded view, where a rule decides whether it may be seen.
+	CauseNow []byte
+	// Enters says that the document may be read after the change, and could not be before. Hides says that it may not be read any more; the
+	// row says nothing else then.
+	Enters, Hides bool
+}
+
+// Sight has the versions of a changed document by which a rule decides who sees the change, in the embedded view. nil stands for no document.
+type Sight struct {
+	Before, After []byte
+	End           []byte // of a row Within: as of the transaction's end
+	Now           []byte // as it is, or was last
+	Unasked       bool   // the query leaves out changes of this kind
 }
 
 // ChangePage holds one page of the change feed, read from one snapshot.

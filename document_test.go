@@ -30,7 +30,7 @@ func TestPosition(t *testing.T) {
 			t.Errorf("%q is read as %v", s, p)
 		}
 	}
-	for s, want := range map[string]Bookmark{"7-0-abcdefgh": {Position: At(7, 0), Store: "abcdefgh"}, "7-2-234567zz-9": {At(7, 2), "234567zz", 9}} {
+	for s, want := range map[string]Bookmark{"7-0-abcdefgh": {Position: At(7, 0), Store: "abcdefgh"}, "7-2-234567zz-9": {Position: At(7, 2), Store: "234567zz", Fold: 9}, "7-0-abcdefgh-rabcdefghij234567": {Position: At(7, 0), Store: "abcdefgh", Reader: "rabcdefghij234567"}, "7-2-abcdefgh-9-rabcdefghij234567": {Position: At(7, 2), Store: "abcdefgh", Fold: 9, Reader: "rabcdefghij234567"}} {
 		if b, err := ParseBookmark(s); err != nil || b != want || b.String() != s {
 			t.Errorf("%s is %v, %v", s, b, err)
 		}

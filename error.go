@@ -29,6 +29,7 @@ const (
 	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
 	StoreChanged     Code = "store-changed"     // a position of another store
 	PositionGone     Code = "position-gone"     // changes after the position are no longer kept
+	RightsChanged    Code = "rights-changed"    // a position that was given under other rights to single documents
 	UnsupportedMedia Code = "unsupported-media" // a content type this route does not read
 	LeaseLost        Code = "lease-lost"        // the partition's lease is somebody else's
 	ModelRemoves     Code = "model-removes"     // a model would take rules or guards away, and nobody said that it may
@@ -62,7 +63,7 @@ type Error struct {
 	// Line and Column say where a body is not JSON, or a model not YAML. They count from 1, columns in code points, and are 0 for
 	// any other error.
 	Line, Column int
-	// Oldest holds the oldest position from which the feed can be read, on StoreChanged and PositionGone.
+	// Oldest holds the oldest position from which the feed can be read, on StoreChanged, PositionGone and RightsChanged.
 	Oldest *Bookmark
 	// Problems lists all mistakes where there can be several, as in models and patches.
 	Problems []Problem

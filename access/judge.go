@@ -319,6 +319,23 @@ func (r *Rights) CheckSees(collection string) error {
 	return forbidden(model.ActRead, collection)
 }
 
+// ToRead returns to which documents of a collection the principal has the right to read.
+func (r *Rights) ToRead(collection string) Grant { return r.Grant(collection, model.ActRead) }
+
+// Ruled returns the collections in which a rule decides whether the principal reads a document; nil for none.
+func (r *Rights) Ruled() map[string]bool {
+	if r.Key() == "" {
+		return nil
+	}
+	ruled := map[string]bool{}
+	for _, c := range r.model.Collections {
+		if g := r.ToRead(c.Name); g.Conditional() {
+			ruled[c.Name] = true
+		}
+	}
+	return ruled
+}
+
 // CheckSome returns nil where the principal may do one of some things to a document of a collection, and a Forbidden otherwise. The caller judges each
 // document then.
 func (r *Rights) CheckSome(collection string, acts ...string) error {
@@ -381,7 +398,10 @@ func (r *Rights) Shape() string {
 	if r == nil {
 		return "none"
 	}
-	return fmt.Sprintf("%s@%d%s", r.Principal.Shape(), r.access, r.Key())
+	if key := r.Key(); key != "" {
+		return fmt.Sprintf("rules@%d%s", r.access, key)
+	}
+	return fmt.Sprintf("%s@%d", r.Principal.Shape(), r.access)
 }
 
 // Seal returns the seal of those who see what the principal sees. The error is RightsStale where this node has no secret of the store.

@@ -16,7 +16,7 @@ import (
 // statusOf maps error codes to HTTP statuses. It is the only place that picks a status; a code that is missing is a 500.
 var statusOf = map[fanfold.Code]int{
 	fanfold.Invalid: http.StatusBadRequest, fanfold.NotFound: http.StatusNotFound, fanfold.Exists: http.StatusConflict,
-	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.FanoutLimit: http.StatusUnprocessableEntity, fanfold.PositionGone: http.StatusGone, fanfold.StoreChanged: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed, fanfold.ConditionFailed: http.StatusPreconditionFailed, fanfold.CheckFailed: http.StatusUnprocessableEntity,
+	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.FanoutLimit: http.StatusUnprocessableEntity, fanfold.PositionGone: http.StatusGone, fanfold.StoreChanged: http.StatusGone, fanfold.RightsChanged: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed, fanfold.ConditionFailed: http.StatusPreconditionFailed, fanfold.CheckFailed: http.StatusUnprocessableEntity,
 	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
 	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout,
@@ -36,7 +36,7 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.Exists: "The document exists already", fanfold.Conflict: "The request does not fit the document's state",
 	fanfold.FanoutLimit:  "The write would change too many documents",
 	fanfold.Restricted:   "Other documents do not let it be deleted",
-	fanfold.PositionGone: "Changes behind this position are no longer kept", fanfold.StoreChanged: "The position is of another store",
+	fanfold.PositionGone: "Changes behind this position are no longer kept", fanfold.StoreChanged: "The position is of another store", fanfold.RightsChanged: "The position was given under other rights",
 	fanfold.Stale: "The document is at another revision", fanfold.ConditionFailed: "The document's content does not meet the condition", fanfold.CheckFailed: "The write would break a check",
 	fanfold.TooLarge: "The request is too large", fanfold.UnsupportedMedia: "This content type is not read here",
 	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",

@@ -17,6 +17,7 @@ import (
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/model"
 )
 
 // feed answers requests for the change feed.
@@ -196,7 +197,7 @@ func (u *unknownCollections) of(c echo.Context, names []string) (unknown []strin
 	}
 	err = u.views.Open(rightsOf(c)).Read(func(snap *view.Prefix) error {
 		for _, name := range names {
-			if rightsOf(c).CheckRead(name) != nil {
+			if rightsOf(c).CheckSome(name, model.ActRead) != nil {
 				continue
 			}
 			found, err := snap.HasCollection(name)

@@ -38,8 +38,7 @@ func (s *scan) eachRow(ctx context.Context, fn func(ch *fanfold.Change)) error {
 		if err != nil {
 			return err
 		}
-		s.applyRights(&page)
-		if err := s.applyFilter(ctx, &page, noOutput{}); err != nil {
+		if err := s.applyAll(ctx, &page, noOutput{}); err != nil {
 			return err
 		}
 		for _, row := range page.Rows {

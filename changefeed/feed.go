@@ -129,9 +129,9 @@ func (f *Feed) serveHead(w http.ResponseWriter, req *request) error {
 	case WebSocket:
 		return fanfold.Errorf(fanfold.Invalid, "a WebSocket begins with GET: send its handshake by that")
 	case EventStream:
-		out.begin(typeEventStream, req.since)
+		out.begin(typeEventStream, req, req.since)
 	case Continuous:
-		out.begin(typeNDJSON, req.since)
+		out.begin(typeNDJSON, req, req.since)
 	default:
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(http.StatusOK)
@@ -225,11 +225,11 @@ func (o *httpWriter) flush() error {
 }
 
 // begin begins an endless answer.
-func (o *httpWriter) begin(contentType string, at fanfold.Position) {
+func (o *httpWriter) begin(contentType string, req *request, at fanfold.Position) {
 	h := o.w.Header()
 	h.Set("Content-Type", contentType)
 	h.Set("Cache-Control", "no-store")
-	h.Set("Fanfold-Position", o.feed.opt.Issuer.Mark(at).String())
+	h.Set("Fanfold-Position", req.issuer.Mark(at).String())
 	h.Set("X-Accel-Buffering", "no")
 	o.w.WriteHeader(http.StatusOK)
 }

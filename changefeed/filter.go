@@ -40,7 +40,7 @@ func (req *request) filters() bool {
 // query returns the query for the page after a position, with at most maxBytes.
 func (req *request) query(after fanfold.Position, maxBytes int) fanfold.ChangeQuery {
 	q := fanfold.ChangeQuery{After: after, Limit: maxPageRows, MaxBytes: maxBytes, Collections: req.Collections, Latest: !req.AllChanges,
-		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions, Reads: req.reads, Shape: req.shape}
+		Docs: req.Docs, View: req.View, Direct: req.Direct, NoCascades: req.NoCascades, Partition: req.Partition, Partitions: req.Partitions, Reads: req.reads, Judged: req.judged, Shape: req.shape}
 	if req.filter != nil {
 		q.Versions = req.filter.Reads("doc")
 		q.Docs = q.Docs || q.Versions
@@ -57,6 +57,12 @@ func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out ou
 	if s.req.filter == nil || len(page.Rows) == 0 {
 		return nil
 	}
+	return s.inTurns(ctx, page, out, s.judge)
+}
+
+// inTurns takes those rows out of a page that decide leaves out, and puts what it returns in the place of the others. decide counts its
+// evaluations: after some it is the next feed's turn. Blocking and errors are applyFilter's.
+func (s *scan) inTurns(ctx context.Context, page *fanfold.ChangePage, out output, decide func(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool)) error {
 	beats := time.NewTicker(s.req.Heartbeat)
 	defer beats.Stop()
 	kept := page.Rows[:0]
@@ -66,7 +72,7 @@ func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out ou
 		}
 		s.work.evaluated = 0
 		for ; len(rest) > 0 && s.work.evaluated < evaluationsAtOnce; rest = rest[1:] {
-			if row, given := s.judge(rest[0]); given {
+			if row, given := decide(rest[0]); given {
 				kept = append(kept, row)
 			}
 		}
@@ -75,6 +81,7 @@ func (s *scan) applyFilter(ctx context.Context, page *fanfold.ChangePage, out ou
 	if s.leftOut != nil {
 		s.leftOut(len(page.Rows) - len(kept))
 	}
+	clear(page.Rows[len(kept):])
 	page.Rows = kept
 	return nil
 }
@@ -110,6 +117,12 @@ func (s *scan) waitToFilter(ctx context.Context, out output, beats <-chan time.T
 // change that is not its document's newest is sent only if the document leaves by it and does not come back by a later one.
 // The later one would tell of itself.
 func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
+	switch {
+	case row.Hides:
+		return row, true
+	case row.Enters:
+		return s.entering(row)
+	}
 	within := row.Within
 	row.Within = within && s.req.AllChanges
 	switch {
@@ -137,12 +150,28 @@ func (s *scan) judge(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 	return s.stripped(row), true
 }
 
+// entering returns the row of a document that may be read from now on, and whether it is given. A filter that looks at documents must match it.
+// After an erasure nobody knows whether the consumer has the document.
+func (s *scan) entering(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
+	given = !s.req.filter.Reads("doc") || s.matches(row, row.Doc.Body) && (!row.Within || s.matches(row, row.End))
+	if !given && row.ByErasure() {
+		row.Enters, row.Leaves, given = false, true, true
+	}
+	return s.stripped(row), given
+}
+
+// showsBetween reports whether the filter's versions are of changes that may be far from a row's own, so that rules have not judged them with it.
+func (req *request) showsBetween() bool { return req.Direct || req.NoCascades }
+
+// beforeIsLost reports whether nobody knows the document before a row's change any more, because something was erased.
+func beforeIsLost(row fanfold.ChangeRow) bool { return row.ByErasure() }
+
 // stripped returns a row without what only the filter decides by.
 func (s *scan) stripped(row fanfold.ChangeRow) fanfold.ChangeRow {
-	if !s.req.Docs || row.Leaves {
+	if !s.req.Docs && !row.Enters || row.Leaves {
 		row.Doc = nil
 	}
-	row.After, row.Held, row.Newest, row.End = nil, nil, nil, nil
+	row.After, row.Held, row.Newest, row.End, row.Sight = nil, nil, nil, nil, nil
 	return row
 }
 
@@ -155,10 +184,15 @@ func (s *scan) held(row fanfold.ChangeRow) bool {
 	case row.ByErasure(): // the view before is not known any more: only what is false of any document did not match
 		return row.Position > s.req.fresh && s.req.filter.Reads("doc") && s.verdict(row, nil) != expr.False
 	}
-	if row.Held == nil || bytes.Equal(row.Held, row.After) { // it is no more true of the same
-		return false
+	if row.Sight != nil && s.req.showsBetween() && row.Position > s.req.fresh && s.differs(row, row.Sight.Before) { // an enter by a change that is left out has told of it
+		return true
 	}
-	return s.matches(row, row.Held)
+	return s.differs(row, row.Held)
+}
+
+// differs reports whether the filter is true of a version of a row's document that is another one than after the change.
+func (s *scan) differs(row fanfold.ChangeRow, held []byte) bool {
+	return held != nil && !bytes.Equal(held, row.After) && s.matches(row, held) // it is no more true of the same
 }
 
 // matches reports whether the filter is true of a change and a version of its document, nil for none.
@@ -169,7 +203,7 @@ func (s *scan) matches(row fanfold.ChangeRow, doc []byte) bool {
 // verdict returns what the filter says of a change and a version of its document.
 func (s *scan) verdict(row fanfold.ChangeRow, doc []byte) expr.Verdict {
 	s.work.evaluated++
-	return s.req.filter.Judge(jsondoc.MustParse(filterValues(row, doc, s.issuer)))
+	return s.req.filter.Judge(jsondoc.MustParse(filterValues(row, doc, s.req.issuer)))
 }
 
 // filterValues returns the variables of a filter as an object. A missing value is no member.

@@ -24,7 +24,7 @@ func (s *scan) explain(err error) error {
 		return failed
 	}
 	s.uncounted = true
-	mark := s.issuer.Mark(oldest)
+	mark := s.req.issuer.Mark(oldest)
 	gone := fanfold.Errorf(fanfold.PositionGone, "changes behind %s went while they were read: the oldest position is %s; begin there, and take what was before from the documents", s.bookmark(), mark)
 	gone.Oldest = &mark
 	return gone

@@ -75,7 +75,7 @@ func newJSONWriter(f *Feed, w http.ResponseWriter, s *scan) *jsonWriter {
 func (o *jsonWriter) row(row fanfold.ChangeRow) error {
 	o.buf.AddString(o.separator + "\n")
 	o.separator = ","
-	addRow(&o.buf, row, o.feed.opt.Issuer, o.req)
+	addRow(&o.buf, row, o.req.issuer, o.req)
 	return nil
 }
 

@@ -16,14 +16,14 @@ type lineWriter struct{ httpWriter }
 // before it has something.
 func newLineWriter(f *Feed, w http.ResponseWriter, s *scan) *lineWriter {
 	o := &lineWriter{httpWriter: newHTTPWriter(f, w, s)}
-	o.begin(typeNDJSON, s.at)
+	o.begin(typeNDJSON, s.req, s.at)
 	o.buf.AddString(s.heartbeat() + "\n")
 	return o
 }
 
 // row adds one change.
 func (o *lineWriter) row(row fanfold.ChangeRow) error {
-	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req)
+	addRow(&o.buf, onOneLine(row), o.scan.req.issuer, o.scan.req)
 	o.buf.AddString("\n")
 	return nil
 }

@@ -21,16 +21,21 @@ type request struct {
 	timeout time.Duration    // of a long poll, and of a stream where quiet is set
 	quiet   bool             // the stream ends where no change comes for timeout
 
-	reads func(collection string) bool // whether the consumer reads a collection; nil where it reads all
+	reads  func(collection string) bool // whether the consumer reads a collection, or some of it; nil where it reads all
+	issuer fanfold.Issuer               // gives out positions, with the mark of the consumer's rights
+	judged func(collection string) bool // whether a rule decides which documents of a collection it reads; nil for none
 }
 
-// newRequest returns what a query asks for. It returns Invalid, Forbidden without rights, and the errors of resolveSince.
+// newRequest returns what a query asks for. It returns Invalid, Forbidden without rights, and the errors of resolveSince and checkMark.
 func (f *Feed) newRequest(q Query) (req *request, err error) {
 	if q.Rights == nil {
 		return nil, fanfold.Errorf(fanfold.Forbidden, "the right to read the feed is missing")
 	}
 	req = &request{Query: q, shape: fmt.Sprintf("%#v %v %s", q.Selection, q.Docs, q.Rights.Shape()), timeout: f.opt.Timeout, quiet: q.Timeout != nil}
-	req.reads, req.actors = reads(q.Rights), q.AllChanges && q.Rights.Admin() && !q.Rights.IsOpen()
+	req.setRights(q.Rights)
+	req.issuer = f.opt.Issuer
+	req.issuer.Reader = fanfold.ReaderMark(q.Rights.Key())
+	req.actors = q.AllChanges && q.Rights.Admin() && !q.Rights.IsOpen()
 	req.Transport, req.Heartbeat = cmp.Or(q.Transport, Normal), cmp.Or(q.Heartbeat, f.opt.Heartbeat)
 	if req.quiet {
 		req.timeout = *q.Timeout
@@ -38,7 +43,9 @@ func (f *Feed) newRequest(q Query) (req *request, err error) {
 	if req.filter, err = q.compileFilter(); err != nil {
 		return nil, err
 	}
-	req.since, req.head, err = f.resolveSince(q.Since)
+	if req.since, req.head, err = f.resolveSince(q.Since); err == nil {
+		err = f.checkMark(q.Since, req.issuer.Reader)
+	}
 	if req.since == 0 && !req.AllChanges && !f.scoped {
 		req.fresh = req.head
 	}
@@ -79,4 +86,21 @@ func (f *Feed) parseSince(text string) (fanfold.Position, error) {
 		return 0, fanfold.Errorf(fanfold.Invalid, "since=%s is not a position (<sequence>-<n>-<store>, as it was given out), 0, now or an RFC 3339 time%s", text, fanfold.BlankHint(text))
 	}
 	return f.opt.Issuer.Resolve(b)
+}
+
+// checkMark returns RightsChanged for a position that was given to a consumer who read other documents. No row has said what
+// left by that. A position without a mark is taken as it is.
+func (f *Feed) checkMark(since, mark string) error {
+	b, err := fanfold.ParseBookmark(since)
+	if err != nil || b.Reader == "" || b.Reader == mark { // since may be now, or a time
+		return nil //nolint:nilerr // these have no mark
+	}
+	oldest, _, err := f.store.Bounds()
+	if err != nil {
+		return err
+	}
+	changed := fanfold.Errorf(fanfold.RightsChanged, "since=%s was given under other rights, or under a model with other rules of access: read from 0, and drop what does not come", since)
+	at := f.opt.Issuer.Mark(oldest)
+	changed.Oldest = &at
+	return changed
 }

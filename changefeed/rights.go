@@ -48,16 +48,21 @@ func (s *scan) noticeRights() error {
 	}
 }
 
-// reads returns what tells of collections whether rights include reading them, nil where they include all.
-func reads(rights *access.Rights) func(collection string) bool {
+// setRights gives a request what its rights say of collections: which ones have rows for it, and in which of them a rule decides about each
+// document.
+func (req *request) setRights(rights *access.Rights) {
 	if rights.ReadsAll() {
-		return nil
+		return
 	}
-	return rights.Reads
+	req.reads = rights.Reads
+	if ruled := rights.Ruled(); len(ruled) > 0 {
+		req.judged = func(collection string) bool { return ruled[collection] }
+		req.reads = func(collection string) bool { return ruled[collection] || rights.Reads(collection) }
+	}
 }
 
 // applyRights takes out the rows of a page that are of collections which the consumer does not read. Of the other rows it takes out
-// the causes in such collections. Nothing else looks at a page before.
+// the causes in such collections. Nothing else looks at a page before, and applyRules follows.
 func (s *scan) applyRights(page *fanfold.ChangePage) {
 	if s.req.reads == nil {
 		return
@@ -73,4 +78,23 @@ func (s *scan) applyRights(page *fanfold.ChangePage) {
 	}
 	clear(page.Rows[len(kept):])
 	page.Rows = kept
+}
+
+// reads reports whether the consumer may read a document of a collection in which a rule decides. The view is the embedded one; nil stands for
+// no document.
+func (s *scan) reads(collection string, view []byte) bool {
+	if view == nil {
+		return false
+	}
+	s.work.evaluated++
+	g := s.work.grants[collection]
+	if g == nil {
+		grant := s.req.Rights.ToRead(collection)
+		if s.work.grants == nil {
+			s.work.grants = map[string]*access.Grant{}
+		}
+		g = &grant
+		s.work.grants[collection] = g
+	}
+	return g.Reads(view)
 }

@@ -10,9 +10,13 @@ import (
 )
 
 // addRow adds a change as JSON, with the positions that issuer gives out. For all changes it includes the previous
-// value and the patch, and for administrators who sent the request. Of a document that leaves it says nothing but that.
+// value and the patch, and for administrators who sent the request. Of a document that leaves it says nothing but that, and one that enters has no value before.
 func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, req *request) {
-	all := req.AllChanges
+	if row.Hides {
+		out.Add(append(appendKey(make([]byte, 0, 128), row, issuer), `,"op":"`+string(fanfold.OpLeave)+`"}`...))
+		return
+	}
+	all := req.AllChanges && !row.Enters
 	head := appendHead(make([]byte, 0, 256), row, issuer)
 	if req.actors && row.Actor != "" {
 		head = jsondoc.AppendQuote(append(head, `,"actor":`...), row.Actor)
@@ -37,7 +41,7 @@ func addRow(out *sending.Buffer, row fanfold.ChangeRow, issuer fanfold.Issuer, r
 	if row.Doc != nil {
 		out.AddString(`,"doc":`)
 		separator := out.AddOpenObject(row.Doc.Body)
-		out.AddString(separator + `"_meta":` + string(row.Doc.Meta(issuer)) + "}")
+		out.AddString(separator + `"_meta":` + string(row.Doc.Meta(issuer.Unmarked())) + "}")
 	}
 	out.AddString("}")
 }
@@ -54,13 +58,13 @@ func AddVersion(out *sending.Buffer, v fanfold.Version, issuer fanfold.Issuer, a
 
 // appendHead appends what a change is, without the documents and without the object's end.
 func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byte {
-	head = append(head, `{"seq":"`...)
-	head = issuer.Mark(row.Position).Append(head)
-	head = append(head, `","collection":"`+row.Key.Collection+`","id":`...)
-	head = jsondoc.AppendQuote(head, row.Key.ID)
+	head = appendKey(head, row, issuer)
 	op := row.Op
-	if row.Leaves {
+	switch {
+	case row.Leaves:
 		op = fanfold.OpLeave
+	case row.Enters:
+		op = fanfold.OpEnter
 	}
 	head = append(head, `,"op":"`+string(op)+`","rev":`...)
 	head = strconv.AppendUint(head, uint64(row.Revision), 10)
@@ -88,6 +92,14 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 		head = appendCause(head, issuer, fanfold.At(row.Position.Seq(), 0), row.Cause, row.Rules)
 	}
 	return head
+}
+
+// appendKey appends which document a row is about, and where it stands.
+func appendKey(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byte {
+	head = append(head, `{"seq":"`...)
+	head = issuer.Mark(row.Position).Append(head)
+	head = append(head, `","collection":"`+row.Key.Collection+`","id":`...)
+	return jsondoc.AppendQuote(head, row.Key.ID)
 }
 
 // appendCause appends the write that a derived change follows from, or the delete that another write does, and by which rule

@@ -27,7 +27,6 @@ type scan struct {
 	store      Store
 	lease      *sending.Lease // for the page that is being sent
 	req        *request
-	issuer     fanfold.Issuer
 	filtering  chan struct{}                         // see Feed
 	leftOut    func(rows int)                        // see Feed
 	at         fanfold.Position                      // everything up to here was looked at
@@ -50,12 +49,12 @@ type scan struct {
 
 // newScan returns a scan from the position on that a request names.
 func (f *Feed) newScan(req *request) *scan {
-	return &scan{store: f.store, lease: f.opt.Budget.Lease(), issuer: f.opt.Issuer, filtering: f.filtering, work: scanWork{now: f.opt.Now, endless: req.Transport != Normal && req.Transport != LongPoll}, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
+	return &scan{store: f.store, lease: f.opt.Budget.Lease(), filtering: f.filtering, work: scanWork{now: f.opt.Now, endless: req.Transport != Normal && req.Transport != LongPoll}, leftOut: f.leftOut, onSent: f.opt.OnSent, req: req, at: req.since, head: req.head, sentAt: time.Now(),
 		rights: req.Rights, rightsChanged: req.Rights.Changed()}
 }
 
 // bookmark returns the position up to which everything was looked at, as it is given out.
-func (s *scan) bookmark() fanfold.Bookmark { return s.issuer.Mark(s.at) }
+func (s *scan) bookmark() fanfold.Bookmark { return s.req.issuer.Mark(s.at) }
 
 // moveTo goes on to a position that somebody else has looked at everything up to.
 func (s *scan) moveTo(at fanfold.Position) { s.at, s.head = at, max(s.head, at) }
@@ -67,7 +66,7 @@ func (s *scan) ahead() bool { return s.at.Seq() > s.head.Seq() }
 func (s *scan) lastSeqMembers() string {
 	members := `"last_seq":"` + s.bookmark().String() + `"`
 	if s.ahead() {
-		members += `,"head":"` + s.issuer.Mark(s.head).String() + `"`
+		members += `,"head":"` + s.req.issuer.Mark(s.head).String() + `"`
 	}
 	return members
 }
@@ -117,10 +116,11 @@ var errWorkBound = errors.New("much was looked at")
 // scanWork is what a scan has done since its last row, and since its turn.
 type scanWork struct {
 	now       func() time.Time
-	endless   bool      // the answer ends by nothing that it looks at
-	begin     time.Time // when it began to look for the next row
-	passed    int       // pages that it has looked at since
-	evaluated int       // how often the filter was, since it is this feed's turn
+	endless   bool                     // the answer ends by nothing that it looks at
+	begin     time.Time                // when it began to look for the next row
+	passed    int                      // pages that it has looked at since
+	evaluated int                      // how often the filter and rules were, since it is this feed's turn
+	grants    map[string]*access.Grant // by collection, where a rule decides
 }
 
 // look begins to look for the next row.
@@ -171,8 +171,7 @@ func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err err
 	}
 	page, err := s.nextPage(ctx, out)
 	if err == nil {
-		s.applyRights(&page)
-		err = s.applyFilter(ctx, &page, out)
+		err = s.applyAll(ctx, &page, out)
 	}
 	if err != nil {
 		return 0, err
@@ -202,6 +201,15 @@ func (s *scan) sendPage(ctx context.Context, out output) (pending int64, err err
 		err = errLimitReached
 	}
 	return page.Pending, err
+}
+
+// applyAll takes out of a page what the consumer may not see, and then what its filter leaves out. Errors are applyFilter's.
+func (s *scan) applyAll(ctx context.Context, page *fanfold.ChangePage, out output) error {
+	s.applyRights(page)
+	if err := s.applyRules(ctx, page, out); err != nil {
+		return err
+	}
+	return s.applyFilter(ctx, page, out)
 }
 
 // reportSent calls Options.OnSent with the events of rows.

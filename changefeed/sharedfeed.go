@@ -357,9 +357,9 @@ type pieceWriter struct {
 // row adds one change.
 func (o *pieceWriter) row(row fanfold.ChangeRow) error {
 	s := span{at: row.Position, event: o.text.Len()}
-	o.text.AddString(beforeID + o.shared.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
+	o.text.AddString(beforeID + o.shared.scan.req.issuer.Mark(row.Position).String() + beforeRow)
 	s.json = o.text.Len()
-	addRow(&o.text, onOneLine(row), o.shared.feed.opt.Issuer, o.shared.scan.req)
+	addRow(&o.text, onOneLine(row), o.shared.scan.req.issuer, o.shared.scan.req)
 	s.end = o.text.Len()
 	o.text.AddString(afterRow)
 	o.rows = append(o.rows, s)

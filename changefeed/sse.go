@@ -19,7 +19,7 @@ type eventWriter struct {
 // newEventWriter returns a writer of an event stream and begins its answer.
 func newEventWriter(f *Feed, w http.ResponseWriter, s *scan) *eventWriter {
 	o := &eventWriter{httpWriter: newHTTPWriter(f, w, s), lastID: s.at}
-	o.begin(typeEventStream, s.at)
+	o.begin(typeEventStream, s.req, s.at)
 	o.buf.AddString(":\n\n") // a comment: a compressed answer does not begin before it has something
 	return o
 }
@@ -33,8 +33,8 @@ const (
 
 // row adds one change.
 func (o *eventWriter) row(row fanfold.ChangeRow) error {
-	o.buf.AddString(beforeID + o.feed.opt.Issuer.Mark(row.Position).String() + beforeRow)
-	addRow(&o.buf, onOneLine(row), o.feed.opt.Issuer, o.scan.req)
+	o.buf.AddString(beforeID + o.scan.req.issuer.Mark(row.Position).String() + beforeRow)
+	addRow(&o.buf, onOneLine(row), o.scan.req.issuer, o.scan.req)
 	o.buf.AddString(afterRow)
 	o.lastID = row.Position
 	return nil

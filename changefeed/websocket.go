@@ -37,7 +37,7 @@ func (f *Feed) serveWebSocket(w http.ResponseWriter, r *http.Request, req *reque
 	if err := checkHandshake(r); err != nil {
 		return err
 	}
-	w.Header().Set("Fanfold-Position", f.opt.Issuer.Mark(req.since).String())
+	w.Header().Set("Fanfold-Position", req.issuer.Mark(req.since).String())
 	conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{InsecureSkipVerify: true})
 	if err != nil {
 		return nil //nolint:nilerr // it has answered
@@ -86,7 +86,7 @@ func (o *messageWriter) send(text []byte) error {
 // row sends one change.
 func (o *messageWriter) row(row fanfold.ChangeRow) error {
 	var text sending.Buffer
-	addRow(&text, row, o.feed.opt.Issuer, o.scan.req)
+	addRow(&text, row, o.scan.req.issuer, o.scan.req)
 	if text.Len() <= writePiece {
 		return o.send(text.Bytes())
 	}

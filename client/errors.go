@@ -42,6 +42,7 @@ const (
 	Gone             Code = "gone"              // a position that the log no longer has
 	PositionGone     Code = "position-gone"     // the same, with the oldest usable position in the member oldest
 	StoreChanged     Code = "store-changed"     // the position is another store's
+	RightsChanged    Code = "rights-changed"    // the position was given under other rights: read from 0, and drop what does not come
 	ModelRemoves     Code = "model-removes"     // a model would take rules or guards away
 	LeaseLost        Code = "lease-lost"        // another member has what was leased
 	UnsupportedMedia Code = "unsupported-media" // a content type that the route does not read
@@ -108,7 +109,7 @@ func (e *Error) Error() string {
 	return s
 }
 
-// Oldest returns the position from which to go on, with Gone, PositionGone and StoreChanged; "" where the server says none.
+// Oldest returns the position from which to go on, with Gone, PositionGone, StoreChanged and RightsChanged; "" where the server says none.
 func (e *Error) Oldest() string {
 	var at string
 	if json.Unmarshal(e.Members["oldest"], &at) != nil || !positionRE.MatchString(at) {

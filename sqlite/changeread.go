@@ -87,8 +87,12 @@ func (s *Snapshot) Changes(q fanfold.ChangeQuery) (page fanfold.ChangePage, err 
 	page.Head, page.Changes = s.Checkpoint.At(), s.Checkpoint.Changes
 	page.Last = max(q.After, page.Head)
 	f := feedPage{ChangePage: page, s: s, q: q, history: history{s: s, view: q.View}, wholes: wholes{s: s, view: q.View, bare: q.NoCascades, page: changes, ending: !full}}
-	if !q.Direct {
+	if !q.Direct || q.Judged != nil {
 		f.history.requested = changes
+	}
+	f.embedded = sights{history: &f.history, wholes: &f.wholes}
+	if q.Judged != nil && q.View != fanfold.Embedded {
+		f.embedded = sights{history: &history{s: s, requested: changes}, wholes: &wholes{s: s, bare: q.NoCascades, page: changes, ending: !full}}
 	}
 	if full {
 		f.endAt(changes[len(changes)-1])
@@ -121,6 +125,8 @@ type feedPage struct {
 	history history
 	wholes  wholes
 	newest  map[fanfold.Key][]byte // see newestVersion
+
+	embedded sights
 }
 
 // endAt ends the page after a change.
@@ -133,16 +139,11 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	if ch.Position.N() == 0 {
 		f.cause = ch
 	}
-	if !selects(f.q, ch) {
-		return true, nil
-	}
 	row := fanfold.ChangeRow{Change: ch}
-	if f.q.Latest {
-		newest, err := f.s.changes().isNewestOf(ch, f.q)
-		if row.Superseded = !newest; err != nil || row.Superseded && !f.mayLeave(ch) {
-			return true, err
-		}
+	if wanted, err := f.wants(&row); err != nil || !wanted {
+		return true, err
 	}
+	written := *ch
 	if err := f.showWhole(&row); err != nil {
 		return false, err
 	}
@@ -153,8 +154,8 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 	if err := f.addVersions(&row); err != nil {
 		return false, err
 	}
-	if f.size > f.q.MaxBytes {
-		return false, nil
+	if err := f.addSight(&row, &written); err != nil {
+		return false, err
 	}
 	if f.q.View == fanfold.Referenced || ch.ByErasure() {
 		f.showReferenced(ch)
@@ -167,15 +168,45 @@ func (f *feedPage) add(ch *fanfold.Change) (fits bool, err error) {
 			row.Cause = &f.cause.Key
 		}
 	}
+	if err := f.addCause(&row); err != nil || f.size > f.q.MaxBytes {
+		return false, err
+	}
 	f.Rows = append(f.Rows, row)
 	return true, nil
+}
+
+// wants reports whether the page looks at a row's change. It says in the row whether a newer change tells of the document, and of a judged one
+// whether the kind is asked for.
+func (f *feedPage) wants(row *fanfold.ChangeRow) (wanted bool, err error) {
+	ch := row.Change
+	asked, judged := selects(f.q, ch), f.judges(ch.Key.Collection)
+	switch {
+	case judged:
+		if !asked && (ch.Op.Gone() || !selectsDocument(f.q, ch.Key)) {
+			return false, nil
+		}
+		row.Sight = &fanfold.Sight{Unasked: !asked}
+	case !asked:
+		return false, nil
+	}
+	if !f.q.Latest {
+		return true, nil
+	}
+	var newest bool
+	if asked {
+		newest, err = f.s.changes().isNewestOf(ch, f.q)
+	} else {
+		newest, err = f.isLaterThanSelected(ch)
+	}
+	row.Superseded = !newest
+	return newest || f.mayLeave(ch), err
 }
 
 // showWhole gives a direct change the document as it was before its transaction, and marks a derived one whose document a direct one shows. With
 // newest changes alone only filters look at it.
 func (f *feedPage) showWhole(row *fanfold.ChangeRow) (err error) {
 	switch {
-	case f.q.Latest && (!f.q.Versions || row.Position <= f.q.HeldFrom):
+	case row.Sight == nil && f.q.Latest && (!f.q.Versions || row.Position <= f.q.HeldFrom):
 	case row.Op == fanfold.OpDerive:
 		row.Within, err = f.wholes.covers(row.Change)
 	default:
@@ -189,7 +220,7 @@ func (f *feedPage) showWhole(row *fanfold.ChangeRow) (err error) {
 // addDocuments adds the documents to a row that it is to have. Those for which the page has no room are left out.
 func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 	before := f.q.Before && row.Op == fanfold.OpDerive
-	if f.q.Docs || before {
+	if f.q.Docs || before || row.Sight != nil {
 		var doc *fanfold.Document
 		var size int
 		var err error
@@ -216,7 +247,7 @@ func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 	if before {
 		f.size += len(row.Before)
 	}
-	if !f.q.Docs {
+	if !f.q.Docs && row.Sight == nil {
 		row.Doc = nil
 	}
 	return nil
@@ -240,8 +271,13 @@ func sizeOf(ch *fanfold.Change) int {
 
 // selects reports whether a query asks for changes such as one, whether or not it is the newest.
 func selects(q fanfold.ChangeQuery, ch *fanfold.Change) bool {
-	return (len(q.Collections) == 0 || slices.Contains(q.Collections, ch.Key.Collection)) && (q.Reads == nil || q.Reads(ch.Key.Collection)) && (!q.Direct || ch.Op != fanfold.OpDerive) && (!q.NoCascades || ch.ByDelete == nil) &&
-		(q.Partitions == 0 || ch.Key.Partition(q.Partitions) == q.Partition)
+	return (!q.Direct || ch.Op != fanfold.OpDerive) && (!q.NoCascades || ch.ByDelete == nil) && selectsDocument(q, ch.Key)
+}
+
+// selectsDocument reports whether a query asks for changes of a document.
+func selectsDocument(q fanfold.ChangeQuery, key fanfold.Key) bool {
+	return (len(q.Collections) == 0 || slices.Contains(q.Collections, key.Collection)) && (q.Reads == nil || q.Reads(key.Collection)) &&
+		(q.Partitions == 0 || key.Partition(q.Partitions) == q.Partition)
 }
 
 // isNewestOf reports whether a change is the newest of its document, of the kinds that a query asks for.
@@ -271,7 +307,7 @@ var (
 // where they end with the snapshot.
 func (cs changes) after(q fanfold.ChangeQuery) (changes []*fanfold.Change, full bool, err error) {
 	columns, size := feedColumns, 0
-	bare := q.Latest && (!q.Versions || q.HeldFrom >= cs.Checkpoint.Position) // no values are needed
+	bare := q.Latest && q.Judged == nil && (!q.Versions || q.HeldFrom >= cs.Checkpoint.Position) // no values are needed
 	switch {
 	case bare:
 		columns = latestColumns
@@ -356,6 +392,19 @@ func (cs changes) isNewest(ch *fanfold.Change) (bool, error) {
 	}
 	return cs.c.QueryRow("SELECT 1 FROM "+table+" WHERE collection = ? AND id = ? AND position = ?", func(driver.Row) {},
 		ch.Key.Collection, ch.Key.ID, int64(ch.Position))
+}
+
+// deletion returns the delete of a document that is not there; nil where it is no longer known.
+func (cs changes) deletion(key fanfold.Key) (ch *fanfold.Change, err error) {
+	at := fanfold.Position(0)
+	found, err := cs.c.QueryRow("SELECT position FROM tombstone WHERE collection = ? AND id = ?", func(r driver.Row) { at = fanfold.Position(r.Int(0)) }, key.Collection, key.ID)
+	if err != nil || !found || at <= 0 {
+		return nil, err
+	}
+	if ch, err = cs.at(writtenColumns, at); ch != nil && ch.Op != fanfold.OpDelete {
+		ch = nil
+	}
+	return ch, err
 }
 
 // Before returns a position that has every change from before t at or before it, and every later

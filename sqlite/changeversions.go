@@ -6,14 +6,14 @@ import (
 )
 
 // mayLeave reports whether a change that is not its document's newest may be the one by which the document leaves what a
-// filter lets through.
+// filter or a rule lets through.
 func (f *feedPage) mayLeave(ch *fanfold.Change) bool {
-	return f.q.Versions && ch.Position > f.q.HeldFrom && ch.Prior != 0
+	return (f.q.Versions || f.judges(ch.Key.Collection)) && ch.Position > f.q.HeldFrom && ch.Prior != 0
 }
 
 // addVersions adds to a row what a filter decides by. If the page has no room for it, it is left out.
 func (f *feedPage) addVersions(row *fanfold.ChangeRow) (err error) {
-	if !f.q.Versions || f.size > f.q.MaxBytes {
+	if !f.q.Versions || f.size > f.q.MaxBytes || row.Sight != nil && row.Sight.Unasked {
 		return nil
 	}
 	after := row.Doc
@@ -156,4 +156,120 @@ func (f *feedPage) newestVersion(key fanfold.Key) (body []byte, err error) {
 	}
 	f.newest[key] = body
 	return body, nil
+}
+
+// sights reads the versions by which a rule decides who sees a change. They are of the embedded view, whatever the page shows.
+type sights struct {
+	history *history
+	wholes  *wholes
+	now     map[fanfold.Key][]byte // see presentVersion
+}
+
+// judges reports whether a rule decides which documents of a collection the page may show.
+func (f *feedPage) judges(collection string) bool {
+	return f.q.Judged != nil && f.q.Judged(collection)
+}
+
+// isLaterThanSelected reports whether a change of a kind that is not asked for comes after the newest one of its document that is. No later row tells
+// of the document then.
+func (f *feedPage) isLaterThanSelected(ch *fanfold.Change) (bool, error) {
+	last, err := f.s.changes().newestSelected(ch.Key, f.q)
+	return err == nil && last != nil && last.Number == ch.Number && last.Position < ch.Position, err
+}
+
+// addSight adds to a row what a rule decides by. written is the change as it is stored. The row is left out where the page has no room for that.
+func (f *feedPage) addSight(row *fanfold.ChangeRow, written *fanfold.Change) (err error) {
+	if row.Sight == nil || row.Op == fanfold.OpErase && !row.Superseded || f.size > f.q.MaxBytes {
+		return nil
+	}
+	after := row.Doc
+	if !row.Op.Gone() && (after == nil || f.q.View != fanfold.Embedded || f.q.Latest && after.Position != row.Position) {
+		shown := *written
+		var size int
+		after, size, err = f.embedded.wholes.after(f.embedded.history, &shown, f.room())
+		if f.size += size; err != nil || f.size > f.q.MaxBytes {
+			return err
+		}
+	}
+	row.Sight.After = bodyOf(after)
+	if err := f.addBefore(row, written, after); err != nil || f.size > f.q.MaxBytes {
+		return err
+	}
+	if row.Within {
+		var size int
+		row.Sight.End, size, err = f.embedded.wholes.end(written, f.room())
+		if f.size += size; err != nil || f.size > f.q.MaxBytes {
+			return err
+		}
+	}
+	row.Sight.Now, err = f.presentVersion(row.Key)
+	return err
+}
+
+// addBefore adds to a row's sight the document as it was before the change; before a direct one as of its transaction's beginning.
+func (f *feedPage) addBefore(row *fanfold.ChangeRow, written *fanfold.Change, after *fanfold.Document) (err error) {
+	switch {
+	case row.Op == fanfold.OpErase || row.ByErasure():
+	case row.Op == fanfold.OpDerive:
+		row.Sight.Before, err = f.embedded.history.before(written, after)
+		f.size += len(row.Sight.Before)
+	case f.q.View == fanfold.Embedded:
+		row.Sight.Before = row.Previous
+	default:
+		begun := *written
+		var size int
+		size, err = f.embedded.wholes.begin(&begun, f.room())
+		row.Sight.Before = begun.Previous
+		f.size += size + len(begun.Previous)
+	}
+	return err
+}
+
+// room returns how many bytes the page has left.
+func (f *feedPage) room() int { return f.q.MaxBytes - f.size }
+
+// addCause adds to a row the document of its cause as it is now, where a rule decides whether that may be named.
+func (f *feedPage) addCause(row *fanfold.ChangeRow) (err error) {
+	cause := row.Cause
+	if by := row.ByDelete; by != nil {
+		cause = &by.Key
+	}
+	if cause != nil && f.size <= f.q.MaxBytes && f.judges(cause.Collection) {
+		row.CauseNow, err = f.presentVersion(*cause)
+	}
+	return err
+}
+
+// presentVersion returns a document's embedded view as it is in the snapshot, or as it was before its delete. It is nil where that is not known. The
+// rows of a document share it, and its bytes count once.
+func (f *feedPage) presentVersion(key fanfold.Key) ([]byte, error) {
+	if body, known := f.embedded.now[key]; known {
+		return body, nil
+	}
+	doc, size, err := f.s.GetWithin(key, fanfold.Embedded, f.room())
+	if f.size += size; err != nil || f.size > f.q.MaxBytes {
+		return nil, err
+	}
+	body := bodyOf(doc)
+	if doc == nil {
+		if body, err = f.lastVersion(key); err != nil || f.size > f.q.MaxBytes {
+			return nil, err
+		}
+	}
+	if f.embedded.now == nil {
+		f.embedded.now = map[fanfold.Key][]byte{}
+	}
+	f.embedded.now[key] = body
+	return body, nil
+}
+
+// lastVersion returns the embedded view of a deleted document as it was before the delete and its transaction; nil where that is not known any more.
+func (f *feedPage) lastVersion(key fanfold.Key) ([]byte, error) {
+	ch, err := f.s.changes().deletion(key)
+	if err != nil || ch == nil {
+		return nil, err
+	}
+	size, err := (&wholes{s: f.s}).begin(ch, f.room())
+	f.size += size + len(ch.Previous)
+	return ch.Previous, err
 }

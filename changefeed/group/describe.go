@@ -123,11 +123,13 @@ func total(lags []wire.GroupLag) (all wire.GroupLag) {
 }
 
 // lags returns the lag of each partition. It counts at most Options.LagBound changes, of all kinds, from the oldest checkpoint
-// on that is no further from the end, and evaluates a filter for at most Options.FilterBound. Partitions whose checkpoints are further have no lag
+// on that is no further from the end. It evaluates a filter, or rules of access, for at most Options.FilterBound. Partitions whose checkpoints are further have no lag
 // that is known. Nor have checkpoints before the oldest position, and groups whose filter takes too long.
 func (g *Groups) lags(ctx context.Context, s *group, states []*partition, oldest fanfold.Position) ([]wire.GroupLag, error) {
 	bound := g.opt.LagBound
-	if s.Settings.Filter != "" {
+	role := g.rights.As(s.Settings.Role)
+	judged := s.Settings.Filter != "" || role.Key() != "" // rows are looked at one by one: by a filter, or by rules of access
+	if judged {
 		bound = g.opt.FilterBound
 	}
 	from, found, err := g.countable(states, oldest, bound)
@@ -135,13 +137,13 @@ func (g *Groups) lags(ctx context.Context, s *group, states []*partition, oldest
 		return make([]wire.GroupLag, len(states)), err
 	}
 	lags, count := countFrom(from, states, g.opt.Now())
-	if s.Settings.Filter == "" {
+	if !judged {
 		return lags, g.model.EachChange(s.Settings.query(from), func(ch *fanfold.Change) bool {
 			count(ch)
 			return true
 		})
 	}
-	all, err := g.feed.EachSelected(ctx, g.rights.As(s.Settings.Role), &changefeed.Scope{Since: from, Selection: s.Settings.selection()}, count)
+	all, err := g.feed.EachSelected(ctx, role, &changefeed.Scope{Since: from, Selection: s.Settings.selection()}, count)
 	if err != nil || !all {
 		return make([]wire.GroupLag, len(states)), err
 	}

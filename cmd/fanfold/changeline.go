@@ -30,7 +30,7 @@ const (
 )
 
 // opColours has the colour of each operation.
-var opColours = map[string]string{"create": green, "replace": yellow, "patch": yellow, "change": yellow, "delete": red, "erase": red, "derive": cyan, "leave": red}
+var opColours = map[string]string{"create": green, "replace": yellow, "patch": yellow, "change": yellow, "delete": red, "erase": red, "derive": cyan, "leave": red, "enter": green}
 
 // colours tells whether what is written to out is to have colours: only on a terminal that knows them, and unless NO_COLOR
 // (no-color.org) says otherwise.

@@ -72,7 +72,7 @@ type Problem struct {
 	Operation *int              `json:"operation,omitempty" doc:"Of a transaction: the index of the operation at fault, from 0."`
 	Line      int               `json:"line,omitempty" minimum:"1" doc:"Of a body that is not JSON, or of a model that is not YAML: the line with the mistake."`
 	Column    int               `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
-	Oldest    string            `json:"oldest,omitempty" ref:"Position" doc:"With store-changed and position-gone: the oldest position from which the feed can be read."`
+	Oldest    string            `json:"oldest,omitempty" ref:"Position" doc:"With store-changed, position-gone and rights-changed: the oldest position from which the feed can be read."`
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
 	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
 	Request string          `json:"requestId,omitempty" minLength:"1" maxLength:"64" doc:"The request's id, where the server is at fault: the node's log has it, too. It is that of the header X-Request-Id, which every answer has."`
@@ -249,9 +249,9 @@ type Change struct {
 	Seq        string          `json:"seq" ref:"Position"`
 	Collection string          `json:"collection" ref:"CollectionName"`
 	ID         string          `json:"id"`
-	Op         string          `json:"op" enum:"create|replace|patch|delete|derive|erase|leave" doc:"derive: a derived value changed, and the revision did not. erase: the document was deleted before, and all that it ever was is erased: forget what you kept of it. leave: with a filter, the document matched before the change, and does not any more; the row has no doc, previous and patch."`
-	Rev        uint64          `json:"rev" ref:"Revision"`
-	Time       time.Time       `json:"time" doc:"The log's time; it never decreases."`
+	Op         string          `json:"op" enum:"create|replace|patch|delete|derive|erase|leave|enter" doc:"derive: a derived value changed, and the revision did not. erase: the document was deleted before, and all that it ever was is erased: forget what you kept of it. leave: with a filter, the document matched before the change, and does not any more; the row has no doc, previous and patch. enter and leave, where a rule of access decides: the document may be read from here on, and comes with doc; or it may not be read any more, and the row has seq, collection, id and op alone."`
+	Rev        uint64          `json:"rev,omitempty" ref:"Revision"`
+	Time       time.Time       `json:"time,omitzero" doc:"The log's time; it never decreases."`
 	Cause      *Cause          `json:"cause,omitempty"`
 	Previous   json.RawMessage `json:"previous,omitempty" ref:"Document" doc:"mode=all: the view before a direct change, and before its transaction."`
 	Patch      json.RawMessage `json:"patch,omitempty" schema:"{'type':'array','items':{'$ref':'#/components/schemas/DeltaOperation'}}" doc:"mode=all&view=embedded: what a derived change did, with the old values. Absent where an erasure caused it (its rule is erase): fetch the document anew."`

@@ -61,7 +61,7 @@ var Problems = map[string]Answer{
 	"FoldUnknown":           {"409", "A live node's program does not know the version: problems names them. Or a model is being prepared.", "", nil},
 	"NoModelPending":        {"404", "No model is being prepared.", "", nil},
 	"Forbidden":             {"403", "The sender's roles lack the right that detail names. Or the request comes from a page of another origin, or is made under a name that is not the node's.", "", nil},
-	"PositionGone":          {"410", "The position is of another store (store-changed), or changes behind it are no longer kept (position-gone); oldest is the one to begin at.", "", nil},
+	"PositionGone":          {"410", "The position is of another store (store-changed), or changes behind it are no longer kept (position-gone), or it was given under other rights (rights-changed); oldest is the one to begin at.", "", nil},
 	"LeaseLost":             {"409", "The lease is another member's, or has ended (problem lease-lost). Ask for leases again, and drop what was read under it.", "", nil},
 	"GroupConflict":         {"409", "It does not fit the group: its partitions and since cannot change, and a group of which a lease is held is reset by force only.", "", nil},
 	"TooFewServers":         {"409", "The cluster has not as many servers. Nothing has changed.", "", nil},
