@@ -38,7 +38,7 @@ func (w *writeFlags) addIf(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&w.condition, "if", "", "only where this expression is true of the document as it was written, such as 'doc.stock > 0'")
 	f.StringVar(&w.params, "params", "", "with --if, and of delete with --filter: the values of params in it, as a JSON object")
-	cmd.PreRunE = func(cmd *cobra.Command, _ []string) error {
+	cmd.PreRunE = func(*cobra.Command, []string) error {
 		if f.Changed("params") && !f.Changed("if") && !f.Changed("filter") {
 			return fanfold.Errorf(fanfold.Invalid, "--params has the values of params in --if, which is missing")
 		}
