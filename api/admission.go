@@ -143,16 +143,16 @@ func exporting(budget *admission.Budget, handle echo.HandlerFunc) echo.HandlerFu
 const itemBytes = 256
 
 // sendAnswer writes an answer as JSON.
-func sendAnswer(c echo.Context, status int, a *admission.Answer) error {
+func sendAnswer(c echo.Context, a *admission.Answer) error {
 	h := c.Response().Header()
 	h["Content-Type"], h["Content-Length"] = typeJSON, []string{strconv.Itoa(a.Len())}
-	c.Response().WriteHeader(status)
+	c.Response().WriteHeader(http.StatusOK)
 	return a.Send(c.Response(), http.NewResponseController(c.Response()))
 }
 
 // sendJSON answers with v as JSON, within the budget for what is being sent. It is for answers to reads, which may be
 // refused with Busy.
-func sendJSON(c echo.Context, budget *admission.Budget, status int, v any) error {
+func sendJSON(c echo.Context, budget *admission.Budget, v any) error {
 	var text bytes.Buffer
 	if err := encode(&text, v); err != nil {
 		return err
@@ -161,7 +161,7 @@ func sendJSON(c echo.Context, budget *admission.Budget, status int, v any) error
 	if err != nil {
 		return err
 	}
-	return sendAnswer(c, status, a)
+	return sendAnswer(c, a)
 }
 
 // addWhole adds a text to an answer, once there is room for it.

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -106,5 +105,5 @@ func (d *documents) childPageAt(c echo.Context, parent fanfold.Key, child string
 	if err != nil {
 		return err
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }

@@ -64,7 +64,7 @@ func (d *documents) collections(c echo.Context) error {
 	if h[keyETag] = []string{tag}; known {
 		return c.NoContent(http.StatusNotModified)
 	}
-	return sendJSON(c, d.budget, http.StatusOK, list)
+	return sendJSON(c, d.budget, list)
 }
 
 // textTag returns an ETag of a list: every answer with the same text has it.
@@ -126,7 +126,7 @@ func (d sequences) list(c echo.Context) error {
 		return err
 	}
 	c.Response().Header()[keyPosition] = []string{d.positions.mark(at).String()}
-	return sendJSON(c, d.budget, http.StatusOK, list)
+	return sendJSON(c, d.budget, list)
 }
 
 // badCursorOr returns err, or the Invalid of a cursor that no list gave where there is none.

@@ -3,7 +3,6 @@ package api
 import (
 	"bytes"
 	"context"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -53,7 +52,7 @@ func (df *diffs) answer(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }
 
 // assemble puts the answer with what differs together.

@@ -128,7 +128,7 @@ func (d *documents) lineage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendJSON(c, d.budget, http.StatusOK, report)
+	return sendJSON(c, d.budget, report)
 }
 
 // Header names in canonical form: setting them directly saves a conversion for each.

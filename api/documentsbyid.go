@@ -1,7 +1,6 @@
 package api
 
 import (
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -75,7 +74,7 @@ func (d *documents) listByIDs(c echo.Context, collection string, ids []string, e
 	if err != nil {
 		return err
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }
 
 // addAll adds the documents of a collection with these ids as one JSON object, which lists the ids without a document

@@ -278,5 +278,5 @@ func (d *documents) getAssembled(c echo.Context, key fanfold.Key, asked shown, o
 		a.Release()
 		return c.NoContent(http.StatusNotModified)
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }

@@ -1,8 +1,6 @@
 package api
 
 import (
-	"net/http"
-
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
@@ -46,7 +44,7 @@ func (d *documents) history(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }
 
 // readHistory reads the parameters of a request, and waits until the read model is as fresh as it asks for.

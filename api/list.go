@@ -3,7 +3,6 @@ package api
 import (
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -236,7 +235,7 @@ func (d *documents) childPage(c echo.Context, parent fanfold.Key, rel *model.Rel
 	if err != nil {
 		return err
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }
 
 // pagedState is a state of the store whose fixed pages can be read.
@@ -390,7 +389,7 @@ func (d *documents) sendPage(c echo.Context, p page, l listing) error {
 	if err != nil {
 		return err
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }
 
 // endPage adds the end of a page, with the cursor after a place where others may follow.

@@ -267,7 +267,7 @@ func (ms *models) getFlows(c echo.Context) error {
 	}
 	m, seq, _ := ms.models.Model()
 	c.Response().Header().Set(headerRevision, strconv.FormatUint(seq, 10))
-	return sendJSON(c, ms.budget, http.StatusOK, wire.ModelFlows{Flows: flows.Of(m)})
+	return sendJSON(c, ms.budget, wire.ModelFlows{Flows: flows.Of(m)})
 }
 
 // deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model, and ends what this node does in the

@@ -2,7 +2,6 @@ package api
 
 import (
 	"encoding/json"
-	"net/http"
 	"net/url"
 	"strings"
 
@@ -247,5 +246,5 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 	if err != nil {
 		return d.queries.refused(*request, err)
 	}
-	return sendAnswer(c, http.StatusOK, a)
+	return sendAnswer(c, a)
 }
