@@ -227,14 +227,10 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 	if err != nil {
 		return err
 	}
-	run := &queryRun{d: d, c: c, asked: asked, before: before}
-	m, seq, _ := d.models.Model()
+	run := &queryRun{d: d, c: c, asked: asked, listing: f.listing, before: before}
 	request := &run.asked.request
-	request.Heavy, request.Turns, request.Suggest, request.ModelSeq = run.heavy, d.budget.Turns, run.suggest, seq
-	if err := d.open(c).Restrict(request, f.listing); err != nil {
-		return err
-	}
-	if run.query, err = query.Compile(*request, m); err != nil {
+	request.Heavy, request.Turns, request.Suggest = run.heavy, d.budget.Turns, run.suggest
+	if err := run.compile(); err != nil {
 		return d.queries.refused(*request, err)
 	}
 	if err := d.fresh.await(c); err != nil {

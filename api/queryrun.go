@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/query"
@@ -17,11 +18,13 @@ import (
 
 // queryRun is one query while it is answered.
 type queryRun struct {
-	d      *documents
-	c      echo.Context
-	asked  asked
-	query  *query.Query
-	before func(*view.Prefix) error
+	d       *documents
+	c       echo.Context
+	asked   asked
+	listing bool // a plain list is asked for
+	query   *query.Query
+	made    *access.Rights // for which the query is made
+	before  func(*view.Prefix) error
 
 	place  func() // gives the place back of a query that looks at many documents; nil before it has one
 	result *query.Result
@@ -47,10 +50,27 @@ func (r *queryRun) leave() {
 	}
 }
 
+// compile makes the query, for what its sender may see now. It returns the errors of View.Restrict and query.Compile.
+func (r *queryRun) compile() (err error) {
+	r.made = rightsOf(r.c)
+	m, seq, _ := r.d.models.Model()
+	request := &r.asked.request
+	request.ModelSeq, request.Visible = seq, nil
+	if err = r.d.open(r.c).Restrict(request, r.listing); err == nil {
+		r.query, err = query.Compile(*request, m)
+	}
+	return err
+}
+
 // build puts the answer together. A query that has to wait long for a place begins anew with it. It returns the errors of the query, Answer.Grow and
 // enter.
 func (r *queryRun) build(a *admission.Answer) (err error) {
 	read := func() error {
+		if rightsOf(r.c) != r.made { // they have changed in a wait
+			if err := r.compile(); err != nil {
+				return err
+			}
+		}
 		return r.d.open(r.c).Read(func(snap *view.Prefix) error { return r.fill(a, snap) })
 	}
 	if err = read(); !errors.Is(err, query.ErrHeavy) {

@@ -236,3 +236,36 @@ func TestMeUnderRules(t *testing.T) {
 		t.Error("the metrics do not count refusals")
 	}
 }
+
+// TestRulesAfterAWait: a read that waits is answered by the claims and the subject that its key has then.
+func TestRulesAfterAWait(t *testing.T) {
+	h := openTeams(t)
+	for _, path := range []string{"/v1/tasks", "/v1/tasks?filter=true&count=true", "/v1/tasks?sort=rank", "/v1/projects/p1/tasks", "/v1/tasks?ids=t0", "/v1/tasks/t0"} {
+		e, key, err := h.Node.Keys().Create(t.Context(), keys.Settings{Name: "ann", Sub: "ann", Roles: []string{"member"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.secrets = append(h.secrets, key.Text())
+		ann := h.clientWith(t, key.Text())
+		last, err := h.Node.Log.LastSeq(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		type result struct {
+			r   *harness.Response
+			err error
+		}
+		answered := make(chan result, 1)
+		go func() {
+			r, err := ann.Do("GET", path, nil, "Fanfold-Min-Position", fmt.Sprint(last+1), "Fanfold-Timeout", "60")
+			answered <- result{r, err}
+		}()
+		harness.Await(t, "a read that waits", harness.WaitTime, func() bool { return h.Node.API().Running() > 0 })
+		h.admin.Want(http.StatusOK, "PATCH", "/v1/_keys/"+e.ID, `{"sub":"eve"}`)
+		h.admin.Put("projects", "p9", fmt.Sprintf(`{"n":%d,"members":[]}`, last))
+		got := <-answered
+		if got.err != nil || strings.Contains(string(got.r.Body), `"t0","`) || strings.Contains(string(got.r.Body), `"projectId"`) {
+			t.Errorf("%s: %v %s", path, got.err, got.r.Body)
+		}
+	}
+}
