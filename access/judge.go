@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -421,11 +422,22 @@ func (r *Rights) refused(collection, act string) func() {
 	return r.judge.refusals.of(collection, act)
 }
 
-// Refusals returns, in order, how many times since the start the rules did not let somebody read, create, update or delete a document.
+// Refusals returns, in order, how many times since the start the rules did not let somebody read, create, update or delete a document. Rules of the model
+// that applies are there with 0, too.
 func (j *Judge) Refusals() (all []Refusals) {
+	counts := map[Refusals]uint64{}
+	m, _ := j.look()
+	for _, c := range m.Collections {
+		for _, act := range model.Acts {
+			if m.AccessTo(c.Name).Of(act).Where != "" {
+				counts[Refusals{Collection: c.Name, Act: act}] = 0
+			}
+		}
+	}
 	j.refusals.mu.Lock()
-	defer j.refusals.mu.Unlock()
-	for of, count := range j.refusals.count {
+	maps.Copy(counts, j.refusals.count)
+	j.refusals.mu.Unlock()
+	for of, count := range counts {
 		of.Count = count
 		all = append(all, of)
 	}

@@ -92,7 +92,7 @@ func TestRulesOfWrites(t *testing.T) {
 			t.Errorf("%s: %s to %s: %t", c.act, c.old, c.doc, got)
 		}
 	}
-	if got, want := fmt.Sprint(judge.Refusals()), "[{tasks create 1} {tasks delete 1} {tasks update 3}]"; got != want {
+	if got, want := fmt.Sprint(judge.Refusals()), "[{tasks create 1} {tasks delete 1} {tasks read 0} {tasks update 3}]"; got != want {
 		t.Errorf("refusals are %s, want %s", got, want)
 	}
 	for role, want := range map[string]string{"support": "[true false false false]", "chief": "[true false false true]", "admin": "[true true true true]", "other": "[false false false false]"} {

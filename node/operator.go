@@ -104,6 +104,9 @@ func (n *Node) showReadModel(s *wire.Status, snap *sqlite.Snapshot, issuer fanfo
 		s.Omitted = append(s.Omitted, wire.Omission(o))
 	}
 	for _, r := range n.judge.Refusals() {
+		if r.Count == 0 {
+			continue
+		}
 		s.Refusals = append(s.Refusals, wire.RuleRefusals{Collection: r.Collection, Right: r.Act, Count: r.Count})
 	}
 	return errors.Join(err, n.showIndexes(s, snap))

@@ -21,7 +21,7 @@ import (
 // useEverything makes a node use each of its metrics: it writes, conflicts, follows and makes a group.
 func useEverything(t *testing.T, s *harness.Store) {
 	t.Helper()
-	s.Model("collections: {books: {indexes: {byAuthor: [author.id]}, relations: {author: {path: author.id, to: authors}}, derive: {author.name: {copy: author, value: doc.name}}}, authors: {}}")
+	s.Model("collections: {books: {indexes: {byAuthor: [author.id]}, relations: {author: {path: author.id, to: authors}}, derive: {author.name: {copy: author, value: doc.name}}}, authors: {access: {read: {roles: [read, write], where: 'true'}, write: [write]}}}")
 	s.Put("authors", "a", `{"name":"A"}`)
 	for i := range 5 {
 		s.Put("books", strconv.Itoa(i), `{"author":{"id":"a"}}`)

@@ -62,7 +62,7 @@ collections:
   projects: { access: { read: { where: %q }, write: [editors] } }
   tasks:
     relations: { project: { path: project, to: projects, onDelete: unlink } }
-    derive: { members: { copy: project, value: doc.members } }
+    derive: { members: { copy: project, value: doc.members, publish: true } }
     access: { read: { where: %q }, write: [editors] }
   notes: { access: { read: [readers], write: [editors] } }
 `, projects.where, tasks.where)
