@@ -269,3 +269,21 @@ func TestRulesAfterAWait(t *testing.T) {
 		}
 	}
 }
+
+// TestLineageWithinACollectionUnderRules: a value that is made of documents of its own collection names those alone that may be read.
+func TestLineageWithinACollectionUnderRules(t *testing.T) {
+	h := openHouse(t, `
+collections:
+  tasks:
+    relations: { parent: { path: parentId, to: tasks } }
+    derive: { children: { count: tasks.parent, publish: true } }
+    access: { read: { where: "auth.sub == doc.owner" }, write: [manager] }
+`, nil)
+	h.admin.Put("tasks", "t0", `{"owner":"ann"}`)
+	h.admin.Put("tasks", "t1", `{"owner":"ann","parentId":"t0"}`)
+	h.admin.Put("tasks", "hidden", `{"owner":"bob","parentId":"t0"}`)
+	body := string(h.asSub(t, "ann").Want(http.StatusOK, "GET", "/v1/tasks/t0/_lineage", "").Body)
+	if strings.Contains(body, `"id":"hidden"`) || strings.Contains(body, `"documents":2`) || !strings.Contains(body, `"t1"`) {
+		t.Errorf("lineage: %s", body)
+	}
+}

@@ -76,8 +76,12 @@ func (t *trimmer) value(collection string, value *wire.DerivedValue) {
 	if e := value.Event; e != nil && e.Collection != "" && !t.names(fanfold.Key{Collection: e.Collection, ID: e.ID}) {
 		value.Event = &wire.Origin{Seq: e.Seq, Time: e.Time, Op: e.Op}
 	}
-	from, known := sourceOf(t.p.rights.Model(), collection, value.Rule)
-	if g := t.p.sight.of(from); known && g.All() || known && from == collection { // the document itself may be read
+	from, own := sourceOf(t.p.rights.Model(), collection, value.Rule)
+	if own { // the document itself may be read
+		return
+	}
+	known := from != ""
+	if g := t.p.sight.of(from); known && g.All() {
 		return
 	}
 	sources := []wire.ValueSource{}
@@ -91,8 +95,9 @@ func (t *trimmer) value(collection string, value *wire.DerivedValue) {
 	value.Hidden, value.Sources, value.Documents, value.Reason = true, sources, 0, ""
 }
 
-// sourceOf returns the collection from whose documents a rule of a collection makes values. known is false for a rule that the model lacks.
-func sourceOf(m *model.Model, collection, rule string) (from string, known bool) {
+// sourceOf returns the collection from whose documents a rule of a collection makes values, "" for a rule that the model lacks. own tells that it makes
+// them of the document itself.
+func sourceOf(m *model.Model, collection, rule string) (from string, own bool) {
 	c := m.Collection(collection)
 	if c == nil {
 		return "", false
@@ -103,10 +108,10 @@ func sourceOf(m *model.Model, collection, rule string) (from string, known bool)
 	}
 	switch r := c.Rules[i]; r.Kind {
 	case model.Copy:
-		return r.Relation.To, true
+		return r.Relation.To, false
 	case model.Computed:
 		return collection, true
 	default:
-		return r.Relation.Collection, true
+		return r.Relation.Collection, false
 	}
 }

@@ -481,7 +481,7 @@ func TestViewOfLineage(t *testing.T) {
 	if len(got.Copies) != 1 || got.Copies[0].Rule != "notes.countOfBooks" {
 		t.Errorf("a lineage tells of the copies %+v", got.Copies)
 	}
-	if from, known := sourceOf(v.Rights().Model(), "notes", "notes.codes"); from != "vault" || !known {
+	if from, own := sourceOf(v.Rights().Model(), "notes", "notes.codes"); from != "vault" || own {
 		t.Errorf("the numbers in notes come from %s", from)
 	}
 }
