@@ -51,6 +51,7 @@ type filter struct {
 	bounds    []*expr.Bound
 	conjuncts []conjunct
 	ruled     bool // the first of bounds is Request.Visible's
+	seen      int  // documents that count counted
 }
 
 // test is what an index can decide of a conjunct.
@@ -157,6 +158,20 @@ func (r *residual) hides(f expr.Facts) (bool, error) {
 	}
 	verdict, err := r.rule.Judge(f)
 	return verdict != expr.True, err
+}
+
+// count counts an item's document that who asks sees. Under a rule these alone count for the request's maxScan. A filter that an index serves would
+// tell otherwise of how many others it is true.
+func (f *filter) count(it *item, r *Request) error {
+	if !r.ruled() {
+		return nil
+	}
+	if f.seen == r.MaxScan {
+		return pastScan(r.MaxScan)
+	}
+	f.seen++
+	it.seen = true
+	return nil
 }
 
 // judge tells whether a document that is seen meets it.

@@ -67,12 +67,16 @@ type page struct {
 	full     bool
 	last     item // the last one that the page has, or has passed over
 	begun    bool // there is one
+	told     item // the last one that who asks sees
 }
 
 // pass notes an item that the page has, or has passed over.
 func (p *page) pass(it item) {
 	it.document = nil
 	p.last, p.begun = it, true
+	if it.seen || !p.q.request.ruled() {
+		p.told = it
+	}
 }
 
 // item takes what the walk comes to. It returns false where the page needs nothing more.
@@ -93,7 +97,7 @@ func (p *page) item(it item) (bool, error) {
 		}
 		if !taken {
 			p.full = true
-			p.next(p.last)
+			p.next(p.told)
 			return p.counting, nil
 		}
 		p.shown++
@@ -115,6 +119,9 @@ func (p *page) end(err error) error {
 		p.out.Complete = false
 	default:
 		return err
+	}
+	if p.filter.seen == p.q.request.MaxScan {
+		p.last = p.told
 	}
 	p.next(p.last)
 	return nil

@@ -118,13 +118,24 @@ func (p *planner) count() (err error) {
 	looks := 0
 	for i := 0; err == nil && len(p.plans) > 1 && p.q.place == nil && i < len(p.plans); i++ {
 		x := p.plans[i]
-		if looks += x.ranges(); looks > maxLooks {
+		if looks += x.ranges(); looks > maxLooks || p.q.request.ruled() && !p.walksVisible(x) {
 			x.entries = lookLimit // as if it had many
 			continue
 		}
 		x.entries, err = x.source.count(p.s, lookLimit)
 	}
 	return err
+}
+
+// walksVisible tells whether a plan walks over documents alone that who asks sees. The number of others must not decide which plan is taken: its answer
+// may have another order, and pass a bound.
+func (p *planner) walksVisible(x *plan) bool {
+	for i, c := range p.f.conjuncts {
+		if c.bound == 0 && !x.decided[i] {
+			return false
+		}
+	}
+	return x.index != nil && x.index.overflow == 0 && len(x.index.ranges.checks) == 0
 }
 
 // ranges returns how many ranges of entries a plan walks.

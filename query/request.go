@@ -29,7 +29,7 @@ type Request struct {
 	Grouped    bool     // Group or Compute was given: the answer has groups and no documents
 	Partial    bool     // a page past a bound ends early
 	Explain    bool     // Result.Plan is wanted, and no document
-	MaxScan    int      // documents that may be looked at, 1 to MaxScan; 0 for DefaultScan
+	MaxScan    int      // documents that may be looked at, 1 to MaxScan; 0 for DefaultScan. With Visible these are documents that are seen, but for a Listing
 	View       fanfold.View
 
 	// Visible says which documents are in the answer for who asks; nil for all.
@@ -47,7 +47,7 @@ type Request struct {
 }
 
 // Visible is what must be true of a document for who asks to see it. It is judged before anything else of the request. So nothing tells of a document
-// that is not seen, but that the work of looking at it counts.
+// that is not seen, but that much work of looking at such documents counts.
 type Visible struct {
 	Bind func() (*expr.Bound, error) // returns the condition, for one run
 	Seal Sealer                      // of cursors, which may stand at documents that are not seen
@@ -57,6 +57,9 @@ type Visible struct {
 
 // listing tells whether a page of a plain list is asked for.
 func (r *Request) listing() bool { return r.Visible != nil && r.Visible.Listing }
+
+// ruled tells whether a rule decides about each document of a request that is no plain list.
+func (r *Request) ruled() bool { return r.Visible != nil && !r.Visible.Listing }
 
 // Sharing is how requests that look at many documents share a process.
 type Sharing struct {

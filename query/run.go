@@ -218,8 +218,11 @@ func (r *run) entry(n int64) error {
 
 // look reads the item's document where the walk has not, and counts it.
 func (r *run) look(it *item) error {
-	if most := int64(r.q.request.MaxScan); r.out.Documents >= most {
-		return &pastBound{fmt.Sprintf("the request looks at more than maxScan=%d documents", most)}
+	switch most := r.q.request.MaxScan; {
+	case r.q.request.ruled() && r.out.Documents >= MaxScan:
+		return &pastBound{fmt.Sprintf("the request looks at more than %d documents", MaxScan)}
+	case !r.q.request.ruled() && r.out.Documents >= int64(most):
+		return pastScan(most)
 	}
 	if it.document == nil {
 		var err error
@@ -233,6 +236,11 @@ func (r *run) look(it *item) error {
 	r.sample.note(it.number)
 	r.out.Documents++
 	return cmp.Or(r.checkCost(), r.checkWork()) // each time, for one document may take long
+}
+
+// pastScan is the error of a run that looks at more documents than the request lets it.
+func pastScan(most int) error {
+	return &pastBound{fmt.Sprintf("the request looks at more than maxScan=%d documents", most)}
 }
 
 // facts returns what expressions look at in a document.
@@ -266,15 +274,21 @@ func (r *run) matches(it *item) (bool, error) {
 	if it.whole {
 		rest = r.whole
 	}
+	var facts expr.Facts
 	if !rest.empty() {
-		facts, err := r.facts(it.document)
-		if err != nil {
+		var err error
+		if facts, err = r.facts(it.document); err != nil {
 			return false, err
 		}
 		unseen, err := rest.hides(facts)
 		if unseen || err != nil {
 			return false, costly(r, err)
 		}
+	}
+	if err := r.filter.count(it, &r.q.request); err != nil {
+		return false, err
+	}
+	if !rest.empty() {
 		if r.filter.ruled {
 			r.sample.misnamed.look(&r.tree)
 		}

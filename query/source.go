@@ -15,6 +15,7 @@ type item struct {
 	number   int64             // of the document
 	document *fanfold.Document // nil where the walk does not read it
 	whole    bool              // the index decides nothing about it
+	seen     bool              // a rule decides, and lets who asks see the document
 }
 
 // source is what a plan walks over.

@@ -1,0 +1,42 @@
+package api_test
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// TestQueriesUnderRulesCountNoHiddenDocuments: what a hidden document has decides neither about a bound of a query nor about its cursor.
+func TestQueriesUnderRulesCountNoHiddenDocuments(t *testing.T) {
+	h := openTeams(t)
+	for i := range 4 {
+		h.admin.Put("tasks", fmt.Sprintf("hidden-%d", i), `{"projectId":"p2","rank":70}`)
+	}
+	ann := h.asSub(t, "ann")
+	for _, path := range []string{"filter=doc.rank==%s&maxScan=1", "filter=doc.rank==%s&maxScan=1&partial=true", "filter=doc.rank==%s&maxScan=1&count=true", "filter=doc.rank==%s&maxScan=1&compute=count",
+		"filter=doc.rank>=%s&sort=rank&maxScan=2", "filter=doc.rank==%s&maxScan=1&sort=id", "filter=doc.rank==%s||doc.id==%%22t0%%22", "filter=doc.id>=%%22hidden-%s%%22%%26%%26doc.id<%%22hidden-9%%22&maxScan=1"} {
+		of := func(value string) string {
+			r, err := ann.Do("GET", "/v1/tasks?"+fmt.Sprintf(path, value), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, _, more := strings.Cut(string(r.Body), `"next":`) // a cursor has what identifies its request
+			return fmt.Sprint(r.Status, body, more)
+		}
+		hidden, absent := "70", "71"
+		if strings.Contains(path, "hidden") {
+			hidden, absent = "0", "7"
+		}
+		if a, b := of(hidden), of(absent); a != b {
+			t.Errorf("%s: hidden documents that the filter is true of are told:\n%s\n%s", path, a, b)
+		}
+	}
+	cursor := func(rank int) string {
+		h.admin.Put("tasks", "t1", fmt.Sprintf(`{"projectId":"p2","rank":%d}`, rank))
+		return string(ann.Want(http.StatusOK, "GET", "/v1/tasks?sort=rank&limit=1&fields=id", "").Body)
+	}
+	if a, b := cursor(1), cursor(10); a[strings.Index(a, "next"):] != b[strings.Index(b, "next"):] {
+		t.Errorf("a cursor tells what a hidden document has:\n%s\n%s", a, b)
+	}
+}
