@@ -190,6 +190,7 @@ func (ck *checker) unfit(e *edit) (*fanfold.Problem, error) {
 // deleteBlockers collects the documents that do not let a delete happen.
 type deleteBlockers struct {
 	problems           []fanfold.Problem // the first maxNamedBlockers
+	collections        []fanfold.Key     // of all of them
 	restricts, misfits int
 }
 
@@ -210,6 +211,9 @@ func (b *deleteBlockers) addMisfit(p fanfold.Problem) {
 
 // add adds a holder to those that are named, while there is room.
 func (b *deleteBlockers) add(p fanfold.Problem) {
+	if counted := (fanfold.Key{Collection: p.Key.Collection}); !slices.Contains(b.collections, counted) {
+		b.collections = append(b.collections, counted)
+	}
 	if len(b.problems) < maxNamedBlockers {
 		b.problems = append(b.problems, p)
 	}
@@ -232,7 +236,8 @@ func (b *deleteBlockers) error() error {
 	default:
 		e = fanfold.Errorf(fanfold.Restricted, "%d documents restrict the delete, and %d would not fit their schemas without their references: delete them first, or write them with other references", b.restricts, b.misfits)
 	}
-	e.Problems = b.problems
+	e.Problems, e.About = b.problems, b.collections
+	e.Discreet = "documents restrict the delete, or would not fit their schemas without their references"
 	return e
 }
 

@@ -40,3 +40,27 @@ func TestQueriesUnderRulesCountNoHiddenDocuments(t *testing.T) {
 		t.Errorf("a cursor tells what a hidden document has:\n%s\n%s", a, b)
 	}
 }
+
+// TestDeletesUnderRulesCountNoHolders: a delete that documents restrict says neither which nor how many of them may not be read.
+func TestDeletesUnderRulesCountNoHolders(t *testing.T) {
+	h := openHouse(t, `
+collections:
+  tasks:
+    relations: { parent: { path: parentId, to: tasks, onDelete: restrict } }
+    access: { read: { where: "auth.sub == doc.owner" }, delete: { where: "auth.sub == old.owner" } }
+`, nil)
+	h.admin.Put("tasks", "t0", `{"owner":"ann"}`)
+	h.admin.Put("tasks", "seen", `{"owner":"ann","parentId":"t0"}`)
+	ann := h.asSub(t, "ann")
+	told := map[string]bool{}
+	for i := range 3 {
+		h.admin.Put("tasks", fmt.Sprintf("hidden-%d", i), `{"owner":"bob","parentId":"t0"}`)
+		body := string(ann.Want(http.StatusConflict, "DELETE", "/v1/tasks/t0", "").Body)
+		if told[body] = true; !strings.Contains(body, "tasks/seen") {
+			t.Errorf("the holder that may be read is missing: %s", body)
+		}
+	}
+	if len(told) != 1 {
+		t.Errorf("the refusals differ: %v", told)
+	}
+}

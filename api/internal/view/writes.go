@@ -58,7 +58,7 @@ func (v View) refusal(e *fanfold.Error) *fanfold.Error {
 	}
 	shown.Problems = nil
 	for _, p := range e.Problems {
-		if p, told := v.problem(p); told {
+		if p, told := v.problem(p); told && (p.Path != unnamed || !slices.Contains(shown.Problems, p)) { // it does not say how many they are
 			shown.Problems = append(shown.Problems, p)
 		}
 	}
@@ -76,8 +76,7 @@ func (v View) problem(p fanfold.Problem) (shown fanfold.Problem, told bool) {
 	if p.Key.Collection == "" || v.names(p.Key) {
 		return p, true
 	}
-	p.Path, p.Detail = unnamed, unnamedHolds
-	return p, p.Key.ID != ""
+	return fanfold.Problem{Path: unnamed, Detail: unnamedHolds}, p.Key.ID != ""
 }
 
 // Writes returns those writes of a dry run whose documents may be named.

@@ -44,7 +44,7 @@ func TestRefusalNames(t *testing.T) {
 	if got := viewIn(model.RoleAdmin).Refusal(refusal); got != refusal {
 		t.Errorf("an admin is told %+v", got)
 	}
-	if got := New(Dependencies{}).Open(nil).Refusal(refusal); got.Message != refusal.Discreet || len(got.Problems) != 3 || got.Problems[1].Path != unnamed {
+	if got := New(Dependencies{}).Open(nil).Refusal(refusal); got.Message != refusal.Discreet || len(got.Problems) != 2 || got.Problems[1].Path != unnamed {
 		t.Errorf("nobody is told %q, %+v", got.Message, got.Problems)
 	}
 	for _, plain := range []*fanfold.Error{{Code: fanfold.Stale, Message: "articles/1 is at revision 3", About: []fanfold.Key{key("articles")}, Current: 3}, {Code: fanfold.Invalid, Message: "no"}} {
