@@ -43,7 +43,7 @@ func mayBreakChecks(w *Writer, m *model.Model, write fanfold.Write) bool {
 	return w.checks.Concern(m, write.Event)
 }
 
-// guardsFor makes the guards of writes from what this node has folded. It returns the errors of guardSet.build. If writes and guards are
+// guardsFor makes the guards of writes from what this node has folded. It returns the errors of guardSet.build, with the set as far as it came. If writes and guards are
 // more than most, it returns an Unprocessable with the cause errTooManyMessages. recent has revisions of documents that this node may not
 // have folded yet; it may be nil. together says that the writes are a transaction; of others each is judged by what stands before it.
 // restore says that documents come with their numbers.
@@ -60,7 +60,7 @@ func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent r
 			numbers: numbering.Giver{Counters: snap, Check: w.checkNumbered, Restore: restore}}
 		return set.build()
 	}); err != nil {
-		return nil, err
+		return set, err
 	}
 	if w.opt.JoinLinks {
 		set.guards = joinLinks(set.guards)
@@ -140,6 +140,7 @@ type guardSet struct {
 	applied   uint64                           // every event up to it is in the snapshot
 	revisions map[fanfold.Key]fanfold.Revision // that were looked up; 0 for none
 	refused   refusals
+	numbered  bool // every write has its numbers
 	numbers   numbering.Giver
 	undo      []claimState // before the write that is being looked at
 	actor     string       // of that write, and so of its guards
@@ -161,6 +162,7 @@ func (g *guardSet) build() error {
 	if len(g.refused.at) > 0 {
 		return &g.refused
 	}
+	g.numbered = true
 	for i, w := range g.writes {
 		if !isAboutDocument(w.Event) {
 			continue

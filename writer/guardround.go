@@ -250,7 +250,7 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 	}
 	most := cmp.Or(r.most, MaxOperations)
 	set, err := w.guardsFor(ctx, writes, r.recent, most, r.tx != "", r.restore)
-	if err == nil && r.in.verdicts != nil {
+	if set != nil && set.numbered && r.in.verdicts != nil { // a rule refuses before values and references of other documents do
 		if err := r.in.verdicts.judge(ctx, set.writes); err != nil {
 			return false, nil, err
 		}

@@ -64,3 +64,25 @@ collections:
 		t.Errorf("the refusals differ: %v", told)
 	}
 }
+
+// TestForbiddenNumbersProbeNothing: who may not create a document learns nothing of others' values and ids by that, also where the rule looks at the numbers
+// that the document would get.
+func TestForbiddenNumbersProbeNothing(t *testing.T) {
+	h := openHouse(t, `
+collections:
+  forms:
+    relations: { up: { path: up, to: forms, strict: true } }
+    access: { create: { where: "auth.sub == doc.owner && doc.no > 0" } }
+    sequences: { no: {} }
+    unique: [code]
+`, nil)
+	h.admin.Put("forms", "f1", `{"owner":"bob","code":"C"}`)
+	ann := h.asSub(t, "ann")
+	for _, asked := range []string{`"code":"C"`, `"code":"D"`, `"up":"f1"`, `"up":"absent"`} {
+		ann.Want(http.StatusForbidden, "POST", "/v1/forms", `{"owner":"eve",`+asked+`}`)
+		ann.Want(http.StatusForbidden, "POST", "/v1/_transactions", `{"operations":[{"op":"create","collection":"forms","body":{"owner":"eve",`+asked+`}}]}`)
+	}
+	ann.Want(http.StatusConflict, "POST", "/v1/forms", `{"owner":"ann","code":"C"}`)
+	ann.Want(http.StatusUnprocessableEntity, "POST", "/v1/forms", `{"owner":"ann","up":"absent"}`)
+	ann.Want(http.StatusCreated, "POST", "/v1/forms", `{"owner":"ann","code":"D","up":"f1"}`)
+}
