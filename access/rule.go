@@ -60,6 +60,7 @@ type Grant struct {
 	all        bool
 	auth       *jsondoc.Tree
 	bound      *expr.Bound // of a rule about reading, once a document was judged
+	cost       int         // of the bounds before it
 	refused    func()      // counts documents that the rule lets nobody have
 }
 
@@ -77,6 +78,14 @@ func (g *Grant) Uncounted() Grant {
 	out := *g
 	out.refused = nil
 	return out
+}
+
+// Cost returns what Reads has cost so far.
+func (g *Grant) Cost() int {
+	if g.bound == nil {
+		return g.cost
+	}
+	return g.cost + g.bound.Cost()
 }
 
 // Bound returns the rule of a conditional right to read, as a condition of a query. It may not be used by several goroutines at a time.
@@ -100,6 +109,7 @@ func (g *Grant) Reads(view []byte) bool {
 	}
 	if g.bound == nil || g.bound.Cost() > expr.MaxCost/2 { // each document has its own limit, and not all of them together
 		var err error
+		g.cost = g.Cost()
 		if g.bound, err = g.Bound(); err != nil {
 			return g.refuse()
 		}

@@ -41,6 +41,9 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 		first, _, err := w.appendGuarded(ctx, "", writes, in)
 		return first, withoutOperation(err)
 	}
+	if err := judgeUnnumbered(ctx, guarded, writes, in); err != nil {
+		return 0, withoutOperation(err)
+	}
 	if err := w.checkFanout(ctx, w.withNumbers(writes), in); err != nil {
 		return 0, withoutOperation(err)
 	}
@@ -48,6 +51,15 @@ func (w *Writer) append(ctx context.Context, ev *fanfold.Event, expect fanfold.E
 		return w.rounds.append(ctx, w, writes[0])
 	}
 	return w.Log.Append(ctx, ev, expect)
+}
+
+// judgeUnnumbered judges writes that were to be judged with the numbers which a round gives them, and get none: a model without sequences has come
+// meanwhile.
+func judgeUnnumbered(ctx context.Context, guarded bool, writes []fanfold.Write, in Intent) error {
+	if guarded || in.verdicts == nil {
+		return nil
+	}
+	return in.verdicts.judge(ctx, writes)
 }
 
 // appendAll appends the writes of a transaction, all or none, as append does one event. It returns the sequence of the
@@ -69,6 +81,9 @@ func (w *Writer) appendAll(ctx context.Context, tx string, writes []fanfold.Writ
 	if w.needGuards(writes) {
 		first, _, err := w.appendGuarded(ctx, tx, writes, in)
 		return first, err
+	}
+	if err := judgeUnnumbered(ctx, false, writes, in); err != nil {
+		return 0, err
 	}
 	if err := w.checkFanout(ctx, writes, in); err != nil {
 		return 0, err

@@ -287,3 +287,23 @@ collections:
 		t.Errorf("lineage: %s", body)
 	}
 }
+
+// TestRulesCostTogether: rules that cost much are bounded on all documents together that one request names.
+func TestRulesCostTogether(t *testing.T) {
+	h := openHouse(t, `collections: {many: {access: {read: {where: "doc.m.all(a, doc.m.all(b, doc.m.all(c, true)))"}}}}`, nil)
+	var lines strings.Builder
+	list := "[" + strings.Repeat("1,", 99) + "1]"
+	var ids []string
+	for i := range 600 {
+		fmt.Fprintf(&lines, "{\"id\":\"%d\",\"m\":%s}\n", i, list)
+		ids = append(ids, fmt.Sprint(i))
+	}
+	h.admin.Want(http.StatusOK, "POST", "/v1/_import?collection=many", lines.String(), "Content-Type", "application/x-ndjson")
+	ann := h.asSub(t, "ann")
+	if body := string(ann.Want(http.StatusOK, "GET", "/v1/many?ids="+strings.Join(ids[:3], ","), "").Body); !strings.Contains(body, `"missing":["0","1","2"]`) {
+		t.Errorf("a rule that costs too much lets see %s", body)
+	}
+	if body := string(ann.Want(http.StatusUnprocessableEntity, "GET", "/v1/many?ids="+strings.Join(ids, ","), "").Body); !strings.Contains(body, "cost more than 50000000") {
+		t.Errorf("the refusal says %s", body)
+	}
+}

@@ -63,6 +63,7 @@ var limitTests = map[string]string{
 	"strict references and unique values of a write":       "TestManyStrictReferences",
 	"documents that checks look at and a write changes":    "TestChecksOfManyDocuments",
 	"rehearsal of a write for checks":                      "TestLargeRehearsals",
+	"rules on the documents that a request names":          "TestRulesCostTogether",
 	"rehearsals of writes for rules":                       "TestRehearsalsForRules TestFewAreForeseen",
 	"gates that a node remembers":                          "TestKnownGatesAreBounded",
 	"checks of a collection; message":                      "TestCheckSizes",

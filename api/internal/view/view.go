@@ -154,6 +154,17 @@ func (s *sight) of(collection string) *access.Grant {
 	return g
 }
 
+// maxJudgeCost bounds what rules cost on the documents that a request asks for one by one.
+const maxJudgeCost = 50_000_000
+
+// cost returns what the rules have cost so far.
+func (s *sight) cost() (sum int) {
+	for _, g := range s.grants {
+		sum += g.Cost()
+	}
+	return sum
+}
+
 // bodies reads documents of one state: see Snapshot.GetWithin.
 type bodies func(form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
 
@@ -168,8 +179,14 @@ func (s *sight) document(collection string, form fanfold.View, maxBytes int, rea
 		return nil, 0, s.rights.CheckSees(collection)
 	}
 	doc, size, err = read(fanfold.Embedded, math.MaxInt)
-	if err != nil || doc == nil || !g.Reads(doc.Body) {
+	if err != nil || doc == nil {
 		return nil, 0, err
+	}
+	if s.cost() > maxJudgeCost {
+		return nil, 0, fanfold.Errorf(fanfold.Unprocessable, "the rules of the rights to read cost more than %d on the documents of the request together: ask for fewer documents at once", maxJudgeCost)
+	}
+	if !g.Reads(doc.Body) {
+		return nil, 0, nil
 	}
 	if form != fanfold.Embedded {
 		return read(form, maxBytes)
