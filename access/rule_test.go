@@ -139,3 +139,47 @@ func TestRightsKeys(t *testing.T) {
 		t.Error("who reads other collections has the key of who does not")
 	}
 }
+
+// sealedHouse knows nobody, and has a secret.
+type sealedHouse struct{ access.Everybody }
+
+func (sealedHouse) Secret() []byte { return []byte("a secret of a test, of some bytes") }
+
+// TestSeals: a sealed text comes back to those who see the same alone, it is the same each time, and its length tells nothing of a name's.
+func TestSeals(t *testing.T) {
+	m, err := modelfile.Parse([]byte(`collections: {tasks: {access: {read: {where: "auth.sub in doc.members"}}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	j := access.NewJudge(sealedHouse{}, func() *model.Model { return m })
+	seal := func(sub string) *access.Seal {
+		s, err := j.Of(&access.Principal{Sub: sub}).Seal()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	short, long := seal("ann").Seal([]byte("a")), seal("ann").Seal([]byte(strings.Repeat("a", fanfold.MaxIDLen)))
+	if len(short) != len(long) || string(short) != string(seal("ann").Seal([]byte("a"))) || strings.Contains(string(long), "aaaa") {
+		t.Errorf("two texts are %d and %d bytes", len(short), len(long))
+	}
+	if text, ok := seal("ann").Open(short); !ok || string(text) != "a" {
+		t.Errorf("a sealed text comes back as %q, %t", text, ok)
+	}
+	for i := range short {
+		forged := []byte(string(short))
+		forged[i] ^= 1
+		if _, ok := seal("ann").Open(forged); ok {
+			t.Fatalf("byte %d may be another one", i)
+		}
+	}
+	if _, ok := seal("bob").Open(short); ok {
+		t.Error("another reader opens it")
+	}
+	for n := range 700 {
+		text := strings.Repeat("x", n)
+		if got, ok := seal("ann").Open(seal("ann").Seal([]byte(text))); !ok || string(got) != text {
+			t.Fatalf("a text of %d bytes comes back as %d, %t", n, len(got), ok)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/binary"
 )
 
 // Seal seals texts for principals who see the same documents, such as cursors that stand at documents which they do not see.
@@ -35,13 +36,19 @@ func newSeal(secret []byte, seen string) (*Seal, error) {
 	return &Seal{aead, key[sealKeys:], seen}, nil
 }
 
+// sealUnit is of how many bytes the sealed texts have multiples. A place at a document's id, however long, takes one. So the length of a sealed text does not tell
+// how long a name is that its reader may not know.
+const sealUnit = 320
+
 // Seal returns a text as nobody else can read or make it. The nonce is made of the text, so a text is sealed in one way, and no two texts share a nonce.
 func (s *Seal) Seal(text []byte) []byte {
+	padded := append(binary.AppendUvarint(nil, uint64(len(text))), text...)
+	padded = append(padded, make([]byte, (sealUnit-len(padded)%sealUnit)%sealUnit)...)
 	h := hmac.New(sha256.New, s.mac)
 	h.Write([]byte(s.seen))
-	h.Write(text)
+	h.Write(padded)
 	nonce := h.Sum(nil)[:s.aead.NonceSize()]
-	return s.aead.Seal(nonce, nonce, text, []byte(s.seen))
+	return s.aead.Seal(nonce, nonce, padded, []byte(s.seen))
 }
 
 // Open returns the text that Seal has sealed. ok is false for what it has not.
@@ -50,6 +57,13 @@ func (s *Seal) Open(sealed []byte) (text []byte, ok bool) {
 	if len(sealed) < n {
 		return nil, false
 	}
-	text, err := s.aead.Open(nil, sealed[:n], sealed[n:], []byte(s.seen))
-	return text, err == nil
+	padded, err := s.aead.Open(nil, sealed[:n], sealed[n:], []byte(s.seen))
+	if err != nil {
+		return nil, false
+	}
+	size, at := binary.Uvarint(padded)
+	if at <= 0 || size > uint64(len(padded)-at) {
+		return nil, false
+	}
+	return padded[at:][:size], true
 }
