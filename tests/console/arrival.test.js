@@ -48,7 +48,7 @@ collections:
   contracts:
     access: { read: [boss], write: [boss] }
     relations: { author: { path: author, to: authors } }
-    derive: { name: { copy: author, value: doc.name } }
+    derive: { name: { copy: author, value: doc.name, publish: true } }
 `, documents: {
   authors: { a1: { name: 'Thomas Andersen' } },
   books: Object.fromEntries(Array.from({ length: 5 }, (_, i) => ['b' + i, { author: 'a1' }])),

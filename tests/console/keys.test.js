@@ -12,10 +12,10 @@ collections:
     access: { read: [clerk], write: [clerk] }
     relations: { author: { path: authorId, to: authors } }
     derive:
-      authorName: { copy: author, value: doc.name }
+      authorName: { copy: author, value: doc.name, publish: true }
   authors:
     access: { read: [boss], write: [boss] }
-    derive: { countOfBooks: { count: books.author } }
+    derive: { countOfBooks: { count: books.author, publish: true } }
 `,
   documents: {
     authors: { a1: { name: 'Ada', salary: 9000 } },

@@ -162,6 +162,7 @@ scenario('Mistakes are told by line and column', { data: 'bookshop', shared: tru
 });
 
 scenario('A model is previewed in words, and only the text that was previewed is applied', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  await store.want('PATCH', '/v1/_model', '{"collections":{"publishers":{"derive":{"countOfBooks":{"publish":true}}}}}', { 'Content-Type': 'application/merge-patch+json' });
   const before = await edit(tab);
   assert.equal(before, await modelOf(store));
   const etag = (await store.get('/v1/_model')).headers.get('ETag');
