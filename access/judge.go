@@ -204,8 +204,9 @@ func (r *Rights) Explain(p *Principal, collection, act string, view []byte) (all
 	of := *r
 	of.Principal = p
 	right := r.model.AccessTo(collection).Of(act)
-	if i := slices.IndexFunc(append([]string{model.RoleAdmin}, right.Roles...), p.Has); i >= 0 {
-		return true, "the role " + append([]string{model.RoleAdmin}, right.Roles...)[i]
+	roles := append([]string{model.RoleAdmin}, right.Roles...)
+	if i := slices.IndexFunc(roles, p.Has); i >= 0 {
+		return true, "the role " + roles[i]
 	}
 	if right.Where == "" && len(right.Roles) == 0 {
 		return false, "the role admin is missing"
@@ -314,10 +315,7 @@ func (r *Rights) CheckRead(collection string) error { return r.CheckAll(model.Ac
 
 // CheckSees returns nil where the principal reads some documents of a collection, whatever is in them, and a Forbidden otherwise.
 func (r *Rights) CheckSees(collection string) error {
-	if g := r.Grant(collection, model.ActRead); !g.None() {
-		return nil
-	}
-	return forbidden(model.ActRead, collection)
+	return r.CheckSome(collection, model.ActRead)
 }
 
 // ToRead returns to which documents of a collection the principal has the right to read.

@@ -114,7 +114,7 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 	}
 	check := rights.CheckRead
 	if r.path == changesPath {
-		check = func(name string) error { return rights.CheckSome(name, model.ActRead) }
+		check = rights.CheckSees
 	}
 	for _, name := range names {
 		if err := check(name); err != nil {
