@@ -181,7 +181,7 @@ type Operation struct {
 	IfMatch     json.RawMessage   `json:"ifMatch,omitempty" schema:"{'type':['string','integer']}" doc:"Of put, patch, delete and check: the ETag the document must have, with or without its quotes, or its revision; \"*\" for any. A tag of another store matches nothing."`
 	IfNoneMatch string            `json:"ifNoneMatch,omitempty" const:"*" doc:"Of put and check: the document must not be there."`
 	If          string            `json:"if,omitempty" minLength:"1" maxLength:"4096" doc:"Of put, patch, delete and check: what must be true of the document as it was written: CEL over doc, params and meta. All of a transaction have 64 KiB at most."`
-	Params      json.RawMessage   `json:"params,omitempty" schema:"{'type':'object'}" doc:"With if: the values of params."`
+	Params      json.RawMessage   `json:"params,omitempty" schema:"{'type':'object','additionalProperties':true}" doc:"With if: the values of params."`
 	Refresh     []string          `json:"refresh,omitempty" minItems:"1" doc:"Of put and patch: paths of frozen fields to take anew from their targets."`
 	As          string            `json:"as,omitempty" pattern:"^[A-Za-z][A-Za-z0-9_-]*$" maxLength:"64" doc:"Of create: a name by which later operations take the document's id, also one that the store makes. It is once in a transaction."`
 	Refs        map[string]string `json:"refs,omitempty" minProperties:"1" maxProperties:"100" doc:"Of put, create and patch: names of earlier operations, by JSON pointers into body or patch. Each leads to a null, which the id replaces."`

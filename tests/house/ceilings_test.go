@@ -172,18 +172,22 @@ func typesOf(t *testing.T, files []*houseFile) []measure {
 // typeIn returns the name of a type with its package's directory.
 func typeIn(f *houseFile, name string) string { return strings.TrimPrefix(f.dir()+"."+name, "..") }
 
+// scriptSource is where the JavaScript client stands.
+const scriptSource = "clients/js/src"
+
 // packagesOf counts the files of each package, and its lines, of the product alone, without tests and what others wrote.
 func packagesOf(files []*houseFile) []measure {
 	count, lines, all := map[string]int{}, map[string]int{}, 0
 	for _, f := range files {
 		isGo, dir := strings.HasSuffix(f.path, ".go"), f.dir()
-		page := strings.HasPrefix(f.path, "console/static/")
+		page := strings.HasPrefix(f.path, "console/static/") || dir == scriptSource
 		if strings.HasPrefix(f.path, "tests/") || strings.HasSuffix(f.path, "_test.go") || !isGo && !page || strings.Contains(f.path, "/vendor/") {
 			continue
 		}
-		if isGo {
+		switch {
+		case isGo:
 			count[dir]++
-		} else {
+		case dir != scriptSource:
 			dir = "console/static"
 		}
 		n := strings.Count(f.text, "\n")

@@ -14,7 +14,7 @@ import (
 	"testing"
 )
 
-// houseFile is a file of the project that people write: Go, a document, or a file of the console.
+// houseFile is a file of the project that people write: Go, a document, or a file of the console or the JavaScript client.
 type houseFile struct {
 	path  string // from the project's root, with slashes
 	text  string
@@ -24,25 +24,29 @@ type houseFile struct {
 // positions has the positions in all Go files of the house.
 var positions = token.NewFileSet()
 
-// readHouse reads the files of the project once, without data of tests and what is installed or hidden.
+// made are files that a program writes.
+var made = []string{"clients/js/dist", "clients/js/src/wire.d.ts"}
+
+// readHouse reads the files of the project once, without data of tests and what is made, installed or hidden.
 var readHouse = sync.OnceValues(func() (files []*houseFile, err error) {
-	root, kinds := "../..", []string{".go", ".md", ".js", ".css", ".html", ".sql"}
+	root, kinds := "../..", []string{".go", ".md", ".js", ".ts", ".css", ".html", ".sql"}
 	err = filepath.WalkDir(root, func(at string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
+		inside, _ := filepath.Rel(root, at) // WalkDir's paths begin with root
+		inside = filepath.ToSlash(inside)
 		if d.IsDir() {
-			if d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && at != root {
+			if slices.Contains(made, inside) || d.Name() == "node_modules" || d.Name() == "testdata" || strings.HasPrefix(d.Name(), ".") && at != root {
 				return fs.SkipDir
 			}
 			return nil
 		}
-		if !slices.Contains(kinds, filepath.Ext(at)) {
+		if !slices.Contains(kinds, filepath.Ext(at)) || slices.Contains(made, inside) {
 			return nil
 		}
 		text, err := os.ReadFile(at)
-		inside, _ := filepath.Rel(root, at) // WalkDir's paths begin with root
-		f := &houseFile{path: filepath.ToSlash(inside), text: string(text)}
+		f := &houseFile{path: inside, text: string(text)}
 		f.parse = sync.OnceValues(func() (*ast.File, error) {
 			return parser.ParseFile(positions, f.path, f.text, parser.ParseComments|parser.SkipObjectResolution)
 		})

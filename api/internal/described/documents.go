@@ -29,14 +29,14 @@ var ofDocuments = []Operation{
 		Takes: "collection filter-update params Prefer-update Idempotency-Key refresh dry examples allowFanout",
 		Body:  &Body{Text: "The patch. It cannot touch derived members.", Content: Content{"application/merge-patch+json": "MergePatch", "application/json-patch+json": "JSONPatch"}},
 		Answers: []Answer{
-			{"200", updateAnswer, "Accept-Patch Preference-Applied Fanfold-Position=UpdatePosition", Content{"application/x-ndjson": "text", "application/json": "UpdateTrial"}},
+			{"200", updateAnswer, "Accept-Patch Preference-Applied Fanfold-Position=UpdatePosition", Content{"application/x-ndjson": `{"type": "string", "description": "A RefusedDocument, an UpdateState or an UpdateSummary a line."}`, "application/json": "UpdateTrial"}},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
 	{Route: "DELETE /v1/{collection}", ID: "deleteByQuery", Summary: "Delete all documents that a filter matches",
 		Text:  "As PATCH of the collection. Each document is deleted as by a DELETE of it, with what the onDelete policies delete and change with it.",
 		Takes: "collection filter-update params Prefer-update Idempotency-Key dry examples allowFanout",
 		Answers: []Answer{
-			{"200", updateAnswer, "Preference-Applied Fanfold-Position=UpdatePosition", Content{"application/x-ndjson": "text", "application/json": "UpdateTrial"}},
+			{"200", updateAnswer, "Preference-Applied Fanfold-Position=UpdatePosition", Content{"application/x-ndjson": `{"type": "string", "description": "A RefusedDocument, an UpdateState or an UpdateSummary a line."}`, "application/json": "UpdateTrial"}},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound Unprocessable TooMany Internal Unavailable"},
 	{Route: "POST /v1/{collection}/_query", ID: "queryDocuments", Summary: "Query a collection: the same read as GET, for what does not fit into a URL",

@@ -160,9 +160,9 @@ var ofOperation = []Operation{
 		Problems: "Invalid Unauthenticated Forbidden PositionGone TooMany Internal Unavailable Timeout"},
 	{Route: "POST /v1/_import", ID: "import", Summary: "Store a stream of documents, in order",
 		Takes: "collection-import id-import-new resume first allowFanout allowRemoval-import restore",
-		Body:  &Body{Text: "NDJSON. With collection a line is a document; without, {\"collection\":\"...\",\"doc\":{...}}, or {\"model\":{...}}, as the export writes them.", Content: Content{"application/x-ndjson": "text", "application/jsonl": "text"}},
+		Body:  &Body{Text: "NDJSON. With collection a line is a document; without, {\"collection\":\"...\",\"doc\":{...}}, or {\"model\":{...}}, as the export writes them.", Content: Content{"application/x-ndjson": `{"type": "string", "description": "An ImportLine a line, or with collection a document."}`, "application/jsonl": "text"}},
 		Answers: []Answer{
-			{"200", "NDJSON, written while the body is read: {line,status,type,detail} for a refused line, {progress,position} for what is stored, and at the end {done,line,written,refused,position,folded}; done is false, with status, type and detail, where the import ended early; folded is false, with detail, where everything is stored and was not all shown within a minute.", "", Content{"application/x-ndjson": "text"}},
+			{"200", "NDJSON, written while the body is read: {line,status,type,detail} for a refused line, {progress,position} for what is stored, and at the end {done,line,written,refused,position,folded}; done is false, with status, type and detail, where the import ended early; folded is false, with detail, where everything is stored and was not all shown within a minute.", "", Content{"application/x-ndjson": `{"type": "string", "description": "An ImportRefusal, an ImportState or an ImportSummary a line."}`}},
 		},
 		Problems: "Invalid Unauthenticated Forbidden ImportConflict UnsupportedMedia TooMany Internal Unavailable"},
 	{Route: "GET /v1/_backup", ID: "backup", Summary: "Every event of the log after one, as a backup",
@@ -175,7 +175,7 @@ var ofOperation = []Operation{
 	{Route: "GET /v1/_export", ID: "export", Summary: "Every document as written, of one position, in order of creation",
 		Takes: "collections-export at-list consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
 		Answers: []Answer{
-			{"200", "NDJSON, as _import reads it: first {\"model\":{...}}, then {\"collection\":\"...\",\"doc\":{...}}. A document with line breaks stands as text instead of doc.", "Fanfold-Position", Content{"application/x-ndjson": "text"}},
+			{"200", "NDJSON, as _import reads it: first {\"model\":{...}}, then {\"collection\":\"...\",\"doc\":{...}}. A document with line breaks stands as text instead of doc.", "Fanfold-Position", Content{"application/x-ndjson": `{"type": "string", "description": "An ImportLine a line."}`}},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound PositionGone TooMany Internal Unavailable Timeout"},
 	{Route: "GET /v1/_work/{work}", ID: "getWork", Summary: "How far work is that nobody waits for, and what came of it",
