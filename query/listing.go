@@ -23,10 +23,10 @@ func (p *planner) forListing() (*plan, error) {
 	}
 	fewest /= fewTimes
 	for _, x := range p.plans {
-		if x.ranges() > maxLooks {
+		if x.ranges() > maxLooks || fewest == 0 {
 			continue
 		}
-		n, err := x.source.count(p.s, lookLimit)
+		n, err := x.source.count(p.s, fewest)
 		if err != nil {
 			return nil, err
 		}
@@ -67,6 +67,9 @@ func (r listing) shown() error {
 	return r.list()
 }
 
+// pageBytes bounds the documents that gathered keeps for the page. It reads the others again.
+const pageBytes = 1 << 20
+
 // gathered shows the documents of a page of a plain list from a walk in another order: it looks at all that match.
 func (r listing) gathered() error {
 	after := ""
@@ -74,14 +77,19 @@ func (r listing) gathered() error {
 		after = string(c.key)
 	}
 	type listed struct {
-		id     string
-		number int64
+		id string
+		item
 	}
 	var all []listed
+	size := 0
 	if err := r.walk(nil, func(it item) (bool, error) {
 		ok, err := r.matches(&it)
 		if ok && it.document.Key.ID > after {
-			all = append(all, listed{it.document.Key.ID, it.number})
+			x := listed{it.document.Key.ID, item{number: it.number}}
+			if size += len(it.document.Body); size <= pageBytes {
+				x.document = it.document
+			}
+			all = append(all, x)
 		}
 		return err == nil, err
 	}); err != nil {
@@ -92,7 +100,7 @@ func (r listing) gathered() error {
 		taken := i < r.q.request.Limit
 		if taken {
 			var err error
-			if taken, err = r.showItem(item{number: x.number}); err != nil {
+			if taken, err = r.showItem(x.item); err != nil {
 				return err
 			}
 		}
