@@ -56,6 +56,10 @@ type VersionQuery struct {
 	Direct    bool     // no derived changes
 	Docs      bool     // with the document after each change
 	MaxBytes  int      // of values and documents that are read for the page; 0 for 8 MiB
+
+	// Reads tells by its embedded view whether a document may be read. The page has no versions that may not, and nothing of a document that may not be
+	// read as it is now, or as it was last. nil is for a reader of all.
+	Reads func(view []byte) bool
 }
 
 // MaxVersionPatch bounds the patch of a version, in bytes.
@@ -65,17 +69,19 @@ const MaxVersionPatch = 16 << 20
 type Version struct {
 	ChangeRow
 	// Patch is a JSON Patch (RFC 6902) from the version before to this one, whose operations also carry "old". A create adds the
-	// whole document, and a delete removes it. It is nil where it would have more than MaxVersionPatch bytes.
+	// whole document, and a delete removes it. It is nil where it would have more than MaxVersionPatch bytes, and where the version before may not be
+	// read.
 	Patch []byte
 }
 
 // VersionPage holds one page of the history of a document.
 type VersionPage struct {
 	Versions []Version
-	More     bool // versions follow
-	Known    bool // there was a document with the key
-	Full     bool // the page ended early, because more would be over MaxBytes
-	Need     int  // of a page without versions: the MaxBytes that its first one needs; 0 otherwise
+	More     bool     // versions follow
+	Known    bool     // there was a document with the key, and it may be read
+	Last     Position // the last change that was looked at, in the order asked for
+	Full     bool     // the page ended early, because more would be over MaxBytes
+	Need     int      // of a page without versions: the MaxBytes that its first one needs; 0 otherwise
 }
 
 // WithCausesIn returns a row that names only documents of collections for which reads is true.

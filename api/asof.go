@@ -134,7 +134,7 @@ func (d *documents) getAt(c echo.Context, key fanfold.Key, asked shown) error {
 const atScope = " at "
 
 // readPlace reads the parameters cursor and at of a list. A cursor of a state before carries its position: all its pages are of one state.
-func (d *documents) readPlace(c echo.Context, p *page) error {
+func (d *documents) readPlace(c echo.Context, collection string, p *page) error {
 	q := c.QueryParams()
 	if q.Has("at") {
 		m, err := d.fresh.parseMoment("at", q.Get("at"))
@@ -143,9 +143,9 @@ func (d *documents) readPlace(c echo.Context, p *page) error {
 		}
 		p.at = &m
 	}
-	cursor := q.Get("cursor")
-	if cursor == "" {
-		return nil
+	cursor, err := cursorOf(c, d.open(c), collection)
+	if cursor == "" || err != nil {
+		return err
 	}
 	list, _, _ := decodeCursor(cursor)
 	text, past := strings.CutPrefix(list, p.scope+atScope)
@@ -159,7 +159,6 @@ func (d *documents) readPlace(c echo.Context, p *page) error {
 	case p.at != nil && list == p.scope:
 		return fanfold.Errorf(fanfold.Invalid, "the cursor belongs to a list of the present, and at asks for one of a state before: begin that one without a cursor")
 	}
-	var err error
 	p.cursor, err = parseCursor(p.scope, cursor)
 	return err
 }
@@ -202,11 +201,15 @@ func (d *documents) fillPastPage(c echo.Context, snap *view.Prefix, a *admission
 	if err != nil {
 		return err
 	}
+	seal, err := d.open(c).Seal(l.collection)
+	if err != nil {
+		return err
+	}
 	items := d.newItems(c, past, a, p)
 	a.AddString(`{"items":[`)
 	last, more, err := l.readPast(past, items.addWithin)
 	if err == nil {
-		endPage(a, scope+atScope+d.positions.mark(past.At()).String(), last, more)
+		endPage(a, seal, scope+atScope+d.positions.mark(past.At()).String(), last, more)
 	}
 	return err
 }

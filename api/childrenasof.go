@@ -25,9 +25,10 @@ func relationOf(cursor string, parent fanfold.Key, child string) (name string, p
 }
 
 // isOfPast tells whether a request for the documents that refer to one is about a state before, by its parameters at and cursor.
-func isOfPast(c echo.Context, parent fanfold.Key, child string) bool {
-	_, past := relationOf(c.QueryParam("cursor"), parent, child)
-	return past || c.QueryParams().Has("at")
+func isOfPast(c echo.Context, v view.View, parent fanfold.Key, child string) bool {
+	cursor, err := cursorOf(c, v, child)
+	_, past := relationOf(cursor, parent, child)
+	return err == nil && past || c.QueryParams().Has("at")
 }
 
 // childrenAt answers GET of the documents that referred to one, under the model that applied.
@@ -41,7 +42,11 @@ func (d *documents) childrenAt(c echo.Context, parent fanfold.Key, child string)
 	}
 	name := q.Get("relation")
 	if name == "" {
-		name, _ = relationOf(q.Get("cursor"), parent, child)
+		cursor, err := cursorOf(c, d.open(c), child)
+		if err != nil {
+			return err
+		}
+		name, _ = relationOf(cursor, parent, child)
 	}
 	p, after, err := d.parseChildList(c, child, childScope(parent, child+"."+name))
 	if err != nil {

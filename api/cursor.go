@@ -7,7 +7,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/labstack/echo/v4"
+
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/api/internal/view"
 )
 
 // maxCursor bounds a cursor, in bytes: the names of a list and the id after which it goes on take less.
@@ -19,6 +23,37 @@ func makeCursor(scope, place string) string {
 	text := scope + "\x00" + place
 	return base64.RawURLEncoding.EncodeToString(append(binary.BigEndian.AppendUint32(nil, crc32.ChecksumIEEE([]byte(text))), text...))
 }
+
+// nextCursor is makeCursor for who sees the documents of a seal alone, or all of them where it is nil: the place may be at one that is not seen.
+func nextCursor(seal *access.Seal, scope, place string) string {
+	cursor := makeCursor(scope, place)
+	if seal == nil {
+		return cursor
+	}
+	return base64.RawURLEncoding.EncodeToString(seal.Seal([]byte(cursor)))
+}
+
+// cursorOf returns the parameter cursor of a list of a collection's documents as makeCursor made it, "" where there is none. The error is Invalid where
+// the cursor was not given to who sees the same documents.
+func cursorOf(c echo.Context, v view.View, collection string) (string, error) {
+	given := c.QueryParam("cursor")
+	seal, err := v.Seal(collection)
+	if given == "" || seal == nil || err != nil {
+		return given, err
+	}
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(given)
+	if err != nil || len(given) > maxSealedCursor {
+		return "", badCursor(fanfold.Clip(given))
+	}
+	cursor, ok := seal.Open(raw)
+	if !ok {
+		return "", badCursor(fanfold.Clip(given))
+	}
+	return string(cursor), nil
+}
+
+// maxSealedCursor bounds a sealed cursor, in bytes.
+const maxSealedCursor = 2 * maxCursor
 
 // decodeCursor returns the name of a cursor's list and the place in it. ok is false for what no list gave.
 func decodeCursor(cursor string) (list, place string, ok bool) {

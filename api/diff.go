@@ -241,7 +241,7 @@ func (df *diffs) add(a *admission.Answer, snap *view.Prefix, req *difference, ke
 		count++
 		a.Add(item)
 	}
-	endPage(a, req.scope(req.first.String()), to+" "+last.String(), more)
+	endPage(a, nil, req.scope(req.first.String()), to+" "+last.String(), more)
 	return nil
 }
 

@@ -37,7 +37,15 @@ func (d *documents) history(c echo.Context) error {
 			if err != nil {
 				return err
 			}
-			d.addVersions(a, req, page, oldest, actors)
+			next := ""
+			if page.More && page.Last != 0 {
+				seal, err := d.open(c).Seal(req.Key.Collection)
+				if err != nil {
+					return err
+				}
+				next = nextCursor(seal, req.scope, d.positions.mark(page.Last).String())
+			}
+			d.addVersions(a, page, next, oldest, actors)
 			return nil
 		})
 	})
@@ -76,14 +84,18 @@ func (d *documents) readHistory(c echo.Context) (req historyRequest, err error) 
 	if req.Ascending {
 		req.scope += ", the oldest first"
 	}
-	if v := q.Get("cursor"); v != "" {
+	v, err := cursorOf(c, d.open(c), req.Key.Collection)
+	if err != nil {
+		return req, err
+	}
+	if v != "" {
 		place, err := parseCursor(req.scope, v)
 		if err != nil {
 			return req, err
 		}
 		req.After, err = d.positions.read(place)
 		if fanfold.CodeOf(err) == fanfold.Invalid {
-			err = badCursor(v)
+			err = badCursor(q.Get("cursor"))
 		}
 		if err != nil {
 			return req, err
@@ -194,8 +206,8 @@ func (d *documents) firstOf(snap *view.Prefix, m moment) (at fanfold.Position, e
 	return at, d.checkKept(snap, at, m.name+"="+m.text)
 }
 
-// addVersions adds a page of versions to an answer.
-func (d *documents) addVersions(a *admission.Answer, req historyRequest, page fanfold.VersionPage, oldest fanfold.Position, actors bool) {
+// addVersions adds a page of versions to an answer, with the cursor of the next one, "" for none.
+func (d *documents) addVersions(a *admission.Answer, page fanfold.VersionPage, next string, oldest fanfold.Position, actors bool) {
 	a.AddString(`{"items":[`)
 	for i, v := range page.Versions {
 		if i > 0 {
@@ -204,8 +216,8 @@ func (d *documents) addVersions(a *admission.Answer, req historyRequest, page fa
 		changefeed.AddVersion(&a.Buffer, v, d.positions.Issuer, actors)
 	}
 	a.AddString("]")
-	if n := len(page.Versions); page.More && n > 0 {
-		a.AddString(`,"next":"` + makeCursor(req.scope, d.positions.mark(page.Versions[n-1].Position).String()) + `"`)
+	if next != "" {
+		a.AddString(`,"next":"` + next + `"`)
 	}
 	a.AddString(`,"oldest":"` + d.positions.mark(oldest).String() + `"}`)
 }

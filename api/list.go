@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
@@ -51,7 +52,7 @@ func (d *documents) parsePage(c echo.Context, collection, scope string) (p page,
 	if p.fields, err = parseFields(params.Terms(c.QueryParam("fields"))); err != nil {
 		return p, err
 	}
-	if err := d.readPlace(c, &p); err != nil {
+	if err := d.readPlace(c, collection, &p); err != nil {
 		return p, err
 	}
 	if p.expand = c.QueryParam("expand"); p.at != nil {
@@ -78,7 +79,7 @@ func (d *documents) list(c echo.Context) error {
 	if ids, err := idsOf(c.QueryParams()); ids != nil || err != nil {
 		return d.listByIDs(c, collection, ids, err)
 	}
-	switch past := c.QueryParams().Has("at"); {
+	switch past := c.QueryParams().Has("at") || ofPast(c, d.open(c), collection); {
 	case past && isQuery(c.QueryParams()):
 		return withoutQuery(c.QueryParams(), "at")
 	case !past && (isQuery(c.QueryParams()) || d.open(c).Judges(collection)):
@@ -111,6 +112,15 @@ func (d *documents) list(c echo.Context) error {
 	})
 }
 
+// ofPast tells whether the cursor of a request by who sees some documents of a collection is one of a state before.
+func ofPast(c echo.Context, v view.View, collection string) bool {
+	if !v.Judges(collection) {
+		return false
+	}
+	cursor, err := cursorOf(c, v, collection)
+	return cursor != "" && err == nil
+}
+
 // children answers GET of the documents that refer to one, page by page, in order of creation.
 func (d *documents) children(c echo.Context) error {
 	parent, err := keyOf(c)
@@ -127,7 +137,7 @@ func (d *documents) children(c echo.Context) error {
 	if err := parameters(c, append([]string{"relation", "page"}, listParameters...)...); err != nil {
 		return err
 	}
-	if isOfPast(c, parent, child) {
+	if isOfPast(c, d.open(c), parent, child) {
 		return d.childrenAt(c, parent, child)
 	}
 	paged := c.QueryParams().Has("page")
@@ -381,7 +391,7 @@ func (d *documents) sendPage(c echo.Context, p page, l listing) error {
 				return taken, err
 			})
 			if err == nil {
-				endPage(a, p.scope, next, more)
+				endPage(a, nil, p.scope, next, more)
 			}
 			return err
 		})
@@ -393,10 +403,10 @@ func (d *documents) sendPage(c echo.Context, p page, l listing) error {
 }
 
 // endPage adds the end of a page, with the cursor after a place where others may follow.
-func endPage(a *admission.Answer, scope, place string, more bool) {
+func endPage(a *admission.Answer, seal *access.Seal, scope, place string, more bool) {
 	a.AddString("]")
 	if more {
-		a.AddString(`,"next":"` + makeCursor(scope, place) + `"`)
+		a.AddString(`,"next":"` + nextCursor(seal, scope, place) + `"`)
 	}
 	a.AddString("}")
 }

@@ -178,7 +178,7 @@ func (d *documents) table() []route {
 		{"PATCH", documentPath, rightWrite, byRoom, both, 0, d.patch},
 		{"DELETE", documentPath, rightWrite, byRoom, both, 0, d.delete},
 		{"GET", "/v1/:collection/:id/_lineage", rightRead, atOnce, 0, logless | judged, d.lineage},
-		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, logless, d.history},
+		{"GET", "/v1/:collection/:id/_history", rightRead, atOnce, 0, logless | judged, d.history},
 		{"POST", "/v1/:collection/:id/_revert", rightWrite, byRoom, both, 0, d.revert},
 		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, logless | judged, d.children},
 		{"POST", "/v1/_access/_explain", rightAdmin, byRoom, 0, logless, explainer{d}.explain},

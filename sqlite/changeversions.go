@@ -265,11 +265,7 @@ func (f *feedPage) presentVersion(key fanfold.Key) ([]byte, error) {
 
 // lastVersion returns the embedded view of a deleted document as it was before the delete and its transaction; nil where that is not known any more.
 func (f *feedPage) lastVersion(key fanfold.Key) ([]byte, error) {
-	ch, err := f.s.changes().deletion(key)
-	if err != nil || ch == nil {
-		return nil, err
-	}
-	size, err := (&wholes{s: f.s}).begin(ch, f.room())
-	f.size += size + len(ch.Previous)
-	return ch.Previous, err
+	body, size, err := lastView(f.s, key, f.room())
+	f.size += size
+	return body, err
 }

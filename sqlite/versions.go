@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math"
 	"slices"
 
 	"github.com/fanfold/fanfold"
@@ -18,6 +19,11 @@ func (s *Snapshot) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, e
 	if known, err := s.knows(q.Key); err != nil || !known {
 		return page, err
 	}
+	if q.Reads != nil {
+		if readable, err := s.past().readable(q.Key, q.Reads); err != nil || !readable || q.Limit == 0 {
+			return fanfold.VersionPage{Known: readable}, err
+		}
+	}
 	oldest, err := s.Oldest()
 	if err != nil {
 		return page, err
@@ -33,6 +39,12 @@ func (s *Snapshot) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, e
 	if v.More = len(positions) > q.Limit; v.More {
 		positions = positions[:q.Limit]
 	}
+	if len(positions) > 0 {
+		v.Last = positions[len(positions)-1]
+	}
+	if positions, err = v.readable(positions); err != nil {
+		return page, err
+	}
 	if q.Ascending {
 		for _, at := range positions {
 			v.history.requested = append(v.history.requested, &fanfold.Change{Position: at, Key: q.Key})
@@ -47,11 +59,97 @@ func (s *Snapshot) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, e
 			continue
 		case i == 0:
 			v.Need = v.size
+		default:
+			v.Last = positions[i-1]
 		}
 		v.More, v.Full = true, true
 		break
 	}
 	return v.VersionPage, nil
+}
+
+// readable returns the changes whose versions the query's reader may read. It notes those where the reader may not read the version before.
+func (v *versions) readable(positions []fanfold.Position) (seen []fanfold.Position, err error) {
+	if v.q.Reads == nil {
+		return positions, nil
+	}
+	v.unreadBefore = map[fanfold.Position]bool{}
+	for _, at := range positions {
+		before, after, err := v.sight(at)
+		if err != nil {
+			return nil, err
+		}
+		if !after {
+			continue
+		}
+		if seen = append(seen, at); !before {
+			v.unreadBefore[at] = true
+		}
+	}
+	return seen, nil
+}
+
+// sight reports whether the query's reader may read the versions before and after a change. Every reader may read one that is no document. A
+// delete shows the version before it. An erasure shows none.
+func (v *versions) sight(at fanfold.Position) (before, after bool, err error) {
+	ch, err := v.s.changes().at(latestColumns, at)
+	switch {
+	case err != nil:
+		return false, false, err
+	case ch == nil:
+		return false, false, damagedHistory(at)
+	case ch.Op == fanfold.OpErase:
+		return true, true, nil
+	}
+	begin, end := at-1, at
+	if ch.Op.Writes() {
+		several, err := v.wholes.span(ch)
+		if err != nil {
+			return false, false, err
+		}
+		if several {
+			begin, end = fanfold.At(uint64(v.wholes.first)-1, fanfold.MaxChanges), fanfold.At(uint64(v.wholes.last), fanfold.MaxChanges)
+		}
+	}
+	var bodies [2][]byte
+	for i, when := range []fanfold.Position{begin, end} {
+		doc, _, err := v.s.GetAt(when, ch.Key, fanfold.Embedded, math.MaxInt)
+		if err != nil {
+			return false, false, err
+		}
+		bodies[i] = bodyOf(doc)
+	}
+	before = bodies[0] == nil || v.q.Reads(bodies[0])
+	if bodies[1] == nil {
+		return before, bodies[0] != nil && before, nil
+	}
+	return before, v.q.Reads(bodies[1]), nil
+}
+
+// readable reports whether a document may be read as it is, or as it was last. It may not where nothing of that is known any more.
+func (pa past) readable(key fanfold.Key, reads func(view []byte) bool) (bool, error) {
+	doc, _, err := pa.GetWithin(key, fanfold.Embedded, math.MaxInt)
+	if err != nil {
+		return false, err
+	}
+	body := bodyOf(doc)
+	if doc == nil {
+		if body, _, err = lastView(pa.Snapshot, key, math.MaxInt); err != nil {
+			return false, err
+		}
+	}
+	return body != nil && reads(body), nil
+}
+
+// lastView returns the embedded view of a deleted document as it was before the delete and its transaction, and how many bytes it has or would take. It is
+// nil where maxBytes are too few, or where it is not known any more.
+func lastView(s *Snapshot, key fanfold.Key, maxBytes int) (body []byte, size int, err error) {
+	ch, err := s.changes().deletion(key)
+	if err != nil || ch == nil {
+		return nil, 0, err
+	}
+	size, err = (&wholes{s: s}).begin(ch, maxBytes)
+	return ch.Previous, size + len(ch.Previous), err
 }
 
 // knows reports whether there is or was a document with a key.
@@ -68,6 +166,8 @@ type versions struct {
 	history history
 	wholes  wholes
 	size    int // of what was read for the versions so far and the one that did not fit, in bytes
+
+	unreadBefore map[fanfold.Position]bool // the changes whose patch would show what the reader may not read
 
 	known     fanfold.Position // the change whose version is knownBody; 0 for none
 	knownBody []byte
@@ -252,7 +352,7 @@ func (v *versions) add(at fanfold.Position) (fits bool, err error) {
 		return false, err
 	}
 	ch.Previous, ch.PreviousSource, ch.Delta = nil, nil, nil
-	if len(row.Patch) > fanfold.MaxVersionPatch || ch.ByErasure() {
+	if len(row.Patch) > fanfold.MaxVersionPatch || ch.ByErasure() || v.unreadBefore[at] {
 		row.Patch = nil
 	}
 	if v.size += len(row.Patch); v.size > v.q.MaxBytes {

@@ -16,7 +16,9 @@ var errNobody = fanfold.Errorf(fanfold.Forbidden, "nobody may do this")
 
 // Missing returns the NotFound of a document that does not exist.
 func Missing(key fanfold.Key) error {
-	return about(fanfold.Errorf(fanfold.NotFound, "there is no document %s", key), key)
+	e := about(fanfold.Errorf(fanfold.NotFound, "there is no document %s", key), key)
+	e.Discreet = "there is no such document in " + key.Collection + " that you may read"
+	return e
 }
 
 // about returns an error with the documents that its message tells of.

@@ -64,6 +64,7 @@ var limitTests = map[string]string{
 	"documents that checks look at and a write changes":    "TestChecksOfManyDocuments",
 	"rehearsal of a write for checks":                      "TestLargeRehearsals",
 	"rules on the documents that a request names":          "TestRulesCostTogether",
+	"page of a state before, under a rule":                 "TestLongPastUnderRules",
 	"rehearsals of writes for rules":                       "TestRehearsalsForRules TestFewAreForeseen",
 	"gates that a node remembers":                          "TestKnownGatesAreBounded",
 	"checks of a collection; message":                      "TestCheckSizes",

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"math"
 	"slices"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 type Past struct {
 	snap   Snapshot
 	rights *access.Rights
+	sight  *sight
 	at     fanfold.Position
 }
 
@@ -40,7 +42,7 @@ func (p *Prefix) ChangedKeys(from, to fanfold.Position, direct bool, keep func(f
 }
 
 // AsOf returns the prefix as it was at a position that Resolve has returned.
-func (p *Prefix) AsOf(at fanfold.Position) *Past { return &Past{p.snap, p.rights, at} }
+func (p *Prefix) AsOf(at fanfold.Position) *Past { return &Past{p.snap, p.rights, p.sight, at} }
 
 // At returns the position that is shown.
 func (p *Past) At() fanfold.Position { return p.at }
@@ -48,29 +50,82 @@ func (p *Past) At() fanfold.Position { return p.at }
 // Model returns the model that applied, nil for none, and the event that applied it.
 func (p *Past) Model() (source []byte, seq uint64, err error) { return p.snap.ModelAt(p.at) }
 
-// GetWithin returns one document, nil where there was none, and how many bytes its body has or takes to be rebuilt: see Snapshot.
+// GetWithin returns one document, nil where there was none that may be read, then and now, and how many bytes its body has or takes to be rebuilt: see
+// Snapshot.
 func (p *Past) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
-	if err := p.rights.CheckRead(key.Collection); err != nil {
+	doc, size, err = p.sight.document(key.Collection, form, maxBytes, func(form fanfold.View, maxBytes int) (*fanfold.Document, int, error) {
+		return p.snap.GetAt(p.at, key, form, maxBytes)
+	})
+	if g := p.sight.of(key.Collection); doc == nil || err != nil || g.All() {
+		return doc, size, err
+	}
+	if now, err := p.sight.readsNow(p.snap, key); err != nil || !now {
 		return nil, 0, err
 	}
-	return p.snap.GetAt(p.at, key, form, maxBytes)
+	return doc, size, nil
+}
+
+// readsNow tells whether a document may be read as it is in a snapshot; a deleted one as it was last.
+func (s *sight) readsNow(snap Snapshot, key fanfold.Key) (bool, error) {
+	g := s.of(key.Collection)
+	if !g.Conditional() {
+		return g.All(), nil
+	}
+	page, err := snap.Versions(fanfold.VersionQuery{Key: key, Reads: g.Reads})
+	return page.Known, err
+}
+
+// maxPastJudged is at how many documents a page of the past looks for a reader about whom a rule decides.
+const maxPastJudged = 1000
+
+// readable returns what calls fn with those documents of a page that may be read, then and now, until there are limit of them, or fn returns false. most is at how
+// many documents the page may look.
+func (p *Past) readable(collection string, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (most int, each func(doc *fanfold.Document) (bool, error), err error) {
+	g := p.sight.of(collection)
+	if !g.Conditional() {
+		return limit, fn, p.rights.CheckRead(collection)
+	}
+	asked, shown := g.Cost(), 0
+	return maxPastJudged, func(doc *fanfold.Document) (bool, error) {
+		if g.Cost()-asked > maxJudgeCost {
+			return false, nil
+		}
+		view := doc
+		if form != fanfold.Embedded {
+			if view, _, err = p.snap.GetAt(p.at, doc.Key, fanfold.Embedded, math.MaxInt); err != nil || view == nil {
+				return true, err
+			}
+		}
+		if !g.Reads(view.Body) {
+			return true, nil
+		}
+		if now, err := p.sight.readsNow(p.snap, doc.Key); err != nil || !now {
+			return true, err
+		}
+		if shown++; shown > limit {
+			return false, nil
+		}
+		return fn(doc)
+	}, nil
 }
 
 // EachListed calls fn with documents of a collection as they were: see Snapshot.
 func (p *Past) EachListed(collection, after string, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last string, more bool, err error) {
-	if err := p.rights.CheckRead(collection); err != nil {
+	most, each, err := p.readable(collection, limit, form, fn)
+	if err != nil {
 		return "", false, err
 	}
-	return p.snap.EachListedAt(p.at, collection, after, limit, form, fn)
+	return p.snap.EachListedAt(p.at, collection, after, most, form, each)
 }
 
 // EachReferring calls fn with up to limit documents that referred to target, in order of creation, later than the number after, until fn
 // returns false. last is the number that it has come to, and more tells whether others follow. The error is Forbidden, or the snapshot's.
 func (p *Past) EachReferring(relation, target string, after int64, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last int64, more bool, err error) {
-	if err := p.rights.CheckRead(collectionOf(relation)); err != nil {
+	most, each, err := p.readable(collectionOf(relation), limit, form, fn)
+	if err != nil {
 		return 0, false, err
 	}
-	return p.snap.EachReferringAt(p.at, relation, target, after, limit, form, fn)
+	return p.snap.EachReferringAt(p.at, relation, target, after, most, form, each)
 }
 
 // EachOnPage calls fn with the documents on one of target's fixed pages as it was, until fn returns false. It calls begin first: see Lists.
@@ -98,19 +153,37 @@ func (p *Past) Created(after int64, limit int) (docs []*fanfold.Document, last i
 	return slices.DeleteFunc(docs, func(doc *fanfold.Document) bool { return !p.rights.Reads(doc.Key.Collection) }), last, more, err
 }
 
-// Versions returns a page of a document's history, in which no documents are named that may not be read.
+// Versions returns a page of a document's history, without versions that may not be read, and in which no documents are named that may not be read now.
 func (p *Prefix) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err error) {
-	if err := p.rights.CheckRead(q.Key.Collection); err != nil {
-		return page, err
+	g := p.sight.of(q.Key.Collection)
+	if g.None() {
+		return page, p.rights.CheckSees(q.Key.Collection)
 	}
-	if page, err = p.snap.Versions(q); err != nil || p.rights.ReadsAll() {
+	if g.Conditional() {
+		q.Reads = func(view []byte) bool { return g.Cost() <= maxJudgeCost && g.Reads(view) }
+	}
+	if page, err = p.snap.Versions(q); err == nil {
+		err = p.sight.checkCost()
+	}
+	if err != nil || p.rights.ReadsAll() {
 		return page, err
 	}
 	for i := range page.Versions {
 		v := &page.Versions[i]
-		v.ChangeRow = v.WithCausesIn(p.rights.Reads)
+		cause := v.Cause
+		if v.ByDelete != nil {
+			cause = &v.ByDelete.Key
+		}
+		if cause == nil {
+			continue
+		}
+		named, err := p.sight.readsNow(p.snap, *cause)
+		if err != nil {
+			return page, err
+		}
+		v.ChangeRow = v.WithCausesIn(func(string) bool { return named })
 	}
-	return page, nil
+	return page, p.sight.checkCost()
 }
 
 // Has reports whether a document was there. It asks for no right, as the values that stay on a document tell no more.

@@ -165,6 +165,14 @@ func (s *sight) cost() (sum int) {
 	return sum
 }
 
+// checkCost returns an Unprocessable where the rules have cost more than one request may.
+func (s *sight) checkCost() error {
+	if s.cost() <= maxJudgeCost {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Unprocessable, "the rules of the rights to read cost more than %d on the documents of the request together: ask for fewer documents at once", maxJudgeCost)
+}
+
 // bodies reads documents of one state: see Snapshot.GetWithin.
 type bodies func(form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
 
@@ -182,8 +190,8 @@ func (s *sight) document(collection string, form fanfold.View, maxBytes int, rea
 	if err != nil || doc == nil {
 		return nil, 0, err
 	}
-	if s.cost() > maxJudgeCost {
-		return nil, 0, fanfold.Errorf(fanfold.Unprocessable, "the rules of the rights to read cost more than %d on the documents of the request together: ask for fewer documents at once", maxJudgeCost)
+	if err := s.checkCost(); err != nil {
+		return nil, 0, err
 	}
 	if !g.Reads(doc.Body) {
 		return nil, 0, nil
@@ -230,6 +238,14 @@ func (v View) names(key fanfold.Key) bool {
 func (v View) Judges(collection string) bool {
 	g := v.rights.Grant(collection, model.ActRead)
 	return g.Conditional()
+}
+
+// Seal returns what seals cursors of a collection's documents, nil where the right to read them does not depend on what they have. The error is RightsStale.
+func (v View) Seal(collection string) (*access.Seal, error) {
+	if !v.Judges(collection) {
+		return nil, nil
+	}
+	return v.rights.Seal()
 }
 
 // Restrict has a query answer with the documents that may be read. Errors are Forbidden, where none may be, or where the query asks for more than
