@@ -65,3 +65,63 @@ func benchAccess(ctx context.Context, b *bench) error {
 		return nil
 	})
 }
+
+// accessFeedModel lets everybody read every book, by a rule.
+const accessFeedModel = `{"collections":{"authors":{},"books":{"access":{"read":{"roles":["support"],"where":"doc.id != auth.sub"},"write":["support"]}}}}`
+
+// accessFeed compares the time from acknowledgements to rows beside 1,000/scale subscribers under a rule with the one beside as many with a right to all.
+func accessFeed(ctx context.Context, b *bench) error {
+	most := 1000 / b.scale
+	secret, err := b.keyed(ctx, min(most, keys.MaxKeys-2))
+	if err != nil {
+		return err
+	}
+	return withServer(ctx, b.dir, func(s *server) error {
+		all := by(s.addr, secret[0])
+		var judged []sender
+		for _, x := range secret[1:] {
+			judged = append(judged, by(s.addr, x))
+		}
+		p99 := func(readers []sender) func(int) (float64, error) {
+			return func(int) (float64, error) {
+				m, err := s.round(ctx, manyRound{subscribers: most}, senders{all, readers})
+				return m.p99, err
+			}
+		}
+		err := b.pair(pair{name: fmt.Sprintf("feed, %d subscribers of one key under a rule, p99", most), unit: "ms", limit: "the same with a right to all; less is faster", rounds: 3, cold: true,
+			ours: p99(judged[:1]), plain: p99([]sender{all})})
+		if err != nil {
+			return err
+		}
+		for _, readers := range [][]sender{{all}, judged[:1], judged} {
+			m, err := s.round(ctx, manyRound{subscribers: most}, senders{all, readers})
+			if err != nil {
+				return err
+			}
+			last := &b.results[len(b.results)-1]
+			last.Notes = append(last.Notes, fmt.Sprintf("with %d principals: %s", len(readers), m))
+		}
+		return nil
+	})
+}
+
+// keyed makes a store with keys, and returns their secrets: one with a right to all, then others under a rule.
+func (b *bench) keyed(ctx context.Context, others int) (secret []string, err error) {
+	err = (benchStore{model: accessFeedModel, authors: 1, books: 10_000 / b.scale}).run(ctx, b.dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {
+		all := []keys.Settings{{Name: "ops", Roles: []string{"admin"}}, {Name: "support", Roles: []string{"support"}}}
+		for i := range others {
+			all = append(all, keys.Settings{Name: fmt.Sprintf("reader %d", i), Sub: fmt.Sprintf("reader-%d", i), Roles: []string{"member"}})
+		}
+		for _, k := range all {
+			_, key, err := n.Keys().Create(ctx, k)
+			if err != nil {
+				return err
+			}
+			if k.Name != "ops" {
+				secret = append(secret, key.Text())
+			}
+		}
+		return nil
+	})
+	return secret, err
+}

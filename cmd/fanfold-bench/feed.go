@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go/jetstream"
@@ -34,19 +35,28 @@ type follower struct {
 	keeps bool             // every arrival
 	first chan arrival     // receives each, where there is room
 	got   []arrival        // to be read after end
-	rows  int              // how many came
+	rows  atomic.Int64     // how many came
 	until func(n int) bool // is called after each row; nil for never
 	done  chan struct{}
 }
 
+// sender is whose requests go to a node.
+type sender struct {
+	addr string
+	auth string // the line of a header, with its end; "" where nobody needs a key
+}
+
+// by returns the sender of requests with a key.
+func by(addr, key string) sender { return sender{addr, "Authorization: Bearer " + key + "\r\n"} }
+
 // follow opens an event stream of every change after a position.
-func follow(ctx context.Context, addr, since string) (*follower, error) {
+func follow(ctx context.Context, from sender, since string) (*follower, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+	conn, err := d.DialContext(ctx, "tcp", from.addr)
 	if err != nil {
 		return nil, err
 	}
-	_, err = fmt.Fprintf(conn, "GET /v1/_changes?feed=eventsource&mode=all&heartbeat=1000&since=%s HTTP/1.1\r\nHost: localhost\r\n\r\n", since)
+	_, err = fmt.Fprintf(conn, "GET /v1/_changes?feed=eventsource&mode=all&heartbeat=1000&since=%s HTTP/1.1\r\nHost: localhost\r\n%s\r\n", since, from.auth)
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -90,7 +100,7 @@ func (f *follower) read(in *bufio.Reader) {
 			last.seq, _ = strconv.ParseUint(string(digits), 10, 64) // the server writes positions
 		case bytes.HasPrefix(line, []byte("event: change")):
 			last.at = time.Now()
-			f.rows++
+			n := f.rows.Add(1)
 			if f.keeps {
 				f.got = append(f.got, last)
 			}
@@ -98,7 +108,7 @@ func (f *follower) read(in *bufio.Reader) {
 			case f.first <- last:
 			default:
 			}
-			if f.until != nil && f.until(f.rows) {
+			if f.until != nil && f.until(int(n)) {
 				return
 			}
 		}
@@ -114,24 +124,25 @@ func (f *follower) end() {
 // putter sends durable PUTs over a connection, which are answered before they are folded.
 type putter struct {
 	conn net.Conn
+	auth string
 	in   *bufio.Reader
 	body []byte
 }
 
-func newPutter(ctx context.Context, addr string) (*putter, error) {
+func newPutter(ctx context.Context, from sender) (*putter, error) {
 	var d net.Dialer
-	conn, err := d.DialContext(ctx, "tcp", addr)
+	conn, err := d.DialContext(ctx, "tcp", from.addr)
 	if err != nil {
 		return nil, err
 	}
-	return &putter{conn: conn, in: bufio.NewReader(conn)}, nil
+	return &putter{conn: conn, auth: from.auth, in: bufio.NewReader(conn)}, nil
 }
 
 // put writes a new document, and returns the event's sequence and when it was acknowledged.
 func (p *putter) put() (arrival, error) {
 	id := nuid.Next()
 	p.body = appendBook(p.body[:0], id)
-	if _, err := fmt.Fprintf(p.conn, "PUT /v1/books/%s HTTP/1.1\r\nHost: localhost\r\nPrefer: respond-async\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", id, len(p.body), p.body); err != nil {
+	if _, err := fmt.Fprintf(p.conn, "PUT /v1/books/%s HTTP/1.1\r\nHost: localhost\r\n%sPrefer: respond-async\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", id, p.auth, len(p.body), p.body); err != nil {
 		return arrival{}, err
 	}
 	resp, err := http.ReadResponse(p.in, nil)
@@ -226,8 +237,8 @@ type acks struct {
 }
 
 // writer starts a writer over a connection of its own.
-func (a *acks) writer(ctx context.Context, addr string) (func() error, error) {
-	p, err := newPutter(ctx, addr)
+func (a *acks) writer(ctx context.Context, from sender) (func() error, error) {
+	p, err := newPutter(ctx, from)
 	return func() error {
 		got, err := p.put()
 		a.mu.Lock()
@@ -252,7 +263,7 @@ func (a *acks) latencies(rows []arrival) (lats []float64, err error) {
 
 // feedLatencies returns the times from acknowledgements to rows, in ms, sorted.
 func feedLatencies(ctx context.Context, addr string, rate int) ([]float64, error) {
-	f, err := follow(ctx, addr, "now")
+	f, err := follow(ctx, sender{addr: addr}, "now")
 	if err != nil {
 		return nil, err
 	}
@@ -261,7 +272,7 @@ func feedLatencies(ctx context.Context, addr string, rate int) ([]float64, error
 		return nil, err
 	}
 	acked := acks{at: map[uint64]time.Time{}}
-	err = pacedOrIdle(rate, func() (func() error, error) { return acked.writer(ctx, addr) }, func() { <-f.first })
+	err = pacedOrIdle(rate, func() (func() error, error) { return acked.writer(ctx, sender{addr: addr}) }, func() { <-f.first })
 	time.Sleep(200 * time.Millisecond) // the last rows are on their way
 	f.end()
 	lats, missing := acked.latencies(f.got)
@@ -344,7 +355,7 @@ func feedRename(copies int) func(ctx context.Context, b *bench) error {
 			return b.pair(pair{name: fmt.Sprintf("rename of %d copies, to the last row", s.books), unit: "ms", rounds: 3, oursFirst: true,
 				limit: "until every copy is right for readers, and the write is answered; less is faster",
 				ours: func(round int) (float64, error) {
-					f, err := follow(ctx, n.Addr(), "now")
+					f, err := follow(ctx, sender{addr: n.Addr()}, "now")
 					if err != nil {
 						return 0, err
 					}
@@ -360,8 +371,8 @@ func feedRename(copies int) func(ctx context.Context, b *bench) error {
 					<-f.done
 					all := time.Since(began)
 					f.end()
-					if f.rows != s.books+1 {
-						err = fmt.Errorf("%d rows came of %d", f.rows, s.books+1)
+					if n := int(f.rows.Load()); n != s.books+1 {
+						err = fmt.Errorf("%d rows came of %d", n, s.books+1)
 					}
 					return all.Seconds() * 1000, err
 				}, plain: func(int) (float64, error) { return right.Seconds() * 1000, nil }})

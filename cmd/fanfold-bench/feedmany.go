@@ -15,7 +15,8 @@ const (
 	manyRate    = 200 // writes a second
 	manyWriters = 4
 	manyRounds  = 5 * time.Second
-	silentEach  = 10 // every tenth subscriber reads nothing in the last round
+	lastRows    = time.Minute // in which a subscriber gets them
+	silentEach  = 10          // every tenth subscriber reads nothing in the last round
 )
 
 // feedMany measures what subscribers at the head cost a server, a process of its own, at 200 writes a second. Then it measures
@@ -25,20 +26,21 @@ func feedMany(ctx context.Context, b *bench) error {
 		return err
 	}
 	return withServer(ctx, b.dir, func(s *server) error {
-		if _, err := s.round(ctx, 0, false); err != nil { // a warm-up
+		nobody := senders{sender{addr: s.addr}, []sender{{addr: s.addr}}}
+		if _, err := s.round(ctx, manyRound{}, nobody); err != nil { // a warm-up
 			return err
 		}
 		const promised = 250
 		most := 1000 / b.scale
 		var notes []string
 		for _, subscribers := range []int{0, 1, 10, 100, most} {
-			m, err := s.round(ctx, subscribers, false)
+			m, err := s.round(ctx, manyRound{subscribers: subscribers}, nobody)
 			if err != nil {
 				return err
 			}
 			notes = append(notes, m.String())
 		}
-		m, err := s.round(ctx, most, true)
+		m, err := s.round(ctx, manyRound{subscribers: most, silent: true}, nobody)
 		if err != nil {
 			return err
 		}
@@ -46,6 +48,18 @@ func feedMany(ctx context.Context, b *bench) error {
 		b.one(fmt.Sprintf("feed, %d subscribers, p99", most), "ms", m.p99, promised, notes...)
 		return nil
 	})
+}
+
+// manyRound is what subscribers do in a round.
+type manyRound struct {
+	subscribers int
+	silent      bool // every tenth reads nothing
+}
+
+// senders are those who write and subscribe in a round. Subscribers take theirs in turn.
+type senders struct {
+	writer  sender
+	readers []sender
 }
 
 // manyResult has the figures of one round of feedMany.
@@ -66,16 +80,16 @@ func (m manyResult) String() string {
 }
 
 // round writes for a while beside a number of subscribers.
-func (s *server) round(ctx context.Context, subscribers int, silent bool) (m manyResult, err error) {
-	m.subscribers = subscribers
+func (s *server) round(ctx context.Context, r manyRound, by senders) (m manyResult, err error) {
+	m.subscribers = r.subscribers
 	memory := s.memory("VmRSS")
 	var readers []*follower
-	for i := range subscribers {
-		f, err := follow(ctx, s.addr, "now")
+	for i := range r.subscribers {
+		f, err := follow(ctx, by.readers[i%len(by.readers)], "now")
 		if err != nil {
 			return m, err
 		}
-		if silent && i%silentEach == 0 {
+		if r.silent && i%silentEach == 0 {
 			defer f.conn.Close()
 			if err := f.conn.(*net.TCPConn).SetReadBuffer(4096); err != nil {
 				return m, err
@@ -93,10 +107,14 @@ func (s *server) round(ctx context.Context, subscribers int, silent bool) (m man
 	}
 	before := s.cpu()
 	acked := acks{at: map[uint64]time.Time{}}
-	if err := paced(manyRate, manyWriters, manyRounds, func() (func() error, error) { return acked.writer(ctx, s.addr) }); err != nil {
+	if err := paced(manyRate, manyWriters, manyRounds, func() (func() error, error) { return acked.writer(ctx, by.writer) }); err != nil {
 		return m, err
 	}
-	time.Sleep(500 * time.Millisecond) // the last rows are on their way
+	for _, f := range readers { // the last rows are on their way
+		for end := time.Now().Add(lastRows); int(f.rows.Load()) < len(acked.at) && time.Now().Before(end); {
+			time.Sleep(10 * time.Millisecond)
+		}
+	}
 	m.cpu = (s.cpu() - before) / time.Duration(max(1, len(acked.at)))
 	m.memory = s.memory("VmRSS") - memory
 	var lats []float64

@@ -135,6 +135,7 @@ var rows = []row{
 	{name: "arrays", alone: true, run: benchArrays},
 	{name: "checks", alone: true, run: benchChecks},
 	{name: "access", alone: true, run: benchAccess},
+	{name: "access", alone: true, run: accessFeed},
 	{name: "sequences", alone: true, run: benchSequences},
 	{name: "updates", alone: true, run: benchUpdates},
 	{name: "import", run: benchImport},
