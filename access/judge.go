@@ -21,6 +21,8 @@ type Keys interface {
 	// Authenticate returns the principal of a request with these Authorization headers. Errors are Unauthenticated, which does
 	// not say why; Invalid for several headers; and RightsStale where this node does not know the keys of late.
 	Authenticate(authorization []string) (*Principal, error)
+	// Holder returns the principal of a key whose secret's hash begins so, Open in an open house, and nil where none works. The error is RightsStale.
+	Holder(id string, secret []byte) (*Principal, error)
 	// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles, subject and claims.
 	Valid(p *Principal) bool
 	// Version is another one after any principal may have become invalid.
@@ -127,6 +129,35 @@ func (j *Judge) Authenticate(authorization []string) (*Rights, error) {
 		return nil, err
 	}
 	return j.Of(p), nil
+}
+
+// errNoTicket is the same for every reason, as for keys.
+var errNoTicket = fanfold.Errorf(fanfold.Unauthenticated, "the ticket does not let this request in: ask for a new one, for this very path and query")
+
+// Admit returns the rights of who asked for a ticket that lets a request in. Errors are Unauthenticated, which does not say why, and RightsStale.
+func (j *Judge) Admit(text, target string, now time.Time) (*Rights, error) {
+	t := readTicket(text)
+	p, err := j.keys.Holder(t.key())
+	switch {
+	case err != nil:
+		return nil, err
+	case p == Open || p != nil && t.lets(j.keys.Secret(), target, now):
+		return j.Of(p), nil
+	}
+	return nil, errNoTicket
+}
+
+// Ticket returns a text that lets a GET of a path and query in with these rights, until a time or until their key ends. It is "" for who has no key: such
+// requests need no ticket. The error is RightsStale where this node does not know the store's secret.
+func (r *Rights) Ticket(target string, until time.Time) (string, error) {
+	if r.ID == "" {
+		return "", nil
+	}
+	secret := r.judge.keys.Secret()
+	if secret == nil {
+		return "", fanfold.Errorf(fanfold.RightsStale, "this node does not know the secret of the store, which is made with the first key: make a key, or try again")
+	}
+	return ticketOf(r.Principal, secret, target, until), nil
 }
 
 // Of returns the rights of a principal under the model that applies.
@@ -464,6 +495,9 @@ type Everybody struct{}
 
 // Authenticate returns Open.
 func (Everybody) Authenticate([]string) (*Principal, error) { return Open, nil }
+
+// Holder returns Open.
+func (Everybody) Holder(string, []byte) (*Principal, error) { return Open, nil }
 
 // Valid tells whether a principal is Open.
 func (Everybody) Valid(p *Principal) bool { return p == Open }

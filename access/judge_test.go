@@ -135,6 +135,8 @@ type movingKeys struct {
 
 func (k *movingKeys) Authenticate([]string) (*access.Principal, error) { return access.Anonymous, nil }
 
+func (k *movingKeys) Holder(string, []byte) (*access.Principal, error) { return nil, nil }
+
 func (k *movingKeys) Valid(*access.Principal) bool { return !k.invalid.Load() }
 
 func (k *movingKeys) Version() uint64 { return k.version.Load() }

@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/api/internal/tickets"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
@@ -196,6 +197,38 @@ func (k *keyring) rotateKey(c echo.Context) error {
 		return err
 	}
 	return c.JSON(http.StatusOK, wire.RotatedKey{Key: shownEntry(e), Secret: key.Text()})
+}
+
+// defaultTicket is how long a ticket works whose maker does not say it.
+const defaultTicket = time.Hour
+
+// makeTicket returns what answers POST /v1/_tickets.
+func makeTicket(before prefix) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if err := parameters(c); err != nil {
+			return err
+		}
+		var in wire.TicketBody
+		if err := readObject(c, &in); err != nil {
+			return err
+		}
+		if err := tickets.CheckPath(in.Path); err != nil {
+			return err
+		}
+		ttl := defaultTicket
+		if in.TTL != nil {
+			ttl = time.Duration(*in.TTL)
+		}
+		if ttl < access.LeastTicket || ttl > access.MostTicket {
+			return fanfold.Errorf(fanfold.Invalid, "ttl: a ticket works for %s to %s, and not for %s", access.LeastTicket, access.MostTicket, ttl)
+		}
+		expires := time.Now().Add(ttl).UTC().Truncate(time.Second)
+		text, err := rightsOf(c).Ticket(in.Path, expires)
+		if err != nil {
+			return err
+		}
+		return c.JSON(http.StatusCreated, wire.Ticket{Ticket: text, URL: before.of(tickets.URL(in.Path, text)), Expires: expires})
+	}
 }
 
 // deleteKey answers DELETE /v1/_keys/{id}: it revokes the key, or forgets one that is revoked.

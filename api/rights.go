@@ -5,12 +5,14 @@ import (
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/api/internal/tickets"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
@@ -23,13 +25,15 @@ type Judge interface {
 	// Authenticate returns the rights of the sender of a request with these Authorization headers. Errors are Unauthenticated,
 	// Invalid and RightsStale.
 	Authenticate(authorization []string) (*access.Rights, error)
+	// Admit returns the rights of who asked for a ticket that lets a request in. Errors are Unauthenticated and RightsStale.
+	Admit(ticket, target string, now time.Time) (*access.Rights, error)
 }
 
 // checkRight returns a handler that finds out who sends a request, and refuses it where the sender lacks the right of its route.
 // It looks at the path and the query alone, so that nothing else of a refused request is read.
 func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		rights, err := s.judge.Authenticate(c.Request().Header["Authorization"])
+		rights, err := s.sender(c.Request())
 		seen(c.Request().Context(), rights)
 		if err == nil {
 			contextOf(c).rights, contextOf(c).door = rights, s
@@ -76,6 +80,19 @@ var private = []string{"private, no-cache"}
 func setPrivate(h http.Header) {
 	h["Cache-Control"] = private
 	h["Vary"] = append(h["Vary"], "Authorization")
+}
+
+// sender returns the rights of a request's sender, by its ticket or else by its key. Errors are Judge's, and Invalid for both.
+func (s *Server) sender(r *http.Request) (*access.Rights, error) {
+	headers := r.Header["Authorization"]
+	g, ok := tickets.Of(r)
+	switch {
+	case !ok:
+		return s.judge.Authenticate(headers)
+	case len(headers) > 0:
+		return nil, fanfold.Errorf(fanfold.Invalid, "send either Authorization or a ticket")
+	}
+	return s.judge.Admit(g.Ticket, g.Target, time.Now())
 }
 
 // enter returns nil where a principal has the right of a route, as far as the path and the query tell what it is about. It
@@ -222,7 +239,7 @@ func judgeAgain(c echo.Context) error {
 	if r.door == nil || r.rights == nil || r.rights.Current() {
 		return nil
 	}
-	rights, err := r.door.judge.Authenticate(c.Request().Header["Authorization"])
+	rights, err := r.door.sender(c.Request())
 	if err != nil {
 		return err
 	}

@@ -160,6 +160,7 @@ func (s *Server) table() []route {
 	if s.opt.Metrics != nil {
 		rows = append(rows, route{"GET", "/metrics", rightMonitor, atOnce, 0, logless, buffered(s.opt.Metrics)})
 	}
+	rows = append(rows, route{"POST", "/v1/_tickets", rightKnown, byRoom, 0, logless, makeTicket(prefix(s.opt.Prefix))})
 	return slices.Concat(rows, s.documents.table(), s.keys.table())
 }
 

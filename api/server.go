@@ -15,6 +15,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/api/internal/tickets"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
@@ -233,7 +234,7 @@ func New(parts Dependencies, opt Options) *Server {
 		panic(err) // the options are constants
 	}
 	before := prefix(opt.Prefix)
-	s.running = &running{handler: before.strip(handler), none: make(chan struct{}, 1)}
+	s.running = &running{handler: before.strip(tickets.Take(handler)), none: make(chan struct{}, 1)}
 	s.judge = parts.Judge
 	s.views = view.New(parts.ViewDependencies)
 	s.jobs = newJobs(opt.Logger, s.views, prefix(opt.Prefix))

@@ -136,6 +136,10 @@ func TestKeysByTheClient(t *testing.T) {
 	if me := must(shop.Me(ctx))(t); me.ID != e.ID || me.Open || me.Name != "shop" || len(me.Roles) != 2 {
 		t.Fatalf("one is %+v", me)
 	}
+	ticket := must(client.MakeTicket(ctx, shop, "/v1/_changes?since=now", time.Minute))(t)
+	if r, err := http.Get(s.URL + ticket.URL); err != nil || r.StatusCode != http.StatusOK || r.Body.Close() != nil || !strings.HasSuffix(ticket.URL, "&ticket="+ticket.Ticket) {
+		t.Fatalf("%+v, %v", ticket, err)
+	}
 	if e = must(c.ChangeKey(ctx, e.ID, client.KeyChange{Name: "new", NeverExpires: true}))(t); e.Name != "new" || e.Expires != nil || len(e.Roles) != 2 {
 		t.Fatalf("%+v", e)
 	}

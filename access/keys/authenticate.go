@@ -60,8 +60,8 @@ func (s *Store) Authenticate(authorization []string) (*access.Principal, error) 
 	if len(authorization) > 1 {
 		return nil, fanfold.Errorf(fanfold.Invalid, "there are %d Authorization headers: send one", len(authorization))
 	}
-	if s.stale() {
-		return nil, fanfold.Errorf(fanfold.RightsStale, "this node could not read the keys for longer than %s, and does not know whom to let in: ask another node", s.opt.MaxAge)
+	if err := s.checkAge(); err != nil {
+		return nil, err
 	}
 	p, result := s.judge(t, authorization)
 	s.results[result].Add(1)
@@ -69,6 +69,41 @@ func (s *Store) Authenticate(authorization []string) (*access.Principal, error) 
 		return nil, errUnauthenticated
 	}
 	return p, nil
+}
+
+// checkAge returns a RightsStale where this node does not know the keys of late.
+func (s *Store) checkAge() error {
+	if !s.stale() {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.RightsStale, "this node could not read the keys for longer than %s, and does not know whom to let in: ask another node", s.opt.MaxAge)
+}
+
+// Holder returns the principal of a key whose secret's hash begins so: see access.Keys.
+func (s *Store) Holder(id string, secret []byte) (*access.Principal, error) {
+	t := s.table.Load()
+	if s.admin == nil && !t.closed() {
+		return access.Open, nil
+	}
+	if err := s.checkAge(); err != nil {
+		return nil, err
+	}
+	known := t.secrets[id]
+	if s.admin != nil && s.admin.principal().ID == id {
+		known = []*access.Principal{s.admin.principal()}
+	}
+	result := Unknown
+	for _, p := range known {
+		if bytes.HasPrefix(p.Secret[:], secret) {
+			if !s.ended(p) {
+				s.results[OK].Add(1)
+				return p, nil
+			}
+			result = Expired
+		}
+	}
+	s.results[result].Add(1)
+	return nil, nil
 }
 
 // judge returns the principal of at most one header, nil where it lets nobody in.

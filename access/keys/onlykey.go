@@ -27,6 +27,9 @@ func (k onlyKey) Authenticate(authorization []string) (*access.Principal, error)
 	return nil, errUnauthenticated
 }
 
+// Holder returns nil: without a secret of the store there are no tickets.
+func (k onlyKey) Holder(string, []byte) (*access.Principal, error) { return nil, nil }
+
 // Valid tells whether a principal is the key's holder.
 func (k onlyKey) Valid(p *access.Principal) bool { return p == k.holder }
 

@@ -75,6 +75,19 @@ type CollectionRights struct {
 	Where []string `json:"where,omitempty" schema:"{'items':{'enum':['read','create','update','delete']}}" doc:"Those of may for which the model's expression decides about each document."`
 }
 
+// TicketBody asks for a ticket.
+type TicketBody struct {
+	Path string    `json:"path" doc:"The path and query of a change feed, such as /v1/_changes?feed=eventsource&since=now."`
+	TTL  *Duration `json:"ttl,omitempty" default:"1h" doc:"How long it works, with its unit: from 1s to 24h."`
+}
+
+// Ticket lets GETs of one path and query in.
+type Ticket struct {
+	Ticket  string    `json:"ticket" doc:"Empty where the sender has no key, and needs no ticket."`
+	URL     string    `json:"url" doc:"The path and query with the ticket."`
+	Expires time.Time `json:"expires"`
+}
+
 // AccessExplainBody asks what somebody may do with a document.
 type AccessExplainBody struct {
 	Collection string      `json:"collection" ref:"CollectionName"`

@@ -312,6 +312,13 @@ func (a *attackedHouse) search(t *testing.T) {
 	t.Helper()
 	a.note(a.admin.Want(http.StatusOK, "GET", "/metrics", ""))
 	a.note(a.admin.Want(http.StatusOK, "GET", "/v1/_status", ""))
+	let := newTicket(t, a.admin, "/v1/_changes?since=now", "1h")
+	plain := harness.NewClient(t, a.URL)
+	defer plain.HTTP.CloseIdleConnections()
+	a.note(plain.Want(http.StatusOK, "GET", let.URL, ""))
+	for _, path := range []string{"/v1/books?ticket=", "/nothing?ticket=", "/v1/_changes?since=x&ticket=", "/v1/_changes?since=now&x=1&ticket="} {
+		a.note(plain.Want(http.StatusUnauthorized, "GET", path+let.Ticket, ""))
+	}
 	for begun := time.Now(); len(a.spans.bytes()) == 0 && time.Since(begun) < 20*time.Second; {
 		time.Sleep(50 * time.Millisecond)
 	}
@@ -330,6 +337,9 @@ func (a *attackedHouse) search(t *testing.T) {
 	for place, text := range places {
 		if found := anyKey.Find(text); found != nil || bytes.Contains(text, []byte(marker)) {
 			t.Errorf("%s has a key or what was sent as one: %s", place, found)
+		}
+		if bytes.Contains(text, []byte(let.Ticket)) {
+			t.Errorf("%s has a ticket", place)
 		}
 		for _, key := range a.secrets {
 			if secret := strings.Split(key, "_")[2]; bytes.Contains(text, []byte(secret)) {

@@ -208,6 +208,7 @@ var limitTests = map[string]string{
 	"`where` of an access":                             "TestAccessMistakes",
 	"key's `sub`; `claims`":                            "TestBoundsOfSubjects TestBadRequestsAboutKeys TestSubjectsOverHTTP",
 	"`expires`":                                        "TestBoundsOfKeys TestBadRequestsAboutKeys",
+	"a ticket's `path`; `ttl`; `ticket`":               "TestTicketsAreRefused TestTickets",
 	"`overlap`":                                        "TestBoundsOfKeys TestBadRequestsAboutKeys",
 	"body about keys":                                  "TestBadRequestsAboutKeys",
 	"`Authorization`":                                  "TestCredentials TestOpenAPIDescribesEveryAnswer",

@@ -15,6 +15,13 @@ var ofKeys = []Operation{
 			{"200", "A verdict on each action.", "", is("AccessExplained")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
+	{Route: "POST /v1/_tickets", ID: "makeTicket", Summary: "A ticket for a browser's EventSource or WebSocket",
+		Text: "The ticket is a parameter, the last one. It lets GETs of this very path and query in as whoever asked for it, until it expires or the key ends. Nothing of it is stored, and it may be used again.",
+		Body: &Body{Content: is("TicketBody")},
+		Answers: []Answer{
+			{"201", "Made.", "", is("Ticket")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden TooSlow TooLarge UnsupportedMedia TooMany Internal Unavailable"},
 	{Route: "GET /v1/_keys", ID: "listKeys", Summary: "All keys, revoked ones included, without their secrets",
 		Answers: []Answer{
 			{"200", "The oldest first.", "", is("KeyList")},
