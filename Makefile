@@ -153,6 +153,8 @@ fuzz:
 	go test -run '^$$' -fuzz '^FuzzPatch$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
 	go test -run '^$$' -fuzz '^FuzzTree$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/jsondoc
 	go test -run '^$$' -fuzz '^FuzzParseKey$$' -fuzztime 5s -fuzzminimizetime 1s ./access
+	go test -run '^$$' -fuzz '^FuzzPrincipal$$' -fuzztime 5s -fuzzminimizetime 1s ./access/tokens
+	go test -run '^$$' -fuzz '^FuzzKeys$$' -fuzztime 5s -fuzzminimizetime 1s ./access/tokens
 	go test -run '^$$' -fuzz '^FuzzETag$$' -fuzztime 5s -fuzzminimizetime 1s ./api
 	go test -run '^$$' -fuzz '^FuzzCheckCollection$$' -fuzztime 5s -fuzzminimizetime 1s .
 	go test -run '^$$' -fuzz '^FuzzModel$$' -fuzztime 5s -fuzzminimizetime 1s ./projector/fold

@@ -137,6 +137,12 @@ var errNoTicket = fanfold.Errorf(fanfold.Unauthenticated, "the ticket does not l
 // Admit returns the rights of who asked for a ticket that lets a request in. Errors are Unauthenticated, which does not say why, and RightsStale.
 func (j *Judge) Admit(text, target string, now time.Time) (*Rights, error) {
 	t := readTicket(text)
+	if p := t.holder(); p != nil { // of a token
+		if !t.lets(j.keys.Secret(), target, now) || !j.keys.Valid(p) {
+			return nil, errNoTicket
+		}
+		return j.Of(p), nil
+	}
 	p, err := j.keys.Holder(t.key())
 	switch {
 	case err != nil:
@@ -148,16 +154,16 @@ func (j *Judge) Admit(text, target string, now time.Time) (*Rights, error) {
 }
 
 // Ticket returns a text that lets a GET of a path and query in with these rights, until a time or until their key ends. It is "" for who has no key: such
-// requests need no ticket. The error is RightsStale where this node does not know the store's secret.
+// requests need no ticket. Errors are RightsStale where this node does not know the store's secret, and Unprocessable for a token that says too much.
 func (r *Rights) Ticket(target string, until time.Time) (string, error) {
-	if r.ID == "" {
+	if r.ID == "" && r.Issuer == "" {
 		return "", nil
 	}
 	secret := r.judge.keys.Secret()
 	if secret == nil {
 		return "", fanfold.Errorf(fanfold.RightsStale, "this node does not know the secret of the store, which is made with the first key: make a key, or try again")
 	}
-	return ticketOf(r.Principal, secret, target, until), nil
+	return ticketOf(r.Principal, secret, target, until)
 }
 
 // Of returns the rights of a principal under the model that applies.

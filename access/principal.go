@@ -4,7 +4,10 @@ package access
 
 import (
 	"cmp"
+	"crypto/hkdf"
+	"crypto/hmac"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -29,6 +32,7 @@ type Principal struct {
 
 	Sub    string          // whom rules know as auth.sub: for a key what it says, or key:<id>
 	Issuer string          // who says so, "" for the store's own keys
+	By     string          // how events name who holds a token; "" for keys, which they name key:<id>
 	Claims json.RawMessage // a JSON object; nil for an empty one
 
 	open bool
@@ -66,10 +70,29 @@ func (p *Principal) Admin() bool { return p.Has(model.RoleAdmin) }
 // Monitor tells whether the principal may see how a node stands.
 func (p *Principal) Monitor() bool { return p.Has(model.RoleMonitor) }
 
-// Actor names the principal in the events that it causes: key:<id>, "" for nobody in particular.
+// ActorPrefix begins how events name who holds a token.
+const ActorPrefix = "sub:"
+
+// ActorOf returns how events name a subject of an issuer: sub: and a MAC by the store's secret, from which nobody learns whose it is.
+func ActorOf(secret []byte, issuer, sub string) string {
+	key, err := hkdf.Key(sha256.New, secret, nil, "fanfold actors", sha256.Size)
+	if err != nil {
+		panic(err) // of a constant length
+	}
+	h := hmac.New(sha256.New, key)
+	of := sha256.Sum256([]byte(issuer)) // of one length, so that no two pairs are one text
+	h.Write(of[:])
+	h.Write([]byte(sub))
+	return ActorPrefix + hex.EncodeToString(h.Sum(nil)[:16])
+}
+
+// Actor names the principal in the events that it causes: key:<id>, sub:<MAC> for who holds a token, "" for nobody in particular.
 func (p *Principal) Actor() string {
-	if p == nil || p.ID == "" {
+	switch {
+	case p == nil:
 		return ""
+	case p.By != "" || p.ID == "":
+		return p.By
 	}
 	return "key:" + p.ID
 }
@@ -81,7 +104,7 @@ func (p *Principal) String() string {
 		return "nobody"
 	case p.open:
 		return "open"
-	case p.ID == "":
+	case p.Actor() == "":
 		return "anonymous"
 	}
 	return p.Actor()

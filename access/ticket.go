@@ -6,18 +6,22 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/fanfold/fanfold"
 )
 
-// A ticket reads fft_ and hexadecimal digits. They are a MAC, an end in seconds of Unix time, a part of a hash, and the id of a key. The hash is of the secret
+// A ticket reads fft_ and hexadecimal digits. They are a MAC, an end in seconds of Unix time, a part of a hash, and the id of a key or the holder of a token. The hash is of the secret
 // that asked for the ticket. The MAC is of the rest and of the request that the ticket lets in.
 const (
-	ticketPrefix   = "fft_"
-	ticketMAC      = 16
-	ticketSecret   = 8
-	ticketOverhead = ticketMAC + 8 + ticketSecret
-	maxTicket      = 256 // bytes of the text
+	ticketPrefix    = "fft_"
+	ticketMAC       = 16
+	ticketSecret    = 8
+	ticketOverhead  = ticketMAC + 8 + ticketSecret
+	maxTicketHolder = 2 << 10 // bytes of what stands for a key's id where a token was sent
+	maxTicket       = len(ticketPrefix) + 2*(ticketOverhead+maxTicketHolder)
 )
 
 // Bounds of how long a ticket works.
@@ -27,10 +31,18 @@ const (
 )
 
 // ticketOf returns the ticket of a secret's principal for a request, by the store's secret.
-func ticketOf(p *Principal, secret []byte, target string, until time.Time) string {
+func ticketOf(p *Principal, secret []byte, target string, until time.Time) (string, error) {
+	id := p.ID
+	if p.Issuer != "" {
+		told, err := json.Marshal(tokenHolder{p.Sub, p.Issuer, p.By, p.Roles, p.Claims, p.Created.Unix(), p.Ends.Unix()})
+		if err != nil || len(told) > maxTicketHolder {
+			return "", fanfold.Errorf(fanfold.Unprocessable, "the token says too much for a ticket: its subject, roles and claims may have %d bytes", maxTicketHolder)
+		}
+		id = string(told)
+	}
 	rest := binary.BigEndian.AppendUint64(nil, uint64(until.Unix())) //nolint:gosec // it is after 1970
-	rest = append(append(rest, p.Secret[:ticketSecret]...), p.ID...)
-	return ticketPrefix + hex.EncodeToString(append(macOf(secret, rest, target), rest...))
+	rest = append(append(rest, p.Secret[:ticketSecret]...), id...)
+	return ticketPrefix + hex.EncodeToString(append(macOf(secret, rest, target), rest...)), nil
 }
 
 // ticket is what a text says that may be a ticket.
@@ -49,6 +61,27 @@ func readTicket(text string) ticket {
 // key returns the id of the ticket's key, and how the hash of its secret begins.
 func (t ticket) key() (id string, secret []byte) {
 	return string(t.rest[8+ticketSecret:]), t.rest[8:][:ticketSecret]
+}
+
+// tokenHolder is what stands in a ticket for the id of a key where its maker had sent a token.
+type tokenHolder struct {
+	Sub     string          `json:"sub"`
+	Issuer  string          `json:"iss"`
+	By      string          `json:"by"`
+	Roles   []string        `json:"roles,omitempty"`
+	Claims  json.RawMessage `json:"claims,omitempty"`
+	Created int64           `json:"iat"`
+	Ends    int64           `json:"ends"`
+}
+
+// holder returns who held the token by which the ticket was made, nil for a ticket of a key. Nothing of it is true before lets says so.
+func (t ticket) holder() *Principal {
+	id, _ := t.key()
+	var h tokenHolder
+	if !strings.HasPrefix(id, "{") || json.Unmarshal([]byte(id), &h) != nil {
+		return nil
+	}
+	return &Principal{Sub: h.Sub, Issuer: h.Issuer, By: h.By, Roles: h.Roles, Claims: h.Claims, Created: time.Unix(h.Created, 0), Expires: time.Unix(h.Ends, 0), Ends: time.Unix(h.Ends, 0)}
 }
 
 // lets tells whether the ticket lets a request in, by the store's secret.

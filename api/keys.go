@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/actors"
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/api/internal/tickets"
 	"github.com/fanfold/fanfold/internal/wire"
@@ -37,6 +38,18 @@ type KeyStore interface {
 	Revoke(ctx context.Context, id string) error
 }
 
+// Holders are those who hold tokens: see keys.Store and actors.Directory.
+type Holders interface {
+	// RevokeTokens refuses the tokens of a subject that were made before a moment.
+	RevokeTokens(ctx context.Context, sub string, before time.Time) error
+	// Remember keeps whose the name of a principal is, before an event has it.
+	Remember(ctx context.Context, p *access.Principal) error
+	// Whose returns whose a name is. Errors are NotFound and Unavailable.
+	Whose(ctx context.Context, id string) (*actors.Actor, error)
+	// Forget takes away whose a name is.
+	Forget(ctx context.Context, id string) error
+}
+
 // keysPath is the path of all keys, below which each has its own.
 const keysPath = "/v1/_keys"
 
@@ -48,7 +61,8 @@ const defaultOverlap = 24 * time.Hour
 
 // keyring answers requests about keys.
 type keyring struct {
-	store KeyStore
+	store   KeyStore
+	holders Holders
 }
 
 // shownEntry returns what is told of a key: not the hashes of its secrets.
@@ -238,6 +252,53 @@ func (k *keyring) deleteKey(c echo.Context) error {
 		return err
 	}
 	return done(c, k.store.Revoke(c.Request().Context(), id))
+}
+
+// maxTokenBody bounds the body of a request about tokens, in bytes.
+const maxTokenBody = 4 << 10
+
+// revokeTokens answers POST /v1/_tokens/_revoke.
+func (k *keyring) revokeTokens(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	var in wire.RevokeTokensBody
+	if err := readObjectAs(c, &in, object{media: []string{jsonType}, size: maxTokenBody}); err != nil {
+		return err
+	}
+	before := time.Now()
+	if in.Before != nil {
+		before = *in.Before
+	}
+	return done(c, k.holders.RevokeTokens(c.Request().Context(), in.Sub, before))
+}
+
+// getActor answers GET /v1/_actors/{id}.
+func (k *keyring) getActor(c echo.Context) error {
+	if err := readParameters(c); err != nil {
+		return err
+	}
+	id, err := param(c, "id")
+	if err != nil {
+		return err
+	}
+	a, err := k.holders.Whose(c.Request().Context(), id)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, wire.Actor{ID: a.ID, Issuer: a.Issuer, Sub: a.Sub})
+}
+
+// forgetActor answers DELETE /v1/_actors/{id}.
+func (k *keyring) forgetActor(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	id, err := param(c, "id")
+	if err != nil {
+		return err
+	}
+	return done(c, k.holders.Forget(c.Request().Context(), id))
 }
 
 // collectionRights returns what the sender of a request may do with documents of a collection.

@@ -52,6 +52,9 @@ func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 		if route != nil {
 			err = s.enter(route, c, rights)
 		}
+		if err == nil && rights.By != "" && c.Request().Method != http.MethodGet && c.Request().Method != http.MethodHead {
+			err = s.keys.holders.Remember(c.Request().Context(), rights.Principal)
+		}
 		if err == nil {
 			err = next(c)
 		}

@@ -202,6 +202,9 @@ func (k *keyring) table() []route {
 		{"PATCH", keysPath + "/:id", rightAdmin, byRoom, 0, 0, k.patchKey},
 		{"DELETE", keysPath + "/:id", rightAdmin, atOnce, 0, 0, k.deleteKey},
 		{"POST", keysPath + "/:id/_rotate", rightAdmin, byRoom, 0, 0, k.rotateKey},
+		{"POST", "/v1/_tokens/_revoke", rightAdmin, byRoom, 0, 0, k.revokeTokens},
+		{"GET", "/v1/_actors/:id", rightAdmin, atOnce, 0, 0, k.getActor},
+		{"DELETE", "/v1/_actors/:id", rightAdmin, atOnce, 0, 0, k.forgetActor},
 	}
 }
 

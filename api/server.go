@@ -116,6 +116,7 @@ type Dependencies struct {
 	Lag              Lag
 	Judge            Judge
 	Keys             KeyStore
+	Holders          Holders // nil for a server without a log
 	Backups          Backups
 	Compactor        Compactor
 	Eraser           Eraser
@@ -268,7 +269,7 @@ func (s *Server) handlers(parts Dependencies) {
 	unknown := &unknownCollections{s.views}
 	s.feed = &feed{parts.Feed, unknown}
 	s.groups = &groups{groups: parts.Groups, unknown: unknown}
-	s.keys = &keyring{store: parts.Keys}
+	s.keys = &keyring{parts.Keys, parts.Holders}
 	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
 	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, logger: opt.Logger}
 	s.erasures = &erasures{eraser: parts.Eraser, finder: parts.Finder, fresh: fresh, at: at, budget: opt.Budget, spoolDir: opt.SpoolDir, logger: opt.Logger}

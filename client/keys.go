@@ -132,6 +132,34 @@ func (c *Client) RevokeKey(ctx context.Context, id string) error {
 	return err
 }
 
+// RevokeTokens refuses the tokens of a subject of the issuer that were made before a moment, the zero one for now. Errors are Invalid, Unprocessable where no
+// tokens let in, and the errors of every call.
+func RevokeTokens(ctx context.Context, c *Client, sub string, before time.Time) error {
+	body := wire.RevokeTokensBody{Sub: sub}
+	if !before.IsZero() {
+		body.Before = &before
+	}
+	r, err := jsonRequest(http.MethodPost, "/v1/_tokens/_revoke", body)
+	if err == nil {
+		_, err = c.send(ctx, r)
+	}
+	return err
+}
+
+// Actor says whom an actor of events is that is no key.
+type Actor = wire.Actor
+
+// ActorOf tells whom an actor such as sub:... is. Errors are NotFound, and the errors of every call.
+func ActorOf(ctx context.Context, c *Client, id string) (*Actor, error) {
+	return answerOf[Actor](c.send(ctx, newRequest(http.MethodGet, "/v1/_actors/"+url.PathEscape(id))))
+}
+
+// ForgetActor has the server forget whom an actor is. Errors are NotFound, and the errors of every call.
+func ForgetActor(ctx context.Context, c *Client, id string) error {
+	_, err := c.send(ctx, newRequest(http.MethodDelete, "/v1/_actors/"+url.PathEscape(id)))
+	return err
+}
+
 // Ticket lets GETs of one path and query of a change feed in, for what cannot send a header: a browser's EventSource or WebSocket.
 type Ticket = wire.Ticket
 

@@ -10,7 +10,9 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/actors"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/internal/datadir"
@@ -40,14 +42,30 @@ func OpenKeys(ctx context.Context, data string, logger *slog.Logger) (store *key
 	if err := n.openFiles(ctx); err != nil { // neither folded, nor served
 		return nil, nil, errors.Join(err, n.Close())
 	}
-	return n.keys, n.Close, nil
+	return n.keys.Store, n.Close, nil
+}
+
+// knownKeys knows who sends requests.
+type knownKeys struct {
+	*keys.Store
+	*actors.Directory
+	tokens *tokens.Tokens // nil for none
 }
 
 // openKeys reads the keys beside the log. Errors are Invalid for the file of the admin key, and Unavailable.
 func (n *Node) openKeys(ctx context.Context) error {
+	bucket, opt := buckets.NewKeyValue(n.Log, "keys"), keys.Options{MaxAge: n.cfg.MaxAuthAge, AdminFile: n.cfg.AdminKeyFile, Anonymous: n.cfg.Anonymous, Logger: n.cfg.Logger}
+	n.keys.Directory = actors.New(bucket, time.Now)
+	if of := n.cfg.Tokens; of.Issuer != "" {
+		of.Logger, of.Secret = n.cfg.Logger, func() []byte { return n.keys.Secret() }
+		var err error
+		if n.keys.tokens, err = tokens.New(of); err != nil {
+			return err
+		}
+		opt.Tokens = n.keys.tokens
+	}
 	return awaitLeader(ctx, n.Log, func() (err error) {
-		n.keys, err = keys.Open(ctx, buckets.NewKeyValue(n.Log, "keys"), keys.Options{MaxAge: n.cfg.MaxAuthAge, AdminFile: n.cfg.AdminKeyFile,
-			Anonymous: n.cfg.Anonymous, Logger: n.cfg.Logger})
+		n.keys.Store, err = keys.Open(ctx, bucket, opt)
 		return err
 	})
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/changefeed"
@@ -48,6 +49,12 @@ import (
 	"github.com/fanfold/fanfold/writer"
 )
 
+// Trace says where traces are sent.
+type Trace struct {
+	Endpoint string  // their URL; "" for what the environment says, or none
+	Ratio    float64 // the share of requests that are traced, of those that do not say it by themselves
+}
+
 // Config configures a node.
 type Config struct {
 	Data   string // the directory of the node's files
@@ -55,8 +62,7 @@ type Config struct {
 	// MaxConnections is how many connections the API has at a time; others wait to be accepted. Default 50,000, fewer
 	// where the process may not open as many files.
 	MaxConnections int
-	TraceEndpoint  string              // the URL to which traces are sent; "" for what the environment says, or none
-	TraceRatio     float64             // the share of requests that are traced, of those that do not say it by themselves
+	Trace          Trace               // where traces are sent
 	DebugListen    string              // the address of the profiles; "" for none
 	Insecure       bool                // these may be an address that others reach, without a key and without TLS
 	Plaintext      bool                // others may reach them without TLS, which ends before the node
@@ -64,6 +70,7 @@ type Config struct {
 	TLSKey         string              // the file of its key
 	AdminKeyFile   string              // a file with a key that has the role admin and is in no bucket; "" for none
 	Anonymous      bool                // requests without credentials are let in, with the role everyone
+	Tokens         tokens.Options      // whose tokens let in, too; of no issuer for nobody's
 	MaxAuthAge     time.Duration       // how long the node lets in by what it has read of the keys; default 15 minutes
 	Hosts          []string            // further names of the API, besides the names of this machine
 	Origins        []string            // web origins, such as https://app.example, whose pages may read and write; * lets all read
@@ -110,7 +117,7 @@ type Node struct {
 	lock      *os.File
 	logServer *logserver.Server // of the log
 	front     *serving.Front    // by which clients reach the node
-	keys      *keys.Store
+	keys      knownKeys
 	judge     *access.Judge
 	feed      *changefeed.Feed
 	metrics   *metrics.Metrics
@@ -347,7 +354,7 @@ func (n *Node) openAPI() {
 	inspector := inspector{inspected, n.Store, n.issuer()}
 	n.api = api.New(api.Dependencies{Writer: n.writer, Fencer: n.writer, Folded: folded{n.Store}, Models: n.Projector,
 		ViewDependencies: api.ViewDependencies{Reader: reader{n.Store}, Outcomes: folded{n.Store}, Tracer: inspector, Keys: n.Log},
-		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: n.readiness, Judge: n.judge, Keys: n.keys, Backups: n.Backups, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
+		Inspector:        inspector, Operator: operator{n}, Feed: n.feed, Groups: groups, Cluster: cluster{n}, Lag: n.readiness, Judge: n.judge, Keys: n.keys, Holders: n.keys, Backups: n.Backups, Compactor: n.Forget.Compactor, Eraser: n.Forget.Eraser, Finder: n.Forget.Finder}, apiOptions)
 	n.metrics.CountDenied(n.api.Routes())
 }
 
@@ -357,7 +364,7 @@ func (n *Node) watch(groups *group.Groups) http.Handler {
 		n.metrics.Gauge(g.Name, g.Help, g.Value)
 	}
 	return n.metrics.Watch(metrics.Parts{Version: Version(), Judge: n.judge, Ready: n.readiness.Ready, Running: func() int64 { return n.api.Running() },
-		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: groups, Keys: n.keys,
+		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: groups, Keys: n.keys.Store,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.readiness.Lag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
 		Members: n.members, Backed: n.Backups.Last})
 }
@@ -381,7 +388,7 @@ func Version() string {
 func (n *Node) Writer() *writer.Writer { return n.writer }
 
 // Keys returns the keys of the store.
-func (n *Node) Keys() *keys.Store { return n.keys }
+func (n *Node) Keys() *keys.Store { return n.keys.Store }
 
 // API returns the node's HTTP API.
 func (n *Node) API() *api.Server { return n.api }
@@ -470,6 +477,9 @@ func (n *Node) runParts(ctx context.Context, g *errgroup.Group) {
 	g.Go(func() error { return n.Projector.Run(ctx) }) // nil only once ctx has ended
 	g.Go(func() error { return n.writer.Run(ctx) })
 	g.Go(func() error { return n.keys.Run(ctx) })
+	if n.keys.tokens != nil {
+		g.Go(func() error { return n.keys.tokens.Run(ctx) })
+	}
 	g.Go(func() error { return n.judge.Run(ctx) })
 	g.Go(func() error { return n.front.Run(ctx) })
 	g.Go(func() error { return n.logServer.Run(ctx) })

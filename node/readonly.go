@@ -87,7 +87,7 @@ func (r *ReadOnly) open(ctx context.Context) (err error) {
 	r.issuer = r.Info.issuer(n.Projector)
 	r.ended = fanfold.Errorf(fanfold.ReadOnly, "this server has the read model of position %s alone, and neither a log nor what lies beside it: ask a server of the store for what is later, for groups and for keys, and send it what is to be written", r.Info.Position)
 	n.Store.Applied.Stop(r.ended)
-	if n.keys, err = keys.Open(ctx, &noKeys{}, keys.Options{AdminFile: n.cfg.AdminKeyFile, Anonymous: n.cfg.Anonymous, Logger: n.cfg.Logger}); err != nil {
+	if n.keys.Store, err = keys.Open(ctx, &noKeys{}, keys.Options{AdminFile: n.cfg.AdminKeyFile, Anonymous: n.cfg.Anonymous, Logger: n.cfg.Logger}); err != nil {
 		return err
 	}
 	n.openJudge(n.keys)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
@@ -27,7 +28,7 @@ const closeIt = "make a key with fanfold keys create --data DIR, or give one by 
 // where outside servers do not say whether there are keys.
 func (n *Node) checkStart(ctx context.Context) (err error) {
 	cfg := n.cfg
-	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkAdminKey, checkReaders} {
+	for _, check := range []func(Config) error{checkListen, checkHosts, checkTimes, checkAdminKey, checkTokens, checkReaders} {
 		if err := check(cfg); err != nil {
 			return err
 		}
@@ -127,6 +128,16 @@ func checkShutdown(opt api.Options) error {
 	return nil
 }
 
+// checkTokens returns Invalid for an issuer of tokens that cannot be.
+func checkTokens(cfg Config) error {
+	of := cfg.Tokens
+	if of.Issuer == "" && of.Audience == "" && of.Keys == "" && (of.Roles == "" || of.Roles == "roles") && len(of.Map) == 0 {
+		return nil
+	}
+	_, err := tokens.New(of)
+	return err
+}
+
 // checkAdminKey returns Invalid for a file of the admin key that has none.
 func checkAdminKey(cfg Config) error {
 	if cfg.AdminKeyFile == "" {
@@ -143,7 +154,7 @@ func (c Config) hasTLS() bool { return c.TLSCert != "" || c.TLSKey != "" }
 
 // needsKey tells whether the node may start only where there is a key.
 func (c Config) needsKey() bool {
-	return serving.Exposed(c.Listen) && !c.Insecure && c.AdminKeyFile == ""
+	return serving.Exposed(c.Listen) && !c.Insecure && c.AdminKeyFile == "" && c.Tokens.Issuer == ""
 }
 
 // checkPlaintext refuses keys that everybody on the way can read.

@@ -11,18 +11,18 @@ import (
 
 // openTraces makes the tracer, where there is where to send spans. The error is Invalid.
 func (n *Node) openTraces(ctx context.Context) (err error) {
-	ratio := n.cfg.TraceRatio
+	ratio := n.cfg.Trace.Ratio
 	if !(ratio >= 0 && ratio <= 1) { // also not a number
 		return fanfold.Errorf(fanfold.Invalid, "--trace-ratio %v is not a number from 0 to 1", ratio)
 	}
-	if e := n.cfg.TraceEndpoint; e != "" {
+	if e := n.cfg.Trace.Endpoint; e != "" {
 		if u, err := url.Parse(e); err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 			return fanfold.Errorf(fanfold.Invalid, "--trace-endpoint is not a URL such as http://127.0.0.1:4318")
 		}
 	}
-	n.tracer, err = tracing.New(ctx, tracing.Options{Endpoint: n.cfg.TraceEndpoint, Ratio: ratio, Version: Version(), Logger: n.cfg.Logger})
+	n.tracer, err = tracing.New(ctx, tracing.Options{Endpoint: n.cfg.Trace.Endpoint, Ratio: ratio, Version: Version(), Logger: n.cfg.Logger})
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Invalid, "--trace-endpoint %q cannot be sent to: %v", n.cfg.TraceEndpoint, err)
+		return fanfold.Wrap(err, fanfold.Invalid, "--trace-endpoint %q cannot be sent to: %v", n.cfg.Trace.Endpoint, err)
 	}
 	return nil
 }

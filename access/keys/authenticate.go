@@ -53,10 +53,10 @@ var errUnauthenticated = fanfold.Errorf(fanfold.Unauthenticated, "this needs a k
 // Authenticate returns the principal of a request with these Authorization headers: see access.Keys. A key is sent as Bearer, or
 // as the password of Basic with any user (RFC 6750, RFC 7617).
 func (s *Store) Authenticate(authorization []string) (*access.Principal, error) {
-	t := s.table.Load()
-	if s.admin == nil && !t.closed() {
+	if !s.Closed() {
 		return access.Open, nil
 	}
+	t := s.table.Load()
 	if len(authorization) > 1 {
 		return nil, fanfold.Errorf(fanfold.Invalid, "there are %d Authorization headers: send one", len(authorization))
 	}
@@ -81,10 +81,10 @@ func (s *Store) checkAge() error {
 
 // Holder returns the principal of a key whose secret's hash begins so: see access.Keys.
 func (s *Store) Holder(id string, secret []byte) (*access.Principal, error) {
-	t := s.table.Load()
-	if s.admin == nil && !t.closed() {
+	if !s.Closed() {
 		return access.Open, nil
 	}
+	t := s.table.Load()
 	if err := s.checkAge(); err != nil {
 		return nil, err
 	}
@@ -114,8 +114,15 @@ func (s *Store) judge(t *table, authorization []string) (*access.Principal, Resu
 		}
 		return nil, Missing
 	}
-	key, ok := keyIn(authorization[0])
+	text, ok := credentialsIn(authorization[0])
 	if !ok {
+		return nil, Malformed
+	}
+	if s.opt.Tokens != nil && strings.Contains(text, ".") {
+		return s.holderOf(text)
+	}
+	key, err := access.ParseKey(text)
+	if err != nil {
 		return nil, Malformed
 	}
 	hash := key.Hash()
@@ -153,8 +160,18 @@ func (s *Store) ended(p *access.Principal) bool {
 
 // keyIn returns the key in an Authorization header.
 func keyIn(header string) (key access.Key, ok bool) {
-	if len(header) > MaxAuthorization {
+	text, ok := credentialsIn(header)
+	if !ok {
 		return key, false
+	}
+	key, err := access.ParseKey(text)
+	return key, err == nil
+}
+
+// credentialsIn returns the text in an Authorization header that may be a key or a token.
+func credentialsIn(header string) (text string, ok bool) {
+	if len(header) > MaxAuthorization {
+		return "", false
 	}
 	scheme, credentials, _ := strings.Cut(header, " ")
 	credentials = strings.TrimLeft(credentials, " ")
@@ -163,14 +180,13 @@ func keyIn(header string) (key access.Key, ok bool) {
 	case strings.EqualFold(scheme, "Basic"):
 		text, err := base64.StdEncoding.DecodeString(credentials)
 		if err != nil {
-			return key, false
+			return "", false
 		}
 		_, credentials, _ = strings.Cut(string(text), ":")
 	default:
-		return key, false
+		return "", false
 	}
-	key, err := access.ParseKey(credentials)
-	return key, err == nil
+	return credentials, true
 }
 
 // Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles, subject and claims.
@@ -185,6 +201,8 @@ func (s *Store) Valid(p *access.Principal) bool {
 		return s.opt.Anonymous
 	case s.admin != nil && s.admin.principal() == p:
 		return true
+	case p.Issuer != "":
+		return s.opt.Tokens != nil && !s.ended(p) && !s.revoked.Load().has(p)
 	}
 	return slices.ContainsFunc(t.secrets[p.ID], func(now *access.Principal) bool {
 		return now.Secret == p.Secret && now.Sub == p.Sub && bytes.Equal(now.Claims, p.Claims) && slices.Equal(now.Roles, p.Roles) && !s.ended(now)
@@ -194,6 +212,9 @@ func (s *Store) Valid(p *access.Principal) bool {
 // Version is another one after any principal may have become invalid.
 func (s *Store) Version() uint64 {
 	version := s.table.Load().version(s.opt.Now())
+	if s.opt.Tokens != nil { // a token may end at each second
+		version ^= s.revoked.Load().revision<<32 ^ uint64(s.opt.Now().Unix())<<16 //nolint:gosec // it is after 1970
+	}
 	if s.stale() {
 		version |= 1 << 63 // nobody is valid meanwhile
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 )
 
 // Bucket keeps small values by their keys: see buckets.KeyValue.
@@ -34,8 +35,17 @@ type Options struct {
 	MaxAge    time.Duration // how long a node lets in by what it has read of the bucket; default 15 minutes
 	AdminFile string        // of a key that has the role admin and is in no bucket; "" for none
 	Anonymous bool          // requests without credentials are let in
+	Tokens    Tokens        // whose holders are let in, too; nil for none. They close the house.
 	Logger    *slog.Logger  // default slog.Default()
 	Now       func() time.Time
+}
+
+// Tokens knows principals by the tokens of an issuer: see tokens.Tokens.
+type Tokens interface {
+	// Principal returns who holds a token, and nil for one that lets nobody in. ended says that it once did.
+	Principal(token string) (p *access.Principal, ended bool)
+	// Issuer returns the iss of the tokens.
+	Issuer() string
 }
 
 // DefaultMaxAge is the default of Options.MaxAge.
@@ -59,6 +69,7 @@ type Store struct {
 	numbers atomic.Uint64
 	readAt  atomic.Pointer[time.Time] // when the bucket was last read
 	results results
+	revoked atomic.Pointer[revocations]
 }
 
 // Open returns a store that has read the bucket and the file of the admin key. Such a file closes the house.
@@ -72,6 +83,7 @@ func Open(ctx context.Context, bucket Bucket, opt Options) (*Store, error) {
 		opt.Now = time.Now
 	}
 	s := &Store{bucket: bucket, opt: opt}
+	s.revoked.Store(&revocations{})
 	if opt.AdminFile != "" {
 		s.admin = &adminFile{path: opt.AdminFile}
 		if err := s.admin.read(); err != nil {
@@ -81,7 +93,7 @@ func Open(ctx context.Context, bucket Bucket, opt Options) (*Store, error) {
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
-	if s.admin != nil && !s.table.Load().closed() {
+	if s.Closed() && !s.table.Load().closed() {
 		if err := s.close(ctx); err != nil {
 			return nil, err
 		}
@@ -158,6 +170,9 @@ func (s *Store) read(ctx context.Context) error {
 		}
 		s.install(t)
 	}
+	if err := s.readRevoked(ctx); err != nil {
+		return err
+	}
 	s.readAt.Store(&begun)
 	s.mendSecret(ctx)
 	return nil
@@ -190,7 +205,9 @@ func (s *Store) close(ctx context.Context) error {
 }
 
 // Closed tells whether nobody is let in without a key.
-func (s *Store) Closed() bool { return s.admin != nil || s.table.Load().closed() }
+func (s *Store) Closed() bool {
+	return s.admin != nil || s.opt.Tokens != nil || s.table.Load().closed()
+}
 
 // Age returns how long ago the bucket was last read. It goes by the clock that nobody sets, and by the time of day where that says
 // longer: the first one stands still while a machine sleeps.

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -19,6 +20,41 @@ import (
 // errEmpty says that a flag was given an empty value, by which whoever gave it meant something: mostly a variable of the
 // shell that is not set.
 var errEmpty = errors.New("is empty: give it a value, or leave it out")
+
+// roleMap is a flag that maps names to roles.
+type roleMap struct{ to *map[string][]string }
+
+// Set adds to the map.
+func (v roleMap) Set(text string) error {
+	for pair := range strings.SplitSeq(text, ",") {
+		name, role, found := strings.Cut(pair, "=")
+		if !found || name == "" || role == "" {
+			return errors.New("is not outside=role, such as platform-admins=admin")
+		}
+		if *v.to == nil {
+			*v.to = map[string][]string{}
+		}
+		(*v.to)[name] = append((*v.to)[name], role)
+	}
+	return nil
+}
+
+// String returns the map as Set takes it.
+func (v roleMap) String() string {
+	if v.to == nil {
+		return ""
+	}
+	var pairs []string
+	for _, name := range slices.Sorted(maps.Keys(*v.to)) {
+		for _, role := range (*v.to)[name] {
+			pairs = append(pairs, name+"="+role)
+		}
+	}
+	return strings.Join(pairs, ",")
+}
+
+// Type returns what --help calls the value.
+func (v roleMap) Type() string { return "strings" }
 
 // nameList is the value of a flag with names separated by commas, which may be given several times.
 type nameList struct{ list *[]string }

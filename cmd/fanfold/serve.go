@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/internal/memory"
 	"github.com/fanfold/fanfold/internal/modelfile"
@@ -85,8 +86,18 @@ func accessFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.StringVar(&cfg.API.Prefix, "base-path", "", "path such as /store that a proxy puts before those of the API, whether it takes it away or not")
 	f.BoolVar(&cfg.Plaintext, "plaintext", false, "let others reach the node without TLS, for it ends before the node: in a proxy, or in a balancer")
 	f.StringVar(&cfg.AdminKeyFile, "admin-key-file", "", "file with a key, as fanfold keys new prints it, that has the role admin; read again when it changes")
+	tokenFlags(f, &cfg.Tokens)
 	f.BoolVar(&cfg.Anonymous, "anonymous", false, "let in requests without a key, with the role everyone")
 	f.DurationVar(&cfg.MaxAuthAge, "max-auth-age", keys.DefaultMaxAge, "how long the node goes by the keys that it has read, where the log cannot be asked")
+}
+
+// tokenFlags adds the flags about the tokens of an issuer.
+func tokenFlags(f *pflag.FlagSet, of *tokens.Options) {
+	f.StringVar(&of.Issuer, "token-issuer", "", "who signs JSON Web Tokens that let in, too: the iss that they have, such as https://issuer.example")
+	f.StringVar(&of.Audience, "token-audience", "", "the aud that such tokens have")
+	f.StringVar(&of.Keys, "token-keys", "", "file with the issuer's public keys, a JSON Web Key Set or PEM, read again when it changes, or their https URL (default what the issuer's discovery document says)")
+	f.StringVar(&of.Roles, "token-roles", "roles", "member of a token with the roles of its holder; a path, such as realm_access.roles, leads below others")
+	f.Var(roleMap{&of.Map}, "token-map", "outside=role: the role that a name in that member stands for; the roles admin, write, read and monitor come by it alone (may be given again)")
 }
 
 // serve runs a node until ctx ends. path names a model file to apply at the start, "" none; a mistake in it is the
@@ -125,7 +136,8 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 
 // ofLog lists flags about the log and what lies beside it.
 var ofLog = []string{"data", "nats", "nats-user", "nats-password-file", "nats-token-file", "nats-creds", "nats-nkey", "nats-ca", "nats-cert", "nats-key", "replicas",
-	"snapshot-every", "retain", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age"}
+	"snapshot-every", "retain", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age",
+	"token-issuer", "token-audience", "token-keys", "token-roles", "token-map"}
 
 // serveReadOnly serves the read model in cfg.Data until the command's context ends. Settings of the log in the environment and the
 // configuration do not matter.
@@ -145,7 +157,7 @@ func serveReadOnly(cmd *cobra.Command, cfg node.Config) error {
 
 // lookFlags adds the flags of traces and profiles.
 func lookFlags(f *pflag.FlagSet, cfg *node.Config) {
-	f.StringVar(&cfg.TraceEndpoint, "trace-endpoint", "", "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318")
-	f.Float64Var(&cfg.TraceRatio, "trace-ratio", 1, "share of requests that are traced, of those that bring no trace context")
+	f.StringVar(&cfg.Trace.Endpoint, "trace-endpoint", "", "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318")
+	f.Float64Var(&cfg.Trace.Ratio, "trace-ratio", 1, "share of requests that are traced, of those that bring no trace context")
 	f.StringVar(&cfg.DebugListen, "debug-listen", "", "address for profiles (pprof)")
 }

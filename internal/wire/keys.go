@@ -75,6 +75,19 @@ type CollectionRights struct {
 	Where []string `json:"where,omitempty" schema:"{'items':{'enum':['read','create','update','delete']}}" doc:"Those of may for which the model's expression decides about each document."`
 }
 
+// RevokeTokensBody says whose tokens are refused.
+type RevokeTokensBody struct {
+	Sub    string     `json:"sub" ref:"KeySub"`
+	Before *time.Time `json:"before,omitempty" doc:"Tokens that were made before it are refused; now where it is absent."`
+}
+
+// Actor says whom an actor of events and rows is.
+type Actor struct {
+	ID     string `json:"id" pattern:"^sub:[0-9a-f]{32}$"`
+	Issuer string `json:"iss"`
+	Sub    string `json:"sub"`
+}
+
 // TicketBody asks for a ticket.
 type TicketBody struct {
 	Path string    `json:"path" doc:"The path and query of a change feed, such as /v1/_changes?feed=eventsource&since=now."`

@@ -163,7 +163,7 @@ func openAttacked(t *testing.T) *attackedHouse {
 	t.Cleanup(server.Close)
 	a.house = openHouse(t, matrixModel, func(cfg *node.Config) {
 		cfg.Logger = slog.New(slog.NewTextHandler(a.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-		cfg.TraceEndpoint, cfg.TraceRatio = server.URL, 1
+		cfg.Trace = node.Trace{Endpoint: server.URL, Ratio: 1}
 		cfg.API.SlowRequest = 1 // so that requests are in the log
 		a.dir = cfg.Data
 	})

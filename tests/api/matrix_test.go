@@ -119,6 +119,7 @@ var bodies = map[string]string{
 	"POST /v1/_compact":                  `{"before":"0","dryRun":true}`,
 	"POST /v1/_erase":                    `{"documents":[{"collection":"C","id":"m"}]}`,
 	"POST /v1/_find":                     `{"text":"m"}`,
+	"POST /v1/_tokens/_revoke":           `{"sub":"nobody"}`,
 	"POST /v1/_tickets":                  `{"path":"/v1/_changes"}`,
 	"POST /v1/_access/_explain":          `{"collection":"books","id":"b1"}`,
 	"POST /v1/_transactions":             `{"operations":[{"op":"put","collection":"C","id":"m","body":{}}]}`,

@@ -115,7 +115,7 @@ func Start(tb TB, opt Options) (*Store, error) {
 		opt.Logger = slog.New(slog.DiscardHandler)
 	}
 	cfg := node.Config{Data: opt.Dir, Listen: "127.0.0.1:0", NATS: opt.NATS, Durability: durability,
-		Replicas: replicas, Logger: opt.Logger, TraceEndpoint: opt.TraceEndpoint, KeepFold: opt.KeepFold, FailWrite: opt.FailWrite, FailAppend: opt.FailAppend,
+		Replicas: replicas, Logger: opt.Logger, Trace: node.Trace{Endpoint: opt.TraceEndpoint}, KeepFold: opt.KeepFold, FailWrite: opt.FailWrite, FailAppend: opt.FailAppend,
 		Fsync: opt.Fsync, Now: opt.Now, SetOrientedFrom: opt.SetOrientedFrom, Writer: opt.Writer, API: opt.API, MaxLag: opt.MaxLag, Members: opt.Members, AdminKeyFile: opt.AdminKeyFile}
 	var err error
 	if cfg.API.Console, err = console.New(""); err != nil {

@@ -1,0 +1,363 @@
+package tokens
+
+import (
+	"bytes"
+	"context"
+	"crypto"
+	"crypto/ecdsa"
+	"crypto/ed25519"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/json"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/golang-jwt/jwt/v5"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/smallfile"
+)
+
+// Bounds of what is read of an issuer.
+const (
+	maxAnswer    = 1 << 20 // bytes, of a file too
+	fetchTime    = 5 * time.Second
+	maxKeys      = 100
+	leastRSA     = 2048 // bits
+	mostRSA      = 8192
+	refreshEvery = 5 * time.Minute
+	lookEvery    = time.Second      // at a file
+	leastPause   = 30 * time.Second // between two fetches, however many keys are not known
+	shortWait    = 100 * time.Millisecond
+	maxKeyID     = 255 // bytes
+)
+
+// discoveryPath is where an issuer says where its keys are (OpenID Connect Discovery 1.0, section 4).
+const discoveryPath = "/.well-known/openid-configuration"
+
+// Fetcher fetches an issuer's documents. It follows no redirect to another host, and reads 1 MiB at most, in 5 s.
+type Fetcher struct{ client *http.Client }
+
+// NewFetcher returns a Fetcher over a transport, nil for http.DefaultTransport.
+func NewFetcher(over http.RoundTripper) *Fetcher {
+	return &Fetcher{&http.Client{Transport: over, Timeout: fetchTime, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+		if len(via) > 3 || r.URL.Host != via[0].URL.Host || r.URL.Scheme != "https" {
+			return fmt.Errorf("it leads elsewhere, to %s", r.URL.Host)
+		}
+		return nil
+	}}}
+}
+
+// fetch returns what an https URL has.
+func (f *Fetcher) fetch(ctx context.Context, at string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, at, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Accept", "application/json")
+	resp, err := f.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, err
+	case resp.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("it answers %d", resp.StatusCode)
+	case len(text) > maxAnswer:
+		return nil, fmt.Errorf("it answers more than %d bytes", maxAnswer)
+	}
+	return text, nil
+}
+
+// checkURL returns an Invalid for what is no https URL of a host.
+func checkURL(name, text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return fanfold.Errorf(fanfold.Invalid, "%s: %.300q is no https URL such as https://issuer.example", name, text)
+	}
+	return nil
+}
+
+// publicKey is a key of the issuer.
+type publicKey struct {
+	id, alg string // "" where the issuer does not say it
+	key     crypto.PublicKey
+}
+
+// keySource has the keys of the issuer.
+type keySource struct {
+	opt  Options
+	file string // "" where the keys are fetched
+
+	keys atomic.Pointer[[]publicKey]
+
+	mu      sync.Mutex
+	tried   time.Time     // when the last fetch began
+	running chan struct{} // is closed once the fetch that runs has ended; nil for none
+	version os.FileInfo   // of the file that was read, or could not be read
+}
+
+func newKeySource(opt Options) *keySource {
+	s := &keySource{opt: opt}
+	s.keys.Store(&[]publicKey{})
+	if opt.Keys != "" && !strings.HasPrefix(opt.Keys, "https://") && !strings.HasPrefix(opt.Keys, "http://") {
+		s.file = opt.Keys
+	}
+	return s
+}
+
+// open reads the file. Errors are Invalid, also for a URL that is not https.
+func (s *keySource) open() error {
+	switch {
+	case s.file != "":
+		return s.readFile()
+	case s.opt.Keys != "":
+		return checkURL("--token-keys", s.opt.Keys)
+	}
+	return checkURL("--token-issuer", s.opt.Issuer)
+}
+
+// run reads the keys again and again, until ctx ends.
+func (s *keySource) run(ctx context.Context) error {
+	every := lookEvery
+	if s.file == "" {
+		every = refreshEvery
+		s.refresh(ctx)
+	}
+	tick := time.NewTicker(every)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-tick.C:
+		}
+		if s.file == "" {
+			s.refresh(ctx)
+		} else if s.changed() {
+			if err := s.readFile(); err != nil {
+				s.opt.Logger.Error("the file of the issuer's keys cannot be read; the keys it had stay in force", "err", err)
+			}
+		}
+	}
+}
+
+// changed tells whether the file was written since it was read.
+func (s *keySource) changed() bool {
+	info, err := os.Stat(s.file)
+	if err != nil {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	before := s.version
+	s.version = info // what cannot be read is told once
+	return before == nil || info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())
+}
+
+// readFile reads the file. The error is Invalid.
+func (s *keySource) readFile() error {
+	text, info, err := smallfile.Read(s.file, maxAnswer, 0)
+	if err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "--token-keys: %s", fanfold.MessageOf(err))
+	}
+	s.mu.Lock()
+	s.version = info
+	s.mu.Unlock()
+	keys, err := readKeys(text)
+	if err != nil {
+		return fanfold.Errorf(fanfold.Invalid, "--token-keys %s: %s", s.file, fanfold.MessageOf(err))
+	}
+	s.keys.Store(&keys)
+	return nil
+}
+
+// refresh fetches the keys, unless that was tried a short while ago, and returns what is closed once that has ended; nil for no fetch.
+func (s *keySource) refresh(ctx context.Context) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil || s.file != "" || s.opt.Now().Sub(s.tried) < leastPause && !s.tried.IsZero() {
+		return s.running
+	}
+	s.tried, s.running = s.opt.Now(), make(chan struct{})
+	go func() {
+		keys, err := s.fetch(ctx)
+		if err == nil {
+			s.keys.Store(&keys)
+		} else if ctx.Err() == nil {
+			s.opt.Logger.Warn("the keys of the tokens' issuer cannot be fetched; those it had hold for now", "issuer", s.opt.Issuer, "err", err)
+		}
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		close(s.running)
+		s.running = nil
+	}()
+	return s.running
+}
+
+// fetch returns the issuer's keys.
+func (s *keySource) fetch(ctx context.Context) ([]publicKey, error) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*fetchTime)
+	defer cancel()
+	at := s.opt.Keys
+	if at == "" {
+		text, err := s.opt.Fetch.fetch(ctx, strings.TrimSuffix(s.opt.Issuer, "/")+discoveryPath)
+		if err != nil {
+			return nil, err
+		}
+		var found struct {
+			Issuer string `json:"issuer"`
+			Keys   string `json:"jwks_uri"`
+		}
+		if err := json.Unmarshal(text, &found); err != nil {
+			return nil, fmt.Errorf("its discovery document is no JSON object")
+		}
+		issuer, _ := url.Parse(s.opt.Issuer)
+		keys, err := url.Parse(found.Keys)
+		switch {
+		case found.Issuer != s.opt.Issuer:
+			return nil, fmt.Errorf("its discovery document is of another issuer, %.300q", found.Issuer)
+		case err != nil || checkURL("jwks_uri", found.Keys) != nil || keys.Host != issuer.Host:
+			return nil, fmt.Errorf("its discovery document leads elsewhere for the keys, to %.300q: give that by --token-keys if you trust it", found.Keys)
+		}
+		at = found.Keys
+	}
+	text, err := s.opt.Fetch.fetch(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	return readKeys(text)
+}
+
+// readKeys reads a JSON Web Key Set (RFC 7517), or public keys in PEM. Keys that are for something else are left out. The error is Invalid.
+func readKeys(text []byte) (keys []publicKey, err error) {
+	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("-----BEGIN")) {
+		keys, err = readPEM(text)
+	} else {
+		keys, err = readSet(text)
+	}
+	switch {
+	case err != nil:
+		return nil, err
+	case len(keys) == 0:
+		return nil, fanfold.Errorf(fanfold.Invalid, "there is no public key: RSA of %d to %d bits, ECDSA or Ed25519", leastRSA, mostRSA)
+	case len(keys) > maxKeys:
+		return nil, fanfold.Errorf(fanfold.Invalid, "there are %d keys, and may be %d", len(keys), maxKeys)
+	}
+	return keys, nil
+}
+
+// readPEM reads public keys as openssl prints them.
+func readPEM(text []byte) (keys []publicKey, err error) {
+	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+		if block.Type != "PUBLIC KEY" {
+			return nil, fanfold.Errorf(fanfold.Invalid, "there is a %.40q where public keys belong: openssl pkey -pubout prints one", block.Type)
+		}
+		key, err := x509.ParsePKIXPublicKey(block.Bytes)
+		if err != nil {
+			return nil, fanfold.Errorf(fanfold.Invalid, "there is a public key that cannot be read")
+		}
+		if verifies(key) {
+			keys = append(keys, publicKey{key: key})
+		}
+	}
+	return keys, nil
+}
+
+// readSet reads a JSON Web Key Set.
+func readSet(text []byte) (keys []publicKey, err error) {
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.Unmarshal(text, &set); err != nil || set.Keys == nil {
+		return nil, fanfold.Errorf(fanfold.Invalid, `it is neither a JSON Web Key Set, {"keys":[...]}, nor PEM`)
+	}
+	for _, one := range set.Keys[:min(len(set.Keys), maxKeys+1)] {
+		var given jwkset.JWKMarshal
+		if json.Unmarshal(one, &given) != nil || given.USE != "" && given.USE != jwkset.UseSig || len(given.KID) > maxKeyID {
+			continue
+		}
+		public := jwkset.JWKMarshal{KTY: given.KTY, CRV: given.CRV, X: given.X, Y: given.Y, N: given.N, E: given.E} // nothing that leads to certificates
+		jwk, err := jwkset.NewJWKFromMarshal(public, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
+		if err == nil && verifies(jwk.Key()) {
+			keys = append(keys, publicKey{given.KID, string(given.ALG), jwk.Key()})
+		}
+	}
+	return keys, nil
+}
+
+// verifies tells whether a key is a public one by which tokens are verified.
+func verifies(key any) bool {
+	switch k := key.(type) {
+	case *rsa.PublicKey:
+		return k.N.BitLen() >= leastRSA && k.N.BitLen() <= mostRSA && k.E > 2 && k.E&1 == 1
+	case *ecdsa.PublicKey, ed25519.PublicKey:
+		return true
+	}
+	return false
+}
+
+// keyOf returns the keys by which a token may be signed. A token without a kid may be signed by any.
+func (s *keySource) keyOf(t *jwt.Token) (any, error) {
+	id, _ := t.Header["kid"].(string)
+	if found := s.find(id, t.Method.Alg()); len(found.Keys) > 0 {
+		return found, nil
+	}
+	if len(id) <= maxKeyID {
+		s.await()
+	}
+	if found := s.find(id, t.Method.Alg()); len(found.Keys) > 0 {
+		return found, nil
+	}
+	return nil, fanfold.Errorf(fanfold.Invalid, "the token is signed by a key that the issuer does not name")
+}
+
+// find returns the keys with an id that are for a way to sign.
+func (s *keySource) find(id, alg string) (set jwt.VerificationKeySet) {
+	for _, k := range *s.keys.Load() {
+		if (id == "" || k.id == "" || k.id == id) && (k.alg == "" || k.alg == alg) && fits(k.key, alg) {
+			set.Keys = append(set.Keys, k.key)
+		}
+	}
+	return set
+}
+
+// fits tells whether a key is of the kind by which a way to sign is verified.
+func fits(key crypto.PublicKey, alg string) bool {
+	switch key.(type) {
+	case *rsa.PublicKey:
+		return alg[:2] == "RS" || alg[:2] == "PS"
+	case *ecdsa.PublicKey:
+		return alg[:2] == "ES"
+	}
+	return alg == "EdDSA"
+}
+
+// await has the keys fetched, once in a while, and waits for that: the first one for the whole of it, and the others for a short time.
+func (s *keySource) await() {
+	s.mu.Lock()
+	first := s.running == nil
+	s.mu.Unlock()
+	wait := shortWait
+	if first {
+		wait = 2 * fetchTime
+	}
+	if running := s.refresh(context.Background()); running != nil {
+		select {
+		case <-running:
+		case <-time.After(wait):
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package tokens
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"encoding/pem"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/tests/suite"
+)
+
+// FuzzPrincipal: no text is a token without a signature of the issuer, and none ends the process.
+func FuzzPrincipal(f *testing.F) {
+	for _, seed := range []string{"", ".", "..", "...", "e30.e30.", "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.", "eyJhbGciOiJFZERTQSIsImtpZCI6ImEifQ.e30.AAAA", "eyJhbGciOiJFUzI1NiJ9.e30.AAAA"} {
+		f.Add(seed)
+	}
+	of, err := New(Options{Issuer: "x", Audience: "y", Keys: pemFile(f), Secret: func() []byte { return make([]byte, 32) }})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		if p, _ := of.Principal(text); p != nil {
+			t.Errorf("%q lets %+v in", text, p)
+		}
+	})
+}
+
+// FuzzKeys: a set of keys is read, or refused with a message.
+func FuzzKeys(f *testing.F) {
+	for _, seed := range []string{"", "{}", `{"keys":[]}`, `{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}`, `{"keys":[{"kty":"oct","k":"AAAA"}]}`, `{"keys":[{"kty":"EC","crv":"P-256","x":"AA","y":"AA"}]}`,
+		"-----BEGIN PUBLIC KEY-----\n-----END PUBLIC KEY-----", "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----"} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		keys, err := readKeys(text)
+		if err == nil && len(keys) == 0 {
+			t.Errorf("%q has no key and no mistake", text)
+		}
+		for _, k := range keys {
+			if !verifies(k.key) {
+				t.Errorf("%q gives a %T", text, k.key)
+			}
+		}
+	})
+}
+
+// TestManyTokens: a node remembers maxKnown tokens.
+func TestManyTokens(t *testing.T) {
+	suite.Concurrent(t)
+	of, err := New(Options{Issuer: "x", Audience: "y", Keys: pemFile(t), Secret: func() []byte { return make([]byte, 32) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	for range 4 { // beside others who ask
+		group.Go(func() {
+			for i := range 200 {
+				if p, _ := of.Principal(fmt.Sprint("a.b.", i)); p != nil {
+					t.Errorf("%+v is let in", p)
+				}
+			}
+		})
+	}
+	defer group.Wait()
+	for i := range maxKnown + 10 {
+		of.keep([32]byte{byte(i), byte(i >> 8), byte(i >> 16)}, &access.Principal{Ends: time.Now().Add(time.Hour)})
+	}
+	if len(of.known) > maxKnown {
+		t.Errorf("%d tokens are remembered", len(of.known))
+	}
+}
+
+// pemFile returns a file with a new public key.
+func pemFile(tb testing.TB) string {
+	tb.Helper()
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(public)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	file := filepath.Join(tb.TempDir(), "key.pem")
+	if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der}), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	return file
+}
