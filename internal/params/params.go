@@ -2,6 +2,7 @@
 package params
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strconv"
@@ -27,7 +28,8 @@ func ParseRepeated(raw, repeated string, known ...string) (url.Values, error) {
 	if err != nil {
 		return nil, fanfold.Errorf(fanfold.Invalid, "the query string cannot be read: %v", err)
 	}
-	for name, values := range q {
+	for _, name := range slices.Sorted(maps.Keys(q)) { // so that the same request gets the same answer
+		values := q[name]
 		if !slices.Contains(known, name) && name != repeated {
 			list := "no parameters"
 			if all := append(slices.Clone(known), strings.Fields(repeated)...); len(all) > 0 {

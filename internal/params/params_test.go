@@ -2,6 +2,7 @@ package params
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -19,6 +20,15 @@ func TestParseRepeated(t *testing.T) {
 	for raw, valid := range map[string]bool{"id=1&id=2&a=1": true, "id=": false, "id=1&id=": false, "a=1&a=2": false, "b=1": false} {
 		if _, err := ParseRepeated(raw, "id", "a"); (err == nil) != valid {
 			t.Errorf("%q: %v", raw, err)
+		}
+	}
+}
+
+// TestParseNamesTheSameMistake: of several mistakes the same one is named each time.
+func TestParseNamesTheSameMistake(t *testing.T) {
+	for range 50 {
+		if _, err := Parse("z=1&b=1&x=&c=1&c=2&a=", "a", "c"); err == nil || !strings.Contains(err.Error(), `"a" has no value`) {
+			t.Fatal(err)
 		}
 	}
 }
