@@ -161,7 +161,7 @@ type visitorKey struct{}
 // seen takes note of the sender of a request, nil for one that was not let in.
 func seen(ctx context.Context, rights *access.Rights) {
 	if v, ok := ctx.Value(visitorKey{}).(*visitor); ok {
-		v.known.Store(rights != nil && (rights.IsOpen() || rights.ID != ""))
+		v.known.Store(rights != nil && (rights.IsOpen() || rights.Actor() != ""))
 	}
 }
 

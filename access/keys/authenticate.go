@@ -209,11 +209,14 @@ func (s *Store) Valid(p *access.Principal) bool {
 	})
 }
 
+// mixing is a large prime, so that two changes at once do not cancel each other.
+const mixing = 0x9E3779B97F4A7C15
+
 // Version is another one after any principal may have become invalid.
 func (s *Store) Version() uint64 {
 	version := s.table.Load().version(s.opt.Now())
 	if s.opt.Tokens != nil { // a token may end at each second
-		version ^= s.revoked.Load().revision<<32 ^ uint64(s.opt.Now().Unix())<<16 //nolint:gosec // it is after 1970
+		version = (version*mixing+s.revoked.Load().revision)*mixing + uint64(s.opt.Now().Unix()) //nolint:gosec // it is after 1970
 	}
 	if s.stale() {
 		version |= 1 << 63 // nobody is valid meanwhile
