@@ -309,3 +309,34 @@ func TestLongPastUnderRules(t *testing.T) {
 		t.Errorf("all pages have %s", got)
 	}
 }
+
+// TestCausesOfHistoriesUnderRules: a history does not name the document whose write caused a version, where its reader may not read that now.
+func TestCausesOfHistoriesUnderRules(t *testing.T) {
+	h := openHouse(t, teams, nil)
+	move(t, h)
+	sue := h.asSub(t, "sue", "support")
+	for name, c := range map[string]*harness.Client{"sue": sue, "admin": h.admin} {
+		var page struct {
+			Items []struct {
+				Op    string
+				Cause *struct{ Collection, ID, Rule string }
+			}
+		}
+		if err := json.Unmarshal(c.Want(http.StatusOK, "GET", "/v1/tasks/t1/_history", "").Body, &page); err != nil {
+			t.Fatal(err)
+		}
+		derived := 0
+		for _, v := range page.Items {
+			if v.Op != "derive" {
+				continue
+			}
+			derived++
+			if v.Cause == nil || v.Cause.Rule == "" || (v.Cause.ID == "") != (name == "sue") || (v.Cause.Collection == "") != (name == "sue") {
+				t.Errorf("%s sees the cause %+v", name, v.Cause)
+			}
+		}
+		if derived == 0 {
+			t.Error("nothing was derived")
+		}
+	}
+}
