@@ -34,21 +34,21 @@ phases = @rm -f bin/times; began=$${CI_BEGAN:-$$(date +%s)}; code=0; for phase i
 
 CHECK = lint test deploy race
 
-.PHONY: check ci full build test lint vuln versions race soak fuzz bench clients console vendor deploy stack short short-versions short-clients short-stack
+.PHONY: check ci full build test js lint vuln versions race soak fuzz bench clients console vendor deploy stack short short-versions short-clients short-stack
 check: bin/retest
 	$(call phases,$(CHECK))
 
 # What CI runs. The commands of docs/security.md need openssl.
 ci: bin/retest
 	@$(call install,openssl:openssl)
-	$(call phases,$(CHECK) short-versions short-clients short-stack console)
+	$(call phases,$(CHECK) short-versions short-clients short-stack js console)
 
 # Everything, and more of what could go on for ever than make test runs: 2,000 random histories on nodes instead of 24, 100 losses of
 # power instead of 50, and so on (suite.Amount in tests/suite/soak.go). Every test passes at its first run, and none is noted as flaky.
 full: lint
 	@! grep -v '^#' flaky.txt || { echo "these tests are flaky: mend them, then remove their lines from flaky.txt"; exit 1; }
 	fuller="$(FULLER)"; go test -timeout=30m $$(go list ./... | grep -vxF "$$(go list $$fuller)") && go test -timeout=60m $$fuller -full
-	$(MAKE) deploy versions race clients console stack vuln
+	$(MAKE) deploy versions race clients js console stack vuln
 
 # Known vulnerabilities that the code reaches, of the modules and of the Go that builds it. Where the database cannot be reached
 # nothing is checked, and the last line says so. VULNDB may be a copy: file:///path.
@@ -120,6 +120,12 @@ clients:
 	@$(call install,curl:curl node:nodejs npm:npm chromium:chromium)
 	npm ci --prefix tests/clients --no-audit --no-fund
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
+
+# The client for JavaScript, against a real server: its types, its size, its samples and what breaks beneath it. It installs what is missing, on a Debian as root.
+js: build
+	@$(call install,node:nodejs npm:npm)
+	npm ci --prefix clients/js --no-audit --no-fund
+	npm test --prefix clients/js
 
 # The console in Chromium, against real nodes, and what it measures: its types, uses of the types that openapi.json gives, then the scenarios of tests/console. A proxy holds
 # all that passes against /openapi.json. It installs what is missing, on a Debian as root. In CI a scenario that

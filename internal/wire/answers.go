@@ -210,7 +210,7 @@ type Version struct {
 	Cause      *Cause           `json:"cause,omitempty"`
 	Tx         string           `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
 	Within     bool             `json:"within,omitempty" doc:"A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
-	Actor      string           `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"For the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
+	Actor      string           `json:"actor,omitempty" pattern:"^(key:[a-z0-9]{12}|sub:[0-9a-f]{32})$" doc:"For the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did."`
 	Patch      []DeltaOperation `json:"patch,omitempty" doc:"A JSON Patch from the version before to this one (of a written change: from the transaction's beginning to its end), in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it. With view=referenced a derived change has an empty one. Absent where it would have more than 16 MiB."`
 	Omitted    map[string]int64 `json:"omitted,omitempty" schema:"{'additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
 	Doc        json.RawMessage  `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"The document after the change, and after a written one at the end of its transaction. Absent of a delete, and with include_docs=false."`
@@ -259,7 +259,7 @@ type Change struct {
 	Tx         string          `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
 	Within     bool            `json:"within,omitempty" doc:"mode=all: A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
 	Omitted    json.RawMessage `json:"omitted,omitempty" schema:"{'type':'object','additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
-	Actor      string          `json:"actor,omitempty" pattern:"^key:[a-z0-9]{12}$" doc:"mode=all, for the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did."`
+	Actor      string          `json:"actor,omitempty" pattern:"^(key:[a-z0-9]{12}|sub:[0-9a-f]{32})$" doc:"mode=all, for the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did."`
 	Raw        json.RawMessage `json:"-"` // the change as the server wrote it
 }
 

@@ -177,6 +177,27 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/_actors/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Whom an actor of events is */
+        get: operations["getActor"];
+        put?: never;
+        post?: never;
+        /**
+         * Forget whom an actor of events is
+         * @description The events stay. The next write of the same person keeps it again, within an hour.
+         */
+        delete: operations["forgetActor"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/_backup": {
         parameters: {
             query?: never;
@@ -861,6 +882,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/_tickets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A ticket for a browser's EventSource or WebSocket
+         * @description The ticket is a parameter, the last one. It lets GETs of this very path and query in as whoever asked for it, until it expires or the key ends. Nothing of it is stored, and it may be used again.
+         */
+        post: operations["makeTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/_tokens/_revoke": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Refuse the tokens of somebody
+         * @description Tokens of the issuer for this subject that were made before work nowhere within a second. Later ones do. It holds for a day: no token works longer.
+         */
+        post: operations["revokeTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/_transactions": {
         parameters: {
             query?: never;
@@ -1134,6 +1195,11 @@ export interface components {
             position: string;
             token: string;
         };
+        Actor: {
+            id: string;
+            iss: string;
+            sub: string;
+        };
         /** @description The write that a derived change follows from, or the delete that brought a delete or a patch with it. */
         Cause: {
             /** @description Of the document that was written or deleted; absent, as id is, where a model was applied, and where one does not read the collection. */
@@ -1148,7 +1214,7 @@ export interface components {
         };
         /** @description One change of one document. */
         Change: {
-            /** @description mode=all, for the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did. */
+            /** @description mode=all, for the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did. */
             actor?: string;
             cause?: components["schemas"]["Cause"];
             collection: components["schemas"]["CollectionName"];
@@ -2522,6 +2588,14 @@ export interface components {
         };
         /** @description The sequence of the document's last event. */
         Revision: number;
+        RevokeTokensBody: {
+            /**
+             * Format: date-time
+             * @description Tokens that were made before it are refused; now where it is absent.
+             */
+            before?: string;
+            sub: components["schemas"]["KeySub"];
+        };
         /** @description Who has a right: roles, and a CEL expression, which must be true of a document for whoever has none of them. read sees doc and auth, create the same, update old besides, delete old and auth, write auth alone. */
         Right: components["schemas"]["RoleName"][] | {
             roles?: components["schemas"]["RoleName"][];
@@ -2822,6 +2896,20 @@ export interface components {
         Suggestion: {
             [key: string]: unknown;
         };
+        Ticket: {
+            /** Format: date-time */
+            expires: string;
+            /** @description Empty where the sender has no key, and needs no ticket. */
+            ticket: string;
+            /** @description The path and query with the ticket. */
+            url: string;
+        };
+        TicketBody: {
+            /** @description The path and query of a change feed, such as /v1/_changes?feed=eventsource&since=now. */
+            path: string;
+            /** @description How long it works, with its unit: from 1s to 24h. */
+            ttl?: string;
+        };
         Transaction: {
             /** @description Each document at most once. */
             operations: components["schemas"]["Operation"][];
@@ -2916,7 +3004,7 @@ export interface components {
         };
         /** @description One change of a document, as the feed has it, and the document after it. */
         Version: {
-            /** @description For the role admin: who sent the request that the change comes from, as key:<id>. Absent where nobody in particular did. */
+            /** @description For the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did. */
             actor?: string;
             cause?: components["schemas"]["Cause"];
             collection: components["schemas"]["CollectionName"];
@@ -3128,6 +3216,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
+        /** @description It is not known who that is: the actor was forgotten, or is none. */
+        NoActor: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem"];
+            };
+        };
         /** @description There is no key with this id. */
         NoKey: {
             headers: {
@@ -3331,6 +3428,8 @@ export interface components {
         "Prefer-update": string;
         /** @description RFC 7240. respond-async: 202 with a Location below /v1/_work, and the work goes on; with wait=5 only where it takes longer than five seconds (a minute at most). return=representation: of a change of the model the whole preview instead of a summary. Others are ignored. */
         "Prefer-work": string;
+        /** @description An actor, as rows of the feed have it. */
+        actor: string;
         /** @description The segments begin after the event of this position, which the node waits for. Without it they begin with the log, and so they do where the log begins later by now. A position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. The manifest has the digest of all events up to there. */
         after: string;
         /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
@@ -3863,6 +3962,63 @@ export interface operations {
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
             504: components["responses"]["Timeout"];
+        };
+    };
+    getActor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An actor, as rows of the feed have it. */
+                id: components["parameters"]["actor"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The holder of a token. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Actor"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NoActor"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    forgetActor: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description An actor, as rows of the feed have it. */
+                id: components["parameters"]["actor"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NoActor"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     backup: {
@@ -5737,6 +5893,71 @@ export interface operations {
             400: components["responses"]["Invalid"];
             401: components["responses"]["Unauthenticated"];
             403: components["responses"]["Forbidden"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    makeTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["TicketBody"];
+            };
+        };
+        responses: {
+            /** @description Made. */
+            201: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Ticket"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+        };
+    };
+    revokeTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RevokeTokensBody"];
+            };
+        };
+        responses: {
+            /** @description Done. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            408: components["responses"]["TooSlow"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooMany"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
         };
