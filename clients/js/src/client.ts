@@ -1,5 +1,5 @@
 import { Changes, lines, type ChangesOptions } from "./changes.js";
-import { Collection, type Written } from "./collection.js";
+import { Collection } from "./collection.js";
 import { FanfoldError } from "./errors.js";
 import { stringify } from "./json.js";
 import { callOf, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
@@ -141,4 +141,3 @@ export interface ModelOptions extends Waits {
   allowMisfits?: boolean;
 }
 
-export type { Written };

@@ -56,6 +56,9 @@ export interface DocumentPage<T> {
 /** PatchOperation is one of a JSON Patch (RFC 6902), or an increment. */
 export type PatchOperation = { op: "add" | "remove" | "replace" | "move" | "copy" | "test" | "increment"; path: string; from?: string; value?: unknown; min?: unknown; max?: unknown };
 
+/** MergePatch is a merge patch (RFC 7396): members to set, and null for those to remove. */
+export type MergePatch = { readonly [member: string]: unknown; readonly push?: never };
+
 const query = Symbol();
 
 /** Query is a query whose pages are read as they are needed. */
@@ -219,7 +222,7 @@ export class Collection<T = any> {
   }
 
   /** patch changes a document: by a JSON Patch, which is a list, or by a merge patch (RFC 7396). */
-  patch(id: string, patch: readonly PatchOperation[] | object, options?: WriteOptions): Promise<Written<T>> {
+  patch(id: string, patch: readonly PatchOperation[] | MergePatch, options?: WriteOptions): Promise<Written<T>> {
     return this.#write("patch", "PATCH", this.#path(id), stringify(patch), options, Array.isArray(patch) ? "json-patch+json" : "merge-patch+json");
   }
 

@@ -1,4 +1,4 @@
-import type { Collection, PatchOperation } from "./collection.js";
+import type { Collection, MergePatch, PatchOperation } from "./collection.js";
 import { clean } from "./collection.js";
 
 /** Conditions of an operation, as of a write by itself. */
@@ -25,7 +25,7 @@ export class Transaction {
   }
 
   /** patch changes a document: by a JSON Patch, which is a list, or by a merge patch. */
-  patch<T>(c: Collection<T>, id: string, patch: readonly PatchOperation[] | object, options?: OperationOptions): void {
+  patch<T>(c: Collection<T>, id: string, patch: readonly PatchOperation[] | MergePatch, options?: OperationOptions): void {
     this.#add("patch", c, { id, patch }, options);
   }
 
