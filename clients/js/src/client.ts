@@ -3,8 +3,10 @@ import { Collection } from "./collection.js";
 import { FanfoldError } from "./errors.js";
 import { stringify } from "./json.js";
 import { callOf, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
+import { consume, type ConsumerOptions } from "./consume.js";
 import { Transaction } from "./transaction.js";
 import { randomKey, Transport, type Options } from "./transport.js";
+import { Watches } from "./watch.js";
 
 /** TransactionResult is what came of a transaction. */
 export interface TransactionResult {
@@ -18,15 +20,17 @@ export interface TransactionResult {
 /** Fanfold talks to one server. */
 export class Fanfold {
   readonly #t: Transport;
+  readonly #watches: Watches;
 
   /** It does not connect. */
   constructor(server: string, options?: Options) {
     this.#t = new Transport(server, options);
+    this.#watches = new Watches((since, signal) => this.changes({ since, signal, includeDocs: true }));
   }
 
   /** collection returns the documents of a collection as values of type T. Nothing is asked of the server. */
   collection<T = any>(name: string): Collection<T> {
-    return new Collection<T>(this.#t, name);
+    return new Collection<T>(this.#t, name, this.#watches);
   }
 
   /** position is the newest that this client has seen in an answer, or was given by see; "" before any. */
@@ -55,6 +59,24 @@ export class Fanfold {
   changes<T = any>(options: ChangesOptions = {}): Changes<T> {
     return new Changes<T>(this.#t, options);
   }
+
+  /** consume is a member of a consumer group until its signal ends: then it hands over, and returns. It throws what trying again does not help. */
+  consume<T = any>(group: string, options: ConsumerOptions<T>): Promise<void> {
+    return consume<T>(this.#t, group, options);
+  }
+
+  /** Consumer groups. */
+  readonly groups = {
+    /** put makes a group, or changes its settings. */
+    put: (name: string, settings: object = {}, options?: Waits): Promise<any> =>
+      this.#t.request("groups", "PUT", "/v1/_groups/" + encodeURIComponent(name), callOf(options, { idempotent: true, headers: { "Content-Type": "application/json" }, body: stringify(settings) })),
+    /** get returns a group with its lag. */
+    get: (name: string, options?: Waits): Promise<any> => this.#t.json("groups", "GET", "/v1/_groups/" + encodeURIComponent(name), callOf(options, { idempotent: true })),
+    /** list returns all groups. */
+    list: (options?: Waits): Promise<any> => this.#t.json("groups", "GET", "/v1/_groups", callOf(options, { idempotent: true })),
+    /** delete takes a group away, and where it stands. */
+    delete: (name: string, options?: Waits): Promise<any> => this.#t.request("groups", "DELETE", "/v1/_groups/" + encodeURIComponent(name), callOf(options, { once: true })),
+  };
 
   /** collections returns the collections with their numbers of documents. */
   async *collections(options?: ReadOptions): AsyncGenerator<{ name: string; documents?: number; declared: boolean }> {

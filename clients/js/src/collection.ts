@@ -1,6 +1,7 @@
 import { stringify } from "./json.js";
 import { callOf, type ListOptions, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
 import { invalid, randomKey, type Answer, type Call, type Transport } from "./transport.js";
+import type { Watches } from "./watch.js";
 import { FanfoldError } from "./errors.js";
 
 /** Document is a document as it was read. */
@@ -118,11 +119,13 @@ const read: Call = { read: true, idempotent: true };
 export class Collection<T = any> {
   readonly name: string;
   readonly #t: Transport;
+  readonly #watches: Watches;
 
   /** @internal */
-  constructor(transport: Transport, name: string) {
+  constructor(transport: Transport, name: string, watches: Watches) {
     this.#t = transport;
     this.name = name;
+    this.#watches = watches;
   }
 
   #path(id?: string): string {
@@ -165,6 +168,14 @@ export class Collection<T = any> {
       for (const item of page.items) found.set(item.id, documentOf<T>(item));
     }
     return ids.map((id) => found.get(id) ?? null);
+  }
+
+  /** watch yields a document as it is now, then as it is after each change; null where it is not there. All watches of a client share one feed. */
+  watch(id: string, options: Waits = {}): AsyncGenerator<T | null> {
+    return this.#watches.watch(`${this.name}/${id}`, async () => {
+      const a = await this.#t.request("watch", "GET", this.#path(), callOf(options, { ...read, query: { id: [id] } })), [item] = this.#t.parse(a.text).items;
+      return { doc: item ? documentOf<T>(item).doc : null, position: a.headers.get("Fanfold-Position")! };
+    }, options.signal);
   }
 
   /** list returns all documents by id, page by page. */

@@ -17,8 +17,9 @@ test("the samples of the page run, one after the other", async (t) => {
   await run("fanfold", "console", program)(fanfold, { log: (...text) => said.push(text.map((x) => (typeof x === "object" ? JSON.stringify(x) : x)).join(" ")) });
   assert.equal(said[0], "Life on the Mississippi");
   assert.deepEqual(said.slice(1, 3).sort(), ['{"genre":"travel"} {"count":1,"max(year)":1873}', '{} {"count":1,"max(year)":1883}']);
-  assert.deepEqual(said.slice(3, -1).sort(), ["create b2", "patch b1"]);
-  assert.match(said.at(-1), /^go on later from \d+-\d+-/);
+  const later = said.findIndex((text) => /^go on later from \d+-\d+-/.test(text));
+  assert.deepEqual(said.slice(3, later).sort(), ["create b2", "patch b1"]);
+  assert.ok(said.slice(later + 1).includes("travel"), said.join("\n"));
 });
 
 test("the first example of the package runs", async (t) => {
