@@ -159,6 +159,31 @@ func digestUpTo(t *testing.T, s *harness.Store, last uint64) (d fanfold.Digest) 
 	return d
 }
 
+// killedRestore returns the directory of a restore that was killed on its way. On a busy machine one may end before: then it kills another.
+func killedRestore(t *testing.T, dir string) (data string) {
+	t.Helper()
+	path, err := harness.Program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for {
+		data = filepath.Join(t.TempDir(), "data")
+		cmd := exec.Command(path, "restore", dir, "--data", data)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		for {
+			if _, err := os.Stat(filepath.Join(data, "nats", "jetstream")); err == nil {
+				break
+			}
+		}
+		_ = cmd.Process.Kill()
+		if err := cmd.Wait(); err != nil {
+			return data
+		}
+	}
+}
+
 // killRestore ends the process.
 func killRestore(t *testing.T) {
 	s := harness.OpenTemp(t, "")
@@ -167,22 +192,8 @@ func killRestore(t *testing.T) {
 		fmt.Fprintf(&lines, `{"collection":"docs","id":"%d","x":%d}`+"\n", i, i)
 	}
 	s.Want(http.StatusOK, "POST", "/v1/_import", lines.String(), "Content-Type", "application/x-ndjson")
-	dir, data := harness.BackUp(t, s), filepath.Join(t.TempDir(), "data")
-	path, err := harness.Program()
-	if err != nil {
-		t.Fatal(err)
-	}
-	cmd := exec.Command(path, "restore", dir, "--data", data)
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	for {
-		if _, err := os.Stat(filepath.Join(data, "nats", "jetstream")); err == nil {
-			break
-		}
-	}
-	_ = cmd.Process.Kill()
-	_ = cmd.Wait()
+	dir := harness.BackUp(t, s)
+	data := killedRestore(t, dir)
 	if out, err := harness.RunProgram(t, "serve", "--data", data, "--listen", "127.0.0.1:0"); err == nil || !strings.Contains(out, "fanfold restore BACKUP") {
 		t.Fatalf("serve: %v %s", err, out)
 	}
