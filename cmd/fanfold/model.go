@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -13,7 +15,9 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/flows"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/modeltypes"
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/projector"
 )
 
@@ -25,7 +29,7 @@ func modelCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand())
+	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand(), modelTypesCommand())
 	return cmd
 }
 
@@ -301,4 +305,58 @@ func modelFlowsCommand() *cobra.Command {
 		return nil
 	}
 	return cmd
+}
+
+func modelTypesCommand() *cobra.Command {
+	var out string
+	cmd := &cobra.Command{
+		Use:   "types [FILE]",
+		Short: "Print TypeScript types of the documents, of the server's model or of a model file",
+		Long: `Print TypeScript types of the documents, of the server's model or of a model file.
+They come from schemas, relations and derived fields. Derived members are readonly.`,
+		Example: "  fanfold model types --out src/models.ts\n  fanfold model types model.yaml",
+		Args:    cobra.MaximumNArgs(1),
+	}
+	server := serverFlag(cmd)
+	cmd.Flags().StringVar(&out, "out", "", "file to write: a new one, or one that this command has written (default standard output)")
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		src, err := modelSource(cmd.Context(), server, args)
+		if err != nil {
+			return err
+		}
+		m, err := modelfile.Parse(src)
+		if err != nil {
+			return modelfile.Locate(err, src, "")
+		}
+		text := modeltypes.TypeScript(m)
+		if out == "" {
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		}
+		if old, err := os.ReadFile(out); err == nil && !bytes.HasPrefix(old, []byte(modeltypes.Header)) {
+			return fanfold.Errorf(fanfold.Invalid, "%s has something else: give a new file, or one that this command has written", out)
+		}
+		return writeFile(out, bytes.NewReader(text))
+	}
+	return cmd
+}
+
+// modelSource returns the text of a model file, or of the server's model where none is given.
+func modelSource(ctx context.Context, server *remote, args []string) ([]byte, error) {
+	if len(args) == 1 {
+		return readModelFile(args[0])
+	}
+	c, err := server.connect()
+	if err != nil {
+		return nil, err
+	}
+	defer server.close()
+	m, err := c.Model(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if m.Revision == 0 {
+		return model.Empty().Source, nil
+	}
+	return m.Source, nil
 }

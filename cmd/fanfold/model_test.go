@@ -114,3 +114,43 @@ func TestModelFlows(t *testing.T) {
 		}
 	}
 }
+
+// TestModelTypes: model types prints the types of a file or of the server's model, and writes no file that another has written.
+func TestModelTypes(t *testing.T) {
+	t.Parallel()
+	s := harness.OpenTemp(t, "")
+	run := func(args ...string) (string, error) {
+		var out bytes.Buffer
+		err := fanfoldCommand(t.Context(), &out, append([]string{"model", "types"}, args...)...)
+		return out.String(), err
+	}
+	if out, err := run("--server", s.URL); err != nil || !strings.HasSuffix(out, "export interface Models {\n}\n") {
+		t.Errorf("without a model it prints %q, %v", out, err)
+	}
+	s.Model("collections: {authors: {derive: {n: {count: books.author}}}, books: {relations: {author: {path: authorId, to: authors}}}}")
+	out, err := run("--server", s.URL)
+	if err != nil || !strings.Contains(out, "  readonly n?: number;\n") {
+		t.Errorf("it prints %q, %v", out, err)
+	}
+	dir := t.TempDir()
+	file, model, other := filepath.Join(dir, "models.ts"), filepath.Join(dir, "model.yaml"), filepath.Join(dir, "other.ts")
+	for range 2 {
+		if said, err := run("--server", s.URL, "--out", file); err != nil || said != "" {
+			t.Errorf("%q, %v", said, err)
+		}
+	}
+	for name, text := range map[string]string{model: "collections: {a: {}}", other: "export {}"} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if written, err := os.ReadFile(file); err != nil || string(written) != out {
+		t.Errorf("the file has %q, %v", written, err)
+	}
+	if out, err := run(model); err != nil || !strings.Contains(out, "export interface A {") {
+		t.Errorf("of a file it prints %q, %v", out, err)
+	}
+	if _, err := run(model, "--out", other); fanfold.CodeOf(err) != fanfold.Invalid {
+		t.Errorf("a file of another is written over: %v", err)
+	}
+}
