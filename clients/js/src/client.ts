@@ -87,6 +87,15 @@ export class Fanfold {
     }
   }
 
+  /** diff yields the documents that differ between two states. */
+  async *diff(options: Waits & { from: string | Date; to?: string | Date; collections?: readonly string[]; derived?: "exclude"; limit?: number }): AsyncGenerator<any> {
+    for (let cursor: string | undefined, page; ; cursor = page.next) {
+      page = await this.#t.json("diff", "GET", "/v1/_diff", callOf({ ...options, cursor } as Waits, { read: true, idempotent: true }));
+      yield* page.items;
+      if (!page.next) return;
+    }
+  }
+
   /** status returns how the node stands. */
   status(options?: Waits): Promise<any> {
     return this.#t.json("status", "GET", "/v1/_status", callOf(options, { idempotent: true }));

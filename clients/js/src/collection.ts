@@ -1,6 +1,7 @@
+import { lines } from "./changes.js";
 import { stringify } from "./json.js";
 import { callOf, type ListOptions, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
-import { invalid, randomKey, type Answer, type Call, type Transport } from "./transport.js";
+import { backOff, invalid, randomKey, sleep, type Answer, type Call, type Transport } from "./transport.js";
 import type { Watches } from "./watch.js";
 import { FanfoldError } from "./errors.js";
 
@@ -59,6 +60,24 @@ export type PatchOperation = { op: "add" | "remove" | "replace" | "move" | "copy
 
 /** MergePatch is a merge patch (RFC 7396): members to set, and null for those to remove. */
 export type MergePatch = { readonly [member: string]: unknown; readonly push?: never };
+
+/** ByQueryOptions say how many documents are written at once. */
+export interface ByQueryOptions extends Waits {
+  params?: object;
+  dryRun?: boolean;
+  refresh?: string | readonly string[];
+  idempotencyKey?: string;
+}
+
+/** ByQueryResult is what came of it. */
+export interface ByQueryResult {
+  matched: number;
+  written: number;
+  unchanged: number;
+  refused: number;
+  refusals: any[];
+  position?: string;
+}
 
 const query = Symbol();
 
@@ -242,6 +261,45 @@ export class Collection<T = any> {
     for (;;) {
       const w = await this.#write("delete", "DELETE", this.#path(id), null, options);
       if (!options.steps || options.dryRun || !w.report || w.report.done) return w;
+    }
+  }
+
+  /** revert writes a document as it was written at a position or a time. */
+  revert(id: string, at: string | Date, options?: WriteOptions): Promise<Written<T>> {
+    return this.#write("revert", "POST", this.#path(id) + "/_revert", stringify({ at: at instanceof Date ? at.toISOString() : at }), options);
+  }
+
+  /** updateByQuery patches all documents of which a filter is true. With dryRun it writes nothing, and tells what would come of it. */
+  updateByQuery(filter: string, patch: readonly PatchOperation[] | MergePatch, options?: ByQueryOptions): Promise<ByQueryResult> {
+    return this.#byQuery("PATCH", filter, stringify(patch), options, Array.isArray(patch) ? "json-patch+json" : "merge-patch+json");
+  }
+
+  /** deleteByQuery deletes all documents of which a filter is true. */
+  deleteByQuery(filter: string, options?: ByQueryOptions): Promise<ByQueryResult> {
+    return this.#byQuery("DELETE", filter, null, options);
+  }
+
+  /** It goes on under its key where the answer breaks off. */
+  async #byQuery(method: string, filter: string, body: string | null, options: ByQueryOptions = {}, type?: string): Promise<ByQueryResult> {
+    const o = options.dryRun ? options : { idempotencyKey: randomKey(), ...options }, next = backOff();
+    for (let tries = 0; ; tries++) {
+      const refusals: any[] = [];
+      try {
+        const a = await this.#t.request("byQuery", method, this.#path(), callOf({ ...o, filter } as WriteOptions, { body, stream: true, idempotent: true, headers: type ? { "Content-Type": "application/" + type } : {} }));
+        for await (const line of lines(a.body!, this.#t.maxAnswer)) {
+          const said = this.#t.parse(line);
+          if (said.done || options.dryRun) {
+            this.#t.see(said.position);
+            return { refusals, ...said };
+          }
+          if (!said.progress) refusals.push(said);
+        }
+      } catch (error) {
+        options.signal?.throwIfAborted();
+        if (tries === 100 || (error instanceof FanfoldError && error.code !== "connection")) throw error;
+      }
+      if (tries === 100) throw new FanfoldError("connection", "the answer broke off again and again: what was written by then stays");
+      await sleep(next(), options.signal);
     }
   }
 
