@@ -167,13 +167,33 @@ func (m *build) close() error {
 	return m.b.store.Discard(m.db)
 }
 
-// beginWithLog begins with the log's base, or its first event.
+// maxBases is how many bases a rebuild tries, one after the other.
+const maxBases = 3
+
+// beginWithLog begins with the log's base, or its first event. An erasure may take a base away while it is read, after it has put another in its place: then it
+// begins anew with that one.
 func beginWithLog(ctx context.Context, m *build) error {
 	base, err := m.b.log.Base(ctx)
 	if err != nil {
 		return err
 	}
-	return m.load(ctx, base)
+	for tries := 1; ; tries++ {
+		if err = m.load(ctx, base); err == nil || base == nil || tries == maxBases {
+			return err
+		}
+		next, failed := m.b.log.Base(ctx)
+		if failed != nil || next == nil || next.Horizon.Seq == base.Horizon.Seq && next.AsOf == base.AsOf {
+			return err
+		}
+		base = next
+		if err := m.b.store.Discard(m.db); err != nil {
+			return err
+		}
+		m.db = nil
+		if m.db, err = m.b.store.Build(); err != nil {
+			return err
+		}
+	}
 }
 
 // load fills the read model with a base, and makes the fold that goes on from there. The base is nil for a log that begins with its first
