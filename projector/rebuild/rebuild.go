@@ -182,7 +182,7 @@ func beginWithLog(ctx context.Context, m *build) error {
 			return err
 		}
 		next, failed := m.b.log.Base(ctx)
-		if failed != nil || next == nil || next.Horizon.Seq == base.Horizon.Seq && next.AsOf == base.AsOf {
+		if failed != nil || next != nil && next.Horizon.Seq == base.Horizon.Seq && next.AsOf == base.AsOf {
 			return err
 		}
 		base = next

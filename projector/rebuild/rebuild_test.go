@@ -3,6 +3,7 @@ package rebuild
 import (
 	"context"
 	"fmt"
+	"io"
 	"log/slog"
 	"testing"
 	"time"
@@ -96,5 +97,63 @@ func TestOneRebuildAtATime(t *testing.T) {
 	}
 	if err := store.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// changingBases is a log whose bases cannot be read. The first one is there for so many questions, and none is after that.
+type changingBases struct {
+	puts
+	left   int // questions that are answered by another base each
+	stays  bool
+	opened int
+}
+
+// Base returns a base that cannot be read.
+func (l *changingBases) Base(context.Context) (*batch.Base, error) {
+	if l.left--; l.left < 0 {
+		return nil, nil
+	}
+	b := &batch.Base{Horizon: fanfold.Horizon{Seq: 1}, Open: func(context.Context) (io.ReadCloser, error) {
+		l.opened++
+		return nil, fanfold.Errorf(fanfold.Unavailable, "its pieces are gone")
+	}}
+	if !l.stays {
+		b.AsOf = fanfold.AsOf(l.left)
+	}
+	return b, nil
+}
+
+// TestBaseThatIsTakenAway: a rebuild whose base is taken away begins with the one in its place, or with the first event. It fails where the same base stays, and
+// after maxBases.
+func TestBaseThatIsTakenAway(t *testing.T) {
+	for _, x := range []struct {
+		log    *changingBases
+		opened int
+		fails  bool
+	}{
+		{&changingBases{left: 1}, 1, false}, {&changingBases{left: 2}, 2, false}, {&changingBases{left: 9}, maxBases, true}, {&changingBases{left: 9, stays: true}, 1, true},
+	} {
+		x.log.puts = 100
+		store, err := sqlite.OpenStore(t.TempDir(), sqlite.Options{Fingerprint: fold.Fingerprint()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plan, err := fold.NewPlan(model.Empty(), 0, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		served := &Served{Report: new(Report), Replaced: func() error { return nil }, Resume: make(chan struct{}, 1)}
+		served.Plan.Store(plan)
+		b := New(x.log, store, served, fold.Options{}, slog.New(slog.DiscardHandler))
+		run, err := b.Begin(ReplayTo(100))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := run(t.Context()); (err != nil) != x.fails || x.log.opened != x.opened || !x.fails && store.Applied.Seq() != 100 {
+			t.Errorf("%+v: %v, at event %d", x.log, err, store.Applied.Seq())
+		}
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
