@@ -121,9 +121,10 @@ clients:
 	npm ci --prefix tests/clients --no-audit --no-fund
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
 
-# The client for JavaScript, against a real server: its types, its size, its samples and what breaks beneath it. It installs what is missing, on a Debian as root.
+# The client for JavaScript, against a real server: its types, its size, its samples and what breaks beneath it, under Node and in Chromium,
+# and under Deno and Bun where they are installed. It installs what is missing, on a Debian as root.
 js: build
-	@$(call install,node:nodejs npm:npm)
+	@$(call install,node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell)
 	npm ci --prefix clients/js --no-audit --no-fund
 	npm test --prefix clients/js
 

@@ -1,19 +1,18 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import * as fanfold from "../dist/index.js";
-import { start } from "./server.js";
+import { start, text } from "./server.js";
 
 const run = Object.getPrototypeOf(async () => {}).constructor;
 
 /** samples returns the samples of a page, as one program. */
-function samples(page) {
-  return [...readFileSync(new URL(page, import.meta.url), "utf8").matchAll(/^```js\n(.*?)^```$/gms)].map((m) => m[1]).join("\n").replace(/^import \{(.*)\} from "fanfold"$/gm, "const {$1} = fanfold");
+async function samples(page) {
+  return [...(await text(page)).matchAll(/^```js\n(.*?)^```$/gms)].map((m) => m[1]).join("\n").replace(/^import \{(.*)\} from "fanfold"$/gm, "const {$1} = fanfold");
 }
 
 test("the samples of the page run, one after the other", async (t) => {
   const s = await start(t), said = [];
-  const program = samples("../../../docs/use/js-client.md").replaceAll("http://127.0.0.1:8080", s.url);
+  const program = (await samples("docs/use/js-client.md")).replaceAll("http://127.0.0.1:8080", s.url);
   await run("fanfold", "console", program)(fanfold, { log: (...text) => said.push(text.map((x) => (typeof x === "object" ? JSON.stringify(x) : x)).join(" ")) });
   assert.equal(said[0], "Life on the Mississippi");
   assert.deepEqual(said.slice(1, 3).sort(), ['{"genre":"travel"} {"count":1,"max(year)":1873}', '{} {"count":1,"max(year)":1883}']);
@@ -24,6 +23,6 @@ test("the samples of the page run, one after the other", async (t) => {
 
 test("the first example of the package runs", async (t) => {
   const s = await start(t), said = [];
-  await run("fanfold", "console", samples("../README.md").replaceAll("http://127.0.0.1:8080", s.url))(fanfold, { log: (text) => said.push(text) });
+  await run("fanfold", "console", (await samples("clients/js/README.md")).replaceAll("http://127.0.0.1:8080", s.url))(fanfold, { log: (text) => said.push(text) });
   assert.deepEqual(said, ["Roughing It"]);
 });

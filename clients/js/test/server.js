@@ -1,10 +1,12 @@
 // A Fanfold server of the test's own, and a proxy that breaks connections.
 import { execFileSync, spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import http from "node:http";
 import net from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+
+export { seeded } from "./seeded.js";
 
 const program = process.env.FANFOLD_BIN ?? new URL("../../../bin/fanfold", import.meta.url).pathname;
 
@@ -78,12 +80,5 @@ export async function chaos(t, to, random, share = 0.3) {
   return `http://127.0.0.1:${proxy.address().port}`;
 }
 
-/** seeded returns a function that gives the same numbers from 0 to 1 for the same seed. */
-export function seeded(seed) {
-  return () => {
-    seed = (seed + 0x6d2b79f5) | 0;
-    let x = Math.imul(seed ^ (seed >>> 15), 1 | seed);
-    x = (x + Math.imul(x ^ (x >>> 7), 61 | x)) ^ x;
-    return ((x ^ (x >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
+/** text returns the text of a file of the project. */
+export const text = async (path) => readFileSync(new URL("../../../" + path, import.meta.url), "utf8");

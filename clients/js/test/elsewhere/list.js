@@ -1,0 +1,10 @@
+// The tests that run under Node alone, and why. Each other one runs in a browser, Deno and Bun, too.
+
+export const nodeAlone = {
+  "a key is shown by no print": "it needs the inspect of Node",
+  "a hostile server is an error": "it needs a server of the test's own",
+  "the package is small, the same each time, and runs where it is installed": "it needs npm, and processes",
+  "the wire types are those of openapi.json": "it needs a process",
+  "codes are those of the server": "it reads sources",
+  "each route has a method, or a reason": "it reads sources",
+};
