@@ -21,7 +21,8 @@ type Keys interface {
 	// Authenticate returns the principal of a request with these Authorization headers. Errors are Unauthenticated, which does
 	// not say why; Invalid for several headers; and RightsStale where this node does not know the keys of late.
 	Authenticate(authorization []string) (*Principal, error)
-	// Holder returns the principal of a key whose secret's hash begins so, Open in an open house, and nil where none works. The error is RightsStale.
+	// Holder returns the principal of a key whose secret's hash begins so, Open in an open house, and nil where none works. For the id of a token's ticket
+	// it returns HolderIn's, if the token still works. The error is RightsStale.
 	Holder(id string, secret []byte) (*Principal, error)
 	// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles, subject and claims.
 	Valid(p *Principal) bool
@@ -137,11 +138,8 @@ var errNoTicket = fanfold.Errorf(fanfold.Unauthenticated, "the ticket does not l
 // Admit returns the rights of who asked for a ticket that lets a request in. Errors are Unauthenticated, which does not say why, and RightsStale.
 func (j *Judge) Admit(text, target string, now time.Time) (*Rights, error) {
 	t := readTicket(text)
-	if p := t.holder(); p != nil { // of a token
-		if !t.lets(j.keys.Secret(), target, now) || !j.keys.Valid(p) {
-			return nil, errNoTicket
-		}
-		return j.Of(p), nil
+	if t.ofToken() && !t.lets(j.keys.Secret(), target, now) { // before anybody believes what it says
+		return nil, errNoTicket
 	}
 	p, err := j.keys.Holder(t.key())
 	switch {

@@ -32,6 +32,7 @@ type Principal struct {
 
 	Sub    string          // whom rules know as auth.sub: for a key what it says, or key:<id>
 	Issuer string          // who says so, "" for the store's own keys
+	Signer string          // the mark of the key by which the issuer signed the token; "" for keys
 	By     string          // how events name who holds a token; "" for keys, which they name key:<id>
 	Claims json.RawMessage // a JSON object; nil for an empty one
 

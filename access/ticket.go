@@ -34,7 +34,7 @@ const (
 func ticketOf(p *Principal, secret []byte, target string, until time.Time) (string, error) {
 	id := p.ID
 	if p.Issuer != "" {
-		told, err := json.Marshal(tokenHolder{p.Sub, p.Issuer, p.By, p.Roles, p.Claims, p.Created.Unix(), p.Ends.Unix()})
+		told, err := json.Marshal(tokenHolder{p.Sub, p.Issuer, p.Signer, p.By, p.Roles, p.Claims, p.Created.Unix(), p.Ends.Unix()})
 		if err != nil || len(told) > maxTicketHolder {
 			return "", fanfold.Errorf(fanfold.Unprocessable, "the token says too much for a ticket: its subject, roles and claims may have %d bytes", maxTicketHolder)
 		}
@@ -67,6 +67,7 @@ func (t ticket) key() (id string, secret []byte) {
 type tokenHolder struct {
 	Sub     string          `json:"sub"`
 	Issuer  string          `json:"iss"`
+	Signer  string          `json:"signer"`
 	By      string          `json:"by"`
 	Roles   []string        `json:"roles,omitempty"`
 	Claims  json.RawMessage `json:"claims,omitempty"`
@@ -74,14 +75,19 @@ type tokenHolder struct {
 	Ends    int64           `json:"ends"`
 }
 
-// holder returns who held the token by which the ticket was made, nil for a ticket of a key. Nothing of it is true before lets says so.
-func (t ticket) holder() *Principal {
+// ofToken tells whether the maker of the ticket had sent a token.
+func (t ticket) ofToken() bool {
 	id, _ := t.key()
+	return strings.HasPrefix(id, "{")
+}
+
+// HolderIn returns who held the token that a ticket's id tells of, nil for the id of a key. A Judge asks about the ids of tickets that are its own.
+func HolderIn(id string) *Principal {
 	var h tokenHolder
 	if !strings.HasPrefix(id, "{") || json.Unmarshal([]byte(id), &h) != nil {
 		return nil
 	}
-	return &Principal{Sub: h.Sub, Issuer: h.Issuer, By: h.By, Roles: h.Roles, Claims: h.Claims, Created: time.Unix(h.Created, 0), Expires: time.Unix(h.Ends, 0), Ends: time.Unix(h.Ends, 0)}
+	return &Principal{Sub: h.Sub, Issuer: h.Issuer, Signer: h.Signer, By: h.By, Roles: h.Roles, Claims: h.Claims, Created: time.Unix(h.Created, 0), Expires: time.Unix(h.Ends, 0), Ends: time.Unix(h.Ends, 0)}
 }
 
 // lets tells whether the ticket lets a request in, by the store's secret.

@@ -88,6 +88,11 @@ func (s *Store) Holder(id string, secret []byte) (*access.Principal, error) {
 	if err := s.checkAge(); err != nil {
 		return nil, err
 	}
+	if p := access.HolderIn(id); p != nil {
+		p, result := s.still(p, true)
+		s.results[result].Add(1)
+		return p, nil
+	}
 	known := t.secrets[id]
 	if s.admin != nil && s.admin.principal().ID == id {
 		known = []*access.Principal{s.admin.principal()}
@@ -202,7 +207,8 @@ func (s *Store) Valid(p *access.Principal) bool {
 	case s.admin != nil && s.admin.principal() == p:
 		return true
 	case p.Issuer != "":
-		return s.opt.Tokens != nil && !s.ended(p) && !s.revoked.Load().has(p)
+		_, result := s.still(p, false)
+		return result == OK
 	}
 	return slices.ContainsFunc(t.secrets[p.ID], func(now *access.Principal) bool {
 		return now.Secret == p.Secret && now.Sub == p.Sub && bytes.Equal(now.Claims, p.Claims) && slices.Equal(now.Roles, p.Roles) && !s.ended(now)
@@ -216,7 +222,7 @@ const mixing = 0x9E3779B97F4A7C15
 func (s *Store) Version() uint64 {
 	version := s.table.Load().version(s.opt.Now())
 	if s.opt.Tokens != nil { // a token may end at each second
-		version = (version*mixing+s.revoked.Load().revision)*mixing + uint64(s.opt.Now().Unix()) //nolint:gosec // it is after 1970
+		version = ((version*mixing+s.revoked.Load().revision)*mixing+s.opt.Tokens.Version())*mixing + uint64(s.opt.Now().Unix()) //nolint:gosec // it is after 1970
 	}
 	if s.stale() {
 		version |= 1 << 63 // nobody is valid meanwhile

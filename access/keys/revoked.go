@@ -142,3 +142,18 @@ func (s *Store) holderOf(token string) (*access.Principal, Result) {
 	}
 	return p, OK
 }
+
+// still returns who held a token earlier, nil where it would let nobody in now. With ask it blocks while the issuer is asked for keys.
+func (s *Store) still(p *access.Principal, ask bool) (*access.Principal, Result) {
+	switch {
+	case s.opt.Tokens == nil:
+		return nil, Unknown
+	case s.ended(p):
+		return nil, Expired
+	case s.revoked.Load().has(p):
+		return nil, Revoked
+	case !s.opt.Tokens.Holds(p, ask):
+		return nil, Unknown
+	}
+	return p, OK
+}

@@ -22,6 +22,10 @@ func (o oneToken) Principal(text string) (*access.Principal, bool) {
 
 func (oneToken) Issuer() string { return "i" }
 
+func (oneToken) Holds(*access.Principal, bool) bool { return true }
+
+func (oneToken) Version() uint64 { return 1 }
+
 // TestRevokedOnTwoNodes: what one node revokes, another refuses by the next reading. Later tokens work, and an earlier moment takes nothing back.
 func TestRevokedOnTwoNodes(t *testing.T) {
 	l := newLog(t)

@@ -46,6 +46,10 @@ type Tokens interface {
 	Principal(token string) (p *access.Principal, ended bool)
 	// Issuer returns the iss of the tokens.
 	Issuer() string
+	// Holds tells whether the issuer still has the key that signed a principal's token. With ask it finds out what it does not know, and blocks meanwhile.
+	Holds(p *access.Principal, ask bool) bool
+	// Version is another one after Holds may have another answer.
+	Version() uint64
 }
 
 // DefaultMaxAge is the default of Options.MaxAge.

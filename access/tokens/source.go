@@ -1,15 +1,8 @@
 package tokens
 
 import (
-	"bytes"
 	"context"
-	"crypto"
-	"crypto/ecdsa"
-	"crypto/ed25519"
-	"crypto/rsa"
-	"crypto/x509"
 	"encoding/json"
-	"encoding/pem"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +13,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
 
 	"github.com/fanfold/fanfold"
@@ -90,18 +82,13 @@ func checkURL(name, text string) error {
 	return nil
 }
 
-// publicKey is a key of the issuer.
-type publicKey struct {
-	id, alg string // "" where the issuer does not say it
-	key     crypto.PublicKey
-}
-
 // keySource has the keys of the issuer.
 type keySource struct {
 	opt  Options
 	file string // "" where the keys are fetched
 
-	keys atomic.Pointer[[]publicKey]
+	keys    atomic.Pointer[keySet]
+	numbers atomic.Uint64
 
 	mu      sync.Mutex
 	tried   time.Time     // when the last fetch began
@@ -111,7 +98,7 @@ type keySource struct {
 
 func newKeySource(opt Options) *keySource {
 	s := &keySource{opt: opt}
-	s.keys.Store(&[]publicKey{})
+	s.keys.Store(&keySet{})
 	if opt.Keys != "" && !strings.HasPrefix(opt.Keys, "https://") && !strings.HasPrefix(opt.Keys, "http://") {
 		s.file = opt.Keys
 	}
@@ -177,11 +164,23 @@ func (s *keySource) readFile() error {
 	s.version = info
 	s.mu.Unlock()
 	keys, err := readKeys(text)
-	if err != nil {
+	if err = s.take(keys, err); err != nil {
 		return fanfold.Errorf(fanfold.Invalid, "--token-keys %s: %s", s.file, fanfold.MessageOf(err))
 	}
-	s.keys.Store(&keys)
 	return nil
+}
+
+// take puts keys in force that were read, and returns the error of reading them. A set without a key takes away those that were there, but is no
+// file to begin with.
+func (s *keySource) take(keys []publicKey, err error) error {
+	if err == errNoKeys && (s.file == "" || s.keys.Load().number > 0) { //nolint:errorlint // readSet's very error
+		s.opt.Logger.Warn("the tokens' issuer has no key any more by which tokens are verified: they let nobody in", "issuer", s.opt.Issuer)
+		keys, err = nil, nil
+	}
+	if err == nil {
+		s.put(keys)
+	}
+	return err
 }
 
 // refresh fetches the keys, unless that was tried a short while ago, and returns what is closed once that has ended; nil for no fetch.
@@ -194,9 +193,7 @@ func (s *keySource) refresh(ctx context.Context) <-chan struct{} {
 	s.tried, s.running = s.opt.Now(), make(chan struct{})
 	go func() {
 		keys, err := s.fetch(ctx)
-		if err == nil {
-			s.keys.Store(&keys)
-		} else if ctx.Err() == nil {
+		if err = s.take(keys, err); err != nil && ctx.Err() == nil {
 			s.opt.Logger.Warn("the keys of the tokens' issuer cannot be fetched; those it had hold for now", "issuer", s.opt.Issuer, "err", err)
 		}
 		s.mu.Lock()
@@ -241,108 +238,35 @@ func (s *keySource) fetch(ctx context.Context) ([]publicKey, error) {
 	return readKeys(text)
 }
 
-// readKeys reads a JSON Web Key Set (RFC 7517), or public keys in PEM. Keys that are for something else are left out. The error is Invalid.
-func readKeys(text []byte) (keys []publicKey, err error) {
-	if bytes.HasPrefix(bytes.TrimSpace(text), []byte("-----BEGIN")) {
-		keys, err = readPEM(text)
-	} else {
-		keys, err = readSet(text)
-	}
-	switch {
-	case err != nil:
-		return nil, err
-	case len(keys) == 0:
-		return nil, fanfold.Errorf(fanfold.Invalid, "there is no public key: RSA of %d to %d bits, ECDSA or Ed25519", leastRSA, mostRSA)
-	case len(keys) > maxKeys:
-		return nil, fanfold.Errorf(fanfold.Invalid, "there are %d keys, and may be %d", len(keys), maxKeys)
-	}
-	return keys, nil
-}
-
-// readPEM reads public keys as openssl prints them.
-func readPEM(text []byte) (keys []publicKey, err error) {
-	for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
-		if block.Type != "PUBLIC KEY" {
-			return nil, fanfold.Errorf(fanfold.Invalid, "there is a %.40q where public keys belong: openssl pkey -pubout prints one", block.Type)
-		}
-		key, err := x509.ParsePKIXPublicKey(block.Bytes)
-		if err != nil {
-			return nil, fanfold.Errorf(fanfold.Invalid, "there is a public key that cannot be read")
-		}
-		if verifies(key) {
-			keys = append(keys, publicKey{key: key})
-		}
-	}
-	return keys, nil
-}
-
-// readSet reads a JSON Web Key Set.
-func readSet(text []byte) (keys []publicKey, err error) {
-	var set struct {
-		Keys []json.RawMessage `json:"keys"`
-	}
-	if err := json.Unmarshal(text, &set); err != nil || set.Keys == nil {
-		return nil, fanfold.Errorf(fanfold.Invalid, `it is neither a JSON Web Key Set, {"keys":[...]}, nor PEM`)
-	}
-	for _, one := range set.Keys[:min(len(set.Keys), maxKeys+1)] {
-		var given jwkset.JWKMarshal
-		if json.Unmarshal(one, &given) != nil || given.USE != "" && given.USE != jwkset.UseSig || len(given.KID) > maxKeyID {
-			continue
-		}
-		public := jwkset.JWKMarshal{KTY: given.KTY, CRV: given.CRV, X: given.X, Y: given.Y, N: given.N, E: given.E} // nothing that leads to certificates
-		jwk, err := jwkset.NewJWKFromMarshal(public, jwkset.JWKMarshalOptions{}, jwkset.JWKValidateOptions{})
-		if err == nil && verifies(jwk.Key()) {
-			keys = append(keys, publicKey{given.KID, string(given.ALG), jwk.Key()})
-		}
-	}
-	return keys, nil
-}
-
-// verifies tells whether a key is a public one by which tokens are verified.
-func verifies(key any) bool {
-	switch k := key.(type) {
-	case *rsa.PublicKey:
-		return k.N.BitLen() >= leastRSA && k.N.BitLen() <= mostRSA && k.E > 2 && k.E&1 == 1
-	case *ecdsa.PublicKey, ed25519.PublicKey:
-		return true
-	}
-	return false
-}
-
-// keyOf returns the keys by which a token may be signed. A token without a kid may be signed by any.
-func (s *keySource) keyOf(t *jwt.Token) (any, error) {
+// keyOf returns the key by which a token is signed, which the caller still verifies. A token without a kid may be signed by any.
+func (s *keySource) keyOf(t *jwt.Token) (publicKey, error) {
 	id, _ := t.Header["kid"].(string)
-	if found := s.find(id, t.Method.Alg()); len(found.Keys) > 0 {
-		return found, nil
+	found := s.keys.Load().find(id, t.Method.Alg())
+	if len(found) == 0 && len(id) <= maxKeyID {
+		s.await()
+		found = s.keys.Load().find(id, t.Method.Alg())
 	}
-	if len(id) <= maxKeyID {
+	switch len(found) {
+	case 0:
+		return publicKey{}, fanfold.Errorf(fanfold.Invalid, "the token is signed by a key that the issuer does not name")
+	case 1:
+		return found[0], nil
+	}
+	signed := t.Raw[:strings.LastIndexByte(t.Raw, '.')]
+	for _, k := range found {
+		if t.Method.Verify(signed, t.Signature, k.key) == nil {
+			return k, nil
+		}
+	}
+	return found[0], nil
+}
+
+// has tells whether the issuer still has the key with a mark. With ask it has the keys fetched, once in a while, before it says no.
+func (s *keySource) has(mark string, ask bool) bool {
+	if !s.keys.Load().has(mark) && ask {
 		s.await()
 	}
-	if found := s.find(id, t.Method.Alg()); len(found.Keys) > 0 {
-		return found, nil
-	}
-	return nil, fanfold.Errorf(fanfold.Invalid, "the token is signed by a key that the issuer does not name")
-}
-
-// find returns the keys with an id that are for a way to sign.
-func (s *keySource) find(id, alg string) (set jwt.VerificationKeySet) {
-	for _, k := range *s.keys.Load() {
-		if (id == "" || k.id == "" || k.id == id) && (k.alg == "" || k.alg == alg) && fits(k.key, alg) {
-			set.Keys = append(set.Keys, k.key)
-		}
-	}
-	return set
-}
-
-// fits tells whether a key is of the kind by which a way to sign is verified.
-func fits(key crypto.PublicKey, alg string) bool {
-	switch key.(type) {
-	case *rsa.PublicKey:
-		return alg[:2] == "RS" || alg[:2] == "PS"
-	case *ecdsa.PublicKey:
-		return alg[:2] == "ES"
-	}
-	return alg == "EdDSA"
+	return s.keys.Load().has(mark)
 }
 
 // await has the keys fetched, once in a while, and waits for that: the first one for the whole of it, and the others for a short time.

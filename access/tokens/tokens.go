@@ -109,7 +109,7 @@ func (t *Tokens) Principal(text string) (p *access.Principal, ended bool) {
 	t.mu.Lock()
 	p = t.known[hash]
 	t.mu.Unlock()
-	if p != nil {
+	if p != nil && t.keys.has(p.Signer, false) {
 		if p.Ends.After(t.opt.Now()) {
 			return p, false
 		}
@@ -124,6 +124,13 @@ func (t *Tokens) Principal(text string) (p *access.Principal, ended bool) {
 	t.keep(hash, p)
 	return p, false
 }
+
+// Holds tells whether the issuer still has the key that signed a principal's token, and the flags are as they were then. With ask it has the keys fetched
+// before it says no, once in 30 s, and blocks meanwhile: another node may have them already.
+func (t *Tokens) Holds(p *access.Principal, ask bool) bool { return t.keys.has(p.Signer, ask) }
+
+// Version is another one after the issuer's keys have changed.
+func (t *Tokens) Version() uint64 { return t.keys.keys.Load().number }
 
 // keep keeps a verified token. It makes room for it.
 func (t *Tokens) keep(hash [sha256.Size]byte, p *access.Principal) {
@@ -150,7 +157,12 @@ type claims struct {
 // verify returns the principal of a token. Errors quote nothing of it.
 func (t *Tokens) verify(text string) (*access.Principal, error) {
 	var c claims
-	token, err := t.parser.ParseWithClaims(text, &c, t.keys.keyOf)
+	var by publicKey
+	token, err := t.parser.ParseWithClaims(text, &c, func(of *jwt.Token) (any, error) {
+		var err error
+		by, err = t.keys.keyOf(of)
+		return by.key, err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +182,7 @@ func (t *Tokens) verify(text string) (*access.Principal, error) {
 		return nil, fanfold.Errorf(fanfold.Unavailable, "the secret of the store is not known yet")
 	}
 	p := &access.Principal{Sub: c.Subject, Issuer: t.opt.Issuer, Created: c.IssuedAt.Time, Expires: c.ExpiresAt.Time, Ends: c.ExpiresAt.Add(leeway),
-		By: access.ActorOf(secret, t.opt.Issuer, c.Subject)}
+		Signer: by.mark, By: access.ActorOf(secret, t.opt.Issuer, c.Subject)}
 	return p, t.addClaims(p, text)
 }
 

@@ -39,7 +39,8 @@ type issuer struct {
 	keys  map[string]crypto.Signer
 	asked atomic.Int64 // for the keys
 	down  atomic.Bool
-	lead  string // where its discovery document leads instead
+	lead  string                 // where its discovery document leads instead
+	says  atomic.Pointer[string] // what it says instead of its keys; nil for nothing
 }
 
 // openIssuer opens an issuer with keys of each kind.
@@ -79,7 +80,11 @@ func (i *issuer) answer(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, i.URL, at)
 	default:
 		i.asked.Add(1)
-		_, _ = w.Write(i.set())
+		text := i.set()
+		if says := i.says.Load(); says != nil {
+			text = []byte(*says)
+		}
+		_, _ = w.Write(text)
 	}
 }
 
