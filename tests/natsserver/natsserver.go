@@ -6,7 +6,9 @@ import (
 	"net"
 	"net/url"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -22,6 +24,7 @@ type Cluster struct {
 
 	mu      sync.Mutex
 	servers []*server.Server
+	errors  []serverErrors
 }
 
 // Start runs one server or a cluster of three on free ports of the loopback interface, and
@@ -35,51 +38,115 @@ func Start(t testing.TB, nodes int) []string {
 // acknowledge it.
 func StartCluster(t testing.TB, nodes int, sync bool) *Cluster {
 	t.Helper()
-	c := &Cluster{t: t, servers: make([]*server.Server, nodes), opts: make([]*server.Options, nodes)}
-	ports, routes := FreePorts(t, 2*nodes), make([]*url.URL, nodes)
-	for i := range routes {
-		routes[i] = &url.URL{Scheme: "nats-route", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[nodes+i]))}
-	}
-	for i := range nodes {
-		opts := &server.Options{
-			ServerName: fmt.Sprintf("n%d", i), Host: "127.0.0.1", Port: ports[i], JetStream: true, StoreDir: t.TempDir(),
-			JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20, MaxPayload: 8 << 20, NoSigs: true, NoLog: true,
-			SyncInterval: time.Minute, SyncAlways: sync,
+	return startOnFreePorts(t, func() []*server.Options {
+		ports, opts := FreePorts(t, 2*nodes), make([]*server.Options, nodes)
+		routes := make([]*url.URL, nodes)
+		for i := range routes {
+			routes[i] = &url.URL{Scheme: "nats-route", Host: net.JoinHostPort("127.0.0.1", strconv.Itoa(ports[nodes+i]))}
 		}
-		if nodes > 1 {
-			opts.Cluster = server.ClusterOpts{Name: clusterName(ports), Host: "127.0.0.1", Port: ports[nodes+i]}
-			opts.Routes = routes
+		for i := range opts {
+			opts[i] = plainOptions(t, fmt.Sprintf("n%d", i), ports[i])
+			opts[i].SyncInterval, opts[i].SyncAlways = time.Minute, sync
+			if nodes > 1 {
+				opts[i].Cluster = server.ClusterOpts{Name: clusterName(ports), Host: "127.0.0.1", Port: ports[nodes+i]}
+				opts[i].Routes = routes
+			}
 		}
-		c.opts[i] = opts
-		c.Restart(i)
-		t.Cleanup(func() { c.Stop(i) })
-	}
-	for _, s := range c.servers {
-		if !s.ReadyForConnections(20 * time.Second) {
-			t.Fatal("the NATS server did not become ready")
-		}
-	}
-	if nodes > 1 {
-		c.waitForLeader()
-	}
-	return c
+		return opts
+	})
 }
 
 // StartWith runs one server on a free port with options that set changes, and returns its client URL. It ends with the test.
 func StartWith(t testing.TB, set func(o *server.Options)) string {
 	t.Helper()
-	c := &Cluster{t: t, servers: make([]*server.Server, 1), opts: []*server.Options{{
-		ServerName: "n0", Host: "127.0.0.1", Port: FreePorts(t, 1)[0], JetStream: true, StoreDir: t.TempDir(),
+	return startOnFreePorts(t, func() []*server.Options {
+		o := plainOptions(t, "n0", FreePorts(t, 1)[0])
+		o.AuthTimeout = 30 // seconds in which a client must have shown who it is; a node does not try again at its start
+		set(o)
+		return []*server.Options{o}
+	}).URLs()[0]
+}
+
+// plainOptions returns the options of a server with a directory of its own.
+func plainOptions(t testing.TB, name string, port int) *server.Options {
+	return &server.Options{
+		ServerName: name, Host: "127.0.0.1", Port: port, JetStream: true, StoreDir: t.TempDir(),
 		JetStreamMaxStore: 1 << 40, JetStreamMaxMemory: 64 << 20, MaxPayload: 8 << 20, NoSigs: true, NoLog: true,
-		AuthTimeout: 30, // seconds in which a client must have shown who it is; a node does not try again at its start
-	}}}
-	set(c.opts[0])
-	c.Restart(0)
-	t.Cleanup(func() { c.Stop(0) })
-	if !c.servers[0].ReadyForConnections(20 * time.Second) {
-		t.Fatal("the NATS server did not become ready")
 	}
-	return c.URLs()[0]
+}
+
+// maxStarts is how often servers are started on other ports, where a program that is no test has taken one meanwhile.
+const maxStarts = 5
+
+// startOnFreePorts runs servers with options, until the test ends. It asks for other ones where a port is taken.
+func startOnFreePorts(t testing.TB, options func() []*server.Options) *Cluster {
+	t.Helper()
+	for tries := 1; ; tries++ {
+		c := newCluster(t, options())
+		err := c.start()
+		if err == nil {
+			for i := range c.opts {
+				t.Cleanup(func() { c.Stop(i) })
+			}
+			return c
+		}
+		for i := range c.opts {
+			c.Stop(i)
+		}
+		if tries == maxStarts || !strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) {
+			t.Fatalf("the NATS servers did not become ready: %v", err)
+		}
+	}
+}
+
+func newCluster(t testing.TB, opts []*server.Options) *Cluster {
+	return &Cluster{t: t, opts: opts, servers: make([]*server.Server, len(opts)), errors: make([]serverErrors, len(opts))}
+}
+
+// start starts the servers and blocks until they take connections, and can make streams. The error says what the servers said.
+func (c *Cluster) start() error {
+	for i := range c.opts {
+		c.Restart(i)
+	}
+	for i, s := range c.servers {
+		if s == nil || !c.Await(func() bool { return c.errors[i].said() != "" || s.ReadyForConnections(time.Millisecond) }) || !s.ReadyForConnections(time.Millisecond) {
+			return fmt.Errorf("server %d says %q", i, c.errors[i].said())
+		}
+	}
+	if len(c.servers) > 1 {
+		c.waitForLeader()
+	}
+	return nil
+}
+
+// serverErrors has the errors that a server tells.
+type serverErrors struct {
+	mu   sync.Mutex
+	text []string
+}
+
+// said returns the errors so far.
+func (e *serverErrors) said() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return strings.Join(e.text, "; ")
+}
+
+// Noticef, Warnf, Debugf, Tracef, Errorf and Fatalf make it a server.Logger.
+func (e *serverErrors) Noticef(string, ...any) {}
+
+func (e *serverErrors) Warnf(string, ...any) {}
+
+func (e *serverErrors) Debugf(string, ...any) {}
+
+func (e *serverErrors) Tracef(string, ...any) {}
+
+func (e *serverErrors) Errorf(string, ...any) {}
+
+func (e *serverErrors) Fatalf(format string, v ...any) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.text = append(e.text, fmt.Sprintf(format, v...))
 }
 
 // URLs are the servers' client URLs.
@@ -119,6 +186,7 @@ func (c *Cluster) Restart(i int) {
 		c.t.Errorf("NATS server %d: %v", i, err)
 		return
 	}
+	s.SetLoggerV2(&c.errors[i], false, false, false)
 	s.Start()
 	c.mu.Lock()
 	defer c.mu.Unlock()
