@@ -25,7 +25,7 @@ func Await(t *testing.T, what string, limit time.Duration, done func() bool) {
 
 // AwaitReady waits until /readyz is answered with a status, a minute at most. Right after its start a node on a server that others may
 // use, too, takes no writes yet.
-func AwaitReady(t *testing.T, s *Store, status int) {
+func AwaitReady(t testing.TB, s *Store, status int) {
 	t.Helper()
 	for begin := time.Now(); ; time.Sleep(5 * time.Millisecond) {
 		r, err := s.Do(http.MethodGet, "/readyz", nil)

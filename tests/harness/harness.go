@@ -89,7 +89,7 @@ func Open(tb TB, opt Options) *Store {
 	return s
 }
 
-// OpenTemp starts a node on a directory of the test's, applies the model ("" for none), and, at
+// OpenTemp starts a node on a directory of the test's, waits until it is ready, applies the model ("" for none), and, at
 // the test's end, verifies and closes it.
 func OpenTemp(t testing.TB, model string) *Store {
 	t.Helper()
@@ -98,6 +98,7 @@ func OpenTemp(t testing.TB, model string) *Store {
 		s.Verify()
 		s.Close()
 	})
+	AwaitReady(t, s, http.StatusOK)
 	if model != "" {
 		s.Model(model)
 	}
