@@ -123,7 +123,7 @@ func (s *objects) remove(ctx context.Context, list []object) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
-	stream, err := s.open(ctx)
+	stream, err := s.existing(ctx)
 	if err != nil {
 		return err
 	}
@@ -147,10 +147,17 @@ func (s *objects) prune(ctx context.Context, kept, old []object) error {
 		return nil
 	case s.log.Embedded != nil && len(kept) == 0: // Remake removes it
 		return nil
-	case s.log.Embedded != nil:
-		return s.pruneFiles(ctx, kept)
 	}
-	return s.log.Outlast(ctx, func(ctx context.Context) error { return s.pruneOnce(ctx, kept, old) })
+	err := s.log.Outlast(ctx, func(ctx context.Context) error {
+		if s.log.Embedded != nil {
+			return s.pruneFiles(ctx, kept)
+		}
+		return s.pruneOnce(ctx, kept, old)
+	})
+	if isGone(err) { // Remake has removed it meanwhile
+		return nil
+	}
+	return err
 }
 
 // pruneOnce does what prune does, once.
@@ -172,24 +179,18 @@ func (s *objects) pruneOnce(ctx context.Context, kept, old []object) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
-	stream, err := s.open(ctx)
+	stream, err := s.existing(ctx)
 	if err != nil {
 		return err
 	}
 	return s.removeAbandoned(ctx, stream, latest, whole)
 }
 
-// pruneFiles removes the embedded server's files that have nothing of the objects that are kept, nor what came later. It outlasts a planned start of the
-// server. The error is Unavailable.
+// pruneFiles removes the embedded server's files that have nothing of the objects that are kept, nor what came later. The error is Unavailable.
 func (s *objects) pruneFiles(ctx context.Context, kept []object) error {
-	return s.log.Outlast(ctx, func(ctx context.Context) error { return s.pruneFilesOnce(ctx, kept) })
-}
-
-// pruneFilesOnce does what pruneFiles does, once.
-func (s *objects) pruneFilesOnce(ctx context.Context, kept []object) error {
 	ctx, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
-	stream, err := s.open(ctx)
+	stream, err := s.existing(ctx)
 	if err != nil {
 		return err
 	}

@@ -87,12 +87,30 @@ func (s *objects) put(ctx context.Context, name string, metadata map[string]stri
 
 // open returns the object store's stream, which it makes where there is none. The error is Unavailable.
 func (s *objects) open(ctx context.Context) (jetstream.Stream, error) {
+	return s.await(ctx, s.tryOpen, func(error) bool { return false })
+}
+
+// existing returns the object store's stream, and makes none: a reader that did would take an empty one for the one that Remake has removed. The error is
+// Unavailable; isGone tells whether there is none.
+func (s *objects) existing(ctx context.Context) (jetstream.Stream, error) {
+	return s.await(ctx, func(ctx context.Context) (jetstream.Stream, error) {
+		ctx, cancel := context.WithTimeout(ctx, servers.Patience)
+		defer cancel()
+		return s.log.JS.Stream(ctx, events.ObjectsPrefix+s.bucket)
+	}, isGone)
+}
+
+// await tries until there is a stream, or an error is the last one. The error is Unavailable.
+func (s *objects) await(ctx context.Context, try func(ctx context.Context) (jetstream.Stream, error), last func(error) bool) (jetstream.Stream, error) {
 	limit, cancel := context.WithTimeout(ctx, objectStall)
 	defer cancel()
 	for {
-		stream, err := s.tryOpen(limit)
+		stream, err := try(limit)
 		if err == nil {
 			return stream, nil
+		}
+		if last(err) {
+			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the object store %s is not there", s.bucket)
 		}
 		select { // several nodes may make it at the same time
 		case <-time.After(100 * time.Millisecond):
@@ -263,17 +281,14 @@ func (s *objects) removeAbandoned(ctx context.Context, stream jetstream.Stream, 
 // get writes an object's bytes to w. The bytes are of use only if no error comes back. It holds a few messages in
 // memory. Errors are w's, ctx's, and Unavailable: what is there is not what was stored, or it does not come.
 func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
-	stream, err := s.open(ctx)
+	stream, err := s.existing(ctx)
 	if err != nil {
 		return err
 	}
-	switch there, err := s.countChunks(ctx, stream, o.nuid); {
-	case err != nil:
+	p := pieces{s: s, o: o, stream: stream, w: w, sum: sha256.New()}
+	if err := p.check(ctx); err != nil {
 		return err
-	case there != o.chunks:
-		return fanfold.Errorf(fanfold.Unavailable, "the snapshot is damaged: of its %d pieces %d are there", o.chunks, there)
 	}
-	p := pieces{s: s, o: o, w: w, sum: sha256.New()}
 	if err := s.log.Outlast(ctx, p.receive); err != nil || p.failed != nil {
 		return cmp.Or(p.failed, err)
 	}
@@ -287,6 +302,7 @@ func (s *objects) get(ctx context.Context, o object, w io.Writer) error {
 type pieces struct {
 	s      *objects
 	o      object
+	stream jetstream.Stream
 	w      io.Writer
 	sum    hash.Hash
 	size   int64
@@ -309,20 +325,50 @@ func (p *pieces) receive(ctx context.Context) error {
 	}
 	defer msgs.Stop()
 	for p.n < o.chunks && p.size <= o.Bytes {
-		waiting, cancel := context.WithTimeout(ctx, objectStall)
-		msg, err := msgs.Next(jetstream.NextContext(waiting))
-		cancel()
-		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil { // the server passes over a message that it cannot read
-			return fanfold.Wrap(err, fanfold.Unavailable, "the snapshot is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", p.size, o.Bytes, objectStall)
-		}
+		msg, err := p.next(ctx, msgs)
 		if err != nil {
-			return cmp.Or(ctx.Err(), error(fanfold.Wrap(err, fanfold.Unavailable, "the snapshot cannot be read: %v", err)))
+			return err
 		}
 		if p.failed = p.take(msg); p.failed != nil {
 			return nil
 		}
 	}
 	return nil
+}
+
+// lookAfter is after which time without a message it is looked whether the object is still there.
+const lookAfter = 2 * time.Second
+
+// next blocks until the next piece comes. Errors are Unavailable, and ctx's.
+func (p *pieces) next(ctx context.Context, msgs jetstream.MessagesContext) (jetstream.Msg, error) {
+	for began := time.Now(); ; {
+		waiting, cancel := context.WithTimeout(ctx, lookAfter)
+		msg, err := msgs.Next(jetstream.NextContext(waiting))
+		cancel()
+		switch {
+		case err == nil:
+			return msg, nil
+		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
+			return nil, cmp.Or(ctx.Err(), p.check(ctx), error(fanfold.Wrap(err, fanfold.Unavailable, "the snapshot cannot be read: %v", err)))
+		case time.Since(began) >= objectStall: // the server passes over a message that it cannot read
+			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the snapshot is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", p.size, p.o.Bytes, objectStall)
+		}
+		if err := p.check(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// errPieces is the cause of the error of an object that lacks pieces.
+var errPieces = errors.New("pieces are missing")
+
+// check returns Unavailable where the object store does not have every piece.
+func (p *pieces) check(ctx context.Context) error {
+	there, err := p.s.countChunks(ctx, p.stream, p.o.nuid)
+	if err == nil && there != p.o.chunks {
+		err = fanfold.Wrap(errPieces, fanfold.Unavailable, "the snapshot is damaged: of its %d pieces %d are there", p.o.chunks, there)
+	}
+	return err
 }
 
 // take takes a piece. The error is w's.

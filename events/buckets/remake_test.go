@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go/jetstream"
+
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
@@ -88,6 +90,51 @@ func TestRemake(t *testing.T) {
 	}
 	if list, err := s.List(t.Context()); err != nil || len(list) != 0 {
 		t.Errorf("there are %+v, %v", list, err)
+	}
+}
+
+// TestGetAfterRemake: a base that was found before Remake moved it is read at its new place, and reading makes no object store.
+func TestGetAfterRemake(t *testing.T) {
+	e, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Durability: embedded.Always})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = e.Close() }()
+	nc, err := e.Connect()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer nc.Close()
+	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := buckets.NewSnapshots(l)
+	found, err := s.Put(t.Context(), base(3, 4), strings.NewReader("new"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Remake(t.Context(), found.BaseFile, 5); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := s.Get(t.Context(), found, &out); err != nil || out.String() != "new" {
+		t.Errorf("the base is %q, %v", &out, err)
+	}
+	if err := s.Remake(t.Context(), fanfold.BaseFile{}, 6); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Get(t.Context(), found, &out); fanfold.CodeOf(err) != fanfold.Unavailable {
+		t.Errorf("a base that is gone: %v", err)
+	}
+	js, err := jetstream.New(nc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name := range js.StreamNames(t.Context()).Name() {
+		if strings.HasPrefix(name, events.ObjectsPrefix) {
+			t.Errorf("%s is there again", name)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"io"
 	"slices"
 	"strconv"
@@ -133,9 +134,9 @@ func (s *Snapshots) FindBase(ctx context.Context, seq uint64, digest fanfold.Dig
 // store meanwhile. Errors are w's, ctx's, and Unavailable: what is there is not what was stored, or it does not come.
 func (s *Snapshots) Get(ctx context.Context, snap Snapshot, w io.Writer) error {
 	out := &resumed{w: w}
-	for {
+	for tries := 1; ; tries++ {
 		err := snap.store.get(ctx, snap.stored, out)
-		if !isGone(err) {
+		if !isGone(err) && !errors.Is(err, errPieces) || tries == maxMoves {
 			return err
 		}
 		moved, failed := s.elsewhere(ctx, snap)
@@ -145,6 +146,9 @@ func (s *Snapshots) Get(ctx context.Context, snap Snapshot, w io.Writer) error {
 		snap, out.skip, out.written = *moved, out.written, 0
 	}
 }
+
+// maxMoves is how often a snapshot is looked for in another object store while it is read.
+const maxMoves = 5
 
 // elsewhere returns a snapshot in another object store than the given one's, nil where it is not there. The error is Unavailable.
 func (s *Snapshots) elsewhere(ctx context.Context, snap Snapshot) (*Snapshot, error) {
