@@ -94,7 +94,7 @@ func (l *Log) decided(ctx context.Context, first, last uint64, err error) (uint6
 	if l.run.Load().syncer != nil {
 		synced, span = l.opt.Tracer.Start(ctx, "log sync")
 	}
-	unsynced := l.run.Load().wait(synced, last)
+	unsynced := l.run.Load().waitStored(synced, last)
 	span.End()
 	if unsynced != nil {
 		return 0, fanfold.Wrap(unsynced, fanfold.OutcomeUnknown, "%s (%s)", outcomeUnknown, fanfold.MessageOf(unsynced))

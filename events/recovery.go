@@ -175,6 +175,7 @@ func (r *Recovery) restartServer(ctx context.Context, stopped error, folded func
 		return err
 	}
 	last := info.State.LastSeq
+	run.began = last
 	run.highest.Store(last)
 	r.log.prefix.losses.change(func(t *lossTable) { t.forget(last) })
 	if err := r.log.prefix.askErasures(ctx); err != nil {

@@ -2,6 +2,7 @@ package events
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 
 	"github.com/fanfold/fanfold"
@@ -16,7 +17,9 @@ type serverRun struct {
 	stopped error                 // why the server cannot be used; nil for one that runs
 	broken  atomic.Pointer[error] // why it is to be started again, for it may have a part of a batch; nil for no reason
 
-	ended context.Context // when the next run begins; readers of this one end
+	began uint64                    // the last event when it began, where another run was before
+	next  atomic.Pointer[serverRun] // the run after this one; nil for none yet
+	ended context.Context           // when the next run begins; readers of this one end
 	end   context.CancelFunc
 }
 
@@ -41,6 +44,25 @@ func (r *serverRun) wait(ctx context.Context, seq uint64) error {
 	return r.syncer.Wait(ctx, seq)
 }
 
+// waitStored does what wait does for an event that the server has acknowledged. If it is started again meanwhile as planned, the run after that
+// makes the event durable.
+func (r *serverRun) waitStored(ctx context.Context, seq uint64) error {
+	err := r.wait(ctx, seq)
+	for run := r; err != nil; err = run.wait(ctx, seq) {
+		if errors.Is(run.stopped, fanfold.ErrRestarting) {
+			select {
+			case <-run.ended.Done():
+			case <-ctx.Done():
+				return err
+			}
+		}
+		if run = run.next.Load(); run == nil || run.stopped == nil && run.began < seq { // the disk has failed, or the start has cut the event
+			return err
+		}
+	}
+	return nil
+}
+
 // rounds returns how many rounds of fsync there were in the run.
 func (r *serverRun) rounds() uint64 {
 	if r.syncer == nil {
@@ -53,6 +75,7 @@ func (r *serverRun) rounds() uint64 {
 func (l *Log) startRun(run *serverRun) {
 	l.batches.pause(func() {
 		if old := l.run.Swap(run); old != nil { // what was sent in it says nothing about this one
+			old.next.Store(run)
 			old.end()
 			l.syncs.Add(old.rounds())
 		}
@@ -85,9 +108,14 @@ func errAnotherRun() error {
 }
 
 // WaitSynced blocks until an event that the reader has delivered is as durable as the log's durability says, and all that was
-// stored with it is there. It ends with ctx. The error is Unavailable: the log may lose the event.
+// stored with it is there. It ends with ctx. The error is Unavailable: the log may lose the event. Its cause is fanfold.ErrRestarting where the
+// server was started again meanwhile.
 func (r *Reader) WaitSynced(ctx context.Context, seq uint64) error {
-	return r.log.waitWhole(ctx, r.run, seq)
+	err := r.log.waitWhole(ctx, r.run, seq)
+	if err != nil && r.run.ended.Err() != nil {
+		return fanfold.Wrap(errors.Join(err, fanfold.ErrRestarting), fanfold.Unavailable, "%s", fanfold.MessageOf(err))
+	}
+	return err
 }
 
 // waitWhole does what Reader.WaitSynced does for an event that was told of in a run.
