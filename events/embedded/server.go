@@ -411,9 +411,12 @@ func checkPortFree(listen string) error {
 // The error is Unavailable.
 func (e *Server) Connect() (*nats.Conn, error) { return e.connectAs(nodeUser) }
 
+// reconnectWait is the pause between two tries to find a server again that is started again. A try costs next to nothing, and requests wait for it.
+const reconnectWait = 10 * time.Millisecond
+
 // connectAs does what Connect does, as a user.
 func (e *Server) connectAs(user string) (*nats.Conn, error) {
-	opts := []nats.Option{nats.InProcessServer(e), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+	opts := []nats.Option{nats.InProcessServer(e), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(0, 0), nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
 		e.opt.Logger.Debug("the connection to the embedded NATS server", "err", err) // the default writes to the standard error
 	})}
 	if e.access != nil {
