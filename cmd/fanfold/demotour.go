@@ -93,7 +93,7 @@ func (t *tour) loadFile(ctx context.Context, collection string) (n int, err erro
 		return 0, err
 	}
 	im := &importer{client: t.client, collection: collection, stderr: io.Discard}
-	result, err := im.send(ctx, func(w io.Writer) error {
+	result, err := im.send(ctx, &source{raw: true}, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	}, 0)

@@ -9,6 +9,8 @@ import (
 	"hash/crc32"
 	"io"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -16,49 +18,54 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/foreign"
 )
 
-func importCommand() *cobra.Command {
-	im := &importer{}
-	cmd := &cobra.Command{
-		Use:   "import FILE",
-		Short: "Load documents from NDJSON, from an export, or from CSV with a mapping file",
-		Long: `Load documents from a file, or from standard input where FILE is -.
+// importHelp tells what an import is.
+const importHelp = `Load documents from a file, from the files of a directory that FILE names, or from standard input where it is -.
+All may be compressed by gzip or zstd. docs/learn/moving-in.md shows it store by store.
 
-NDJSON has one document a line; --collection says where they go. Without it each line says so
-itself: {"collection":"...","doc":{...}}, as fanfold export writes it. A document with an id
+JSON is documents one a line (NDJSON), one after the other, or in an array. What Cosmos DB,
+MongoDB, CouchDB and Firestore export is known by its first document, and --from says what it is where that
+is wrong. Members that these stores add are dropped and counted, _id becomes id, and extended JSON becomes
+what it means. Another member that begins with _ refuses its document: --rename and --drop say what becomes of it.
+
+--collection says where the documents go; of a directory each file has the collection that it is called after. Without
+both each line says so itself: {"collection":"...","doc":{...}}, as fanfold export writes it. A document with an id
 replaces the one that is there; without, it gets a new id.
 
-CSV has a header line. The mapping file (YAML) says what becomes of each row: a list of
+A mapping file (YAML) says what becomes of each document, or of each row of CSV, which has a header line: a list of
   collection: where the documents go
-  documents:  a CEL expression over doc, the row (all members are strings), that gives an
+  documents:  a CEL expression over doc, the document or the row (all its members are strings), that gives an
               object or a list of objects
 Every row is loaded. --skip-repeats leaves out documents that the file gave before, byte for byte, such as an
 author who stands in many rows; where a document changes and changes back, the last row is left out, too.
 --encoding says in which encoding CSV is that is not UTF-8, and --delimiter what separates its columns.
 
 A line that is refused is reported with its number, and the rest goes on; the exit code is
-then 1. The first ten are printed (--refusals), and how many there are of each kind. An import
+then 1. The first twenty are printed (--refusals), --errors has all, and they are counted by kind. An import
 that is stored and takes longer than a minute to be shown is done. An import that was cut short
 goes on where it was with --resume: every line is loaded exactly once. Standard input needs an --id
-for that.`,
+for that. --dry-run reads everything, says what it found and stores nothing.`
+
+func importCommand() *cobra.Command {
+	im := &importer{}
+	cmd := &cobra.Command{
+		Use:   "import FILE",
+		Short: "Load documents from JSON, CSV or what another store exports: a file, a directory, standard input",
+		Long:  importHelp,
 		Example: `  fanfold import --collection books books.ndjson
+  fanfold import --dry-run dump
+  fanfold import dump
+  fanfold import --from mongo --collection books --rename _etag=etag books.json.gz
   fanfold import --mapping mapping.yaml books.csv
   fanfold import --resume --collection books books.ndjson`,
 		Args: cobra.ExactArgs(1),
 	}
 	server := serverFlag(cmd)
 	f := cmd.Flags()
-	f.StringVar(&im.collection, "collection", "", "where the documents of NDJSON go")
-	f.StringVar(&im.mapping, "mapping", "", "mapping file for CSV")
-	f.BoolVar(&im.skipRepeats, "skip-repeats", false, "of CSV: leave out documents that the file gave before, byte for byte")
-	f.StringVar(&im.encoding, "encoding", "", "of CSV: utf-8 (default), windows-1252, iso-8859-1, iso-8859-15 or utf-16")
 	delimiter := f.String("delimiter", ",", "of CSV: the character between columns; \\t is a tab")
-	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
-	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
-	im.permissions(f)
-	f.IntVar(&im.refusals.most, "refusals", 10, "how many lines that are refused to print")
-	f.BoolVar(&im.json, "json", false, "print the result as JSON")
+	im.flags(f)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
 		if im.refusals.most < 0 {
 			return fanfold.Errorf(fanfold.Invalid, "--refusals %d is no number of lines: give 0 or more", im.refusals.most)
@@ -66,16 +73,37 @@ for that.`,
 		if im.delimiter, err = delimiterOf(*delimiter); err != nil {
 			return err
 		}
-		if im.client, err = server.connect(); err != nil {
+		if im.foreign, err = im.foreignOptions(); err != nil {
 			return err
 		}
-		defer server.close()
+		if !im.dryRun {
+			if im.client, err = server.connect(); err != nil {
+				return err
+			}
+			defer server.close()
+		}
 		if cmd.Flags().Changed("server") {
 			im.server = " --server " + shellWord(server.server)
 		}
 		return im.run(cmd, args[0])
 	}
 	return cmd
+}
+
+// flags adds the flags of an import.
+func (im *importer) flags(f *pflag.FlagSet) {
+	f.StringVar(&im.collection, "collection", "", "where the documents go")
+	im.foreignFlags(f)
+	f.StringVar(&im.mapping, "mapping", "", "mapping file: what becomes of each document, or row of CSV")
+	f.BoolVar(&im.skipRepeats, "skip-repeats", false, "of a mapping: leave out documents that the file gave before, byte for byte")
+	f.StringVar(&im.encoding, "encoding", "", "of CSV: utf-8 (default), windows-1252, iso-8859-1, iso-8859-15 or utf-16")
+	f.BoolVar(&im.resume, "resume", false, "go on with an import that was cut short")
+	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
+	im.permissions(f)
+	f.IntVar(&im.refusals.most, "refusals", 20, "how many lines that are refused to print")
+	f.StringVar(&im.errors, "errors", "", "file that gets every refused line with its place and the reason, as NDJSON")
+	f.BoolVar(&im.dryRun, "dry-run", false, "read everything and say what is in it; store nothing, and ask no server")
+	f.BoolVar(&im.json, "json", false, "print the result as JSON")
 }
 
 // importer sends a file to a server as one stream of lines.
@@ -86,11 +114,16 @@ type importer struct {
 	resume     bool
 	id         string
 	json       bool
+	dryRun     bool
+	errors     string
 	server     string // the flag as it was given, with a space before it; "" for none
 
 	skipRepeats bool
 	encoding    string
 	delimiter   rune
+
+	renames []string
+	foreign foreign.Options
 
 	allowFanout  bool
 	allowRemoval bool
@@ -113,14 +146,34 @@ type importResult struct {
 	Position string  `json:"position"`
 	// RefusedBy counts the refused lines that this run was told of by the codes of their problems.
 	RefusedBy map[client.Code]int `json:"refusedBy,omitempty"`
+	dry       bool                // nothing was sent
 	Folded    bool                `json:"folded"`         // the server shows everything
 	Late      string              `json:"late,omitempty"` // why it does not yet
+
+	importFound
+}
+
+// importFound is what the input had. Of an import that was resumed it counts what this run has read.
+type importFound struct {
+	From        []string       `json:"from,omitempty"`        // what the input was taken for; nothing for CSV, and for lines that are sent as they are
+	Documents   int            `json:"documents,omitempty"`   // that it gave
+	Collections map[string]int `json:"collections,omitempty"` // documents
+	Dropped     map[string]int `json:"dropped,omitempty"`     // members of documents, by their names
+	LeftOut     map[string]int `json:"leftOut,omitempty"`     // documents, such as deleted ones
+	LeftFiles   []string       `json:"leftFiles,omitempty"`   // of a directory
 }
 
 // run loads the file, or standard input where path is -, and prints the result.
 func (im *importer) run(cmd *cobra.Command, path string) error {
 	im.stderr = cmd.ErrOrStderr()
 	began := time.Now()
+	if im.errors != "" {
+		out, err := im.openErrors()
+		if err != nil {
+			return err
+		}
+		defer out.Close() // what was written is checked line by line
+	}
 	result, err := im.load(cmd, path)
 	if im.resume && path != "-" {
 		// A conflict means that the server still works on what the import was cut short with.
@@ -135,6 +188,9 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 	}
 	if err != nil {
 		return err
+	}
+	if err := im.refusals.failed; err != nil {
+		return fanfold.Wrap(err, fanfold.Unavailable, "the import is done, and not all refused lines are in %s: %v", im.errors, err)
 	}
 	result.Seconds, result.RefusedBy = time.Since(began).Seconds(), im.refusals.kinds
 	if im.json {
@@ -154,6 +210,9 @@ func (r *importResult) print(out io.Writer) error {
 	if r.Before > 0 {
 		before = fmt.Sprintf(", %d were stored before", r.Before)
 	}
+	if r.dry {
+		return r.printDry(out)
+	}
 	_, err := fmt.Fprintf(out, "%d documents written in %.1f s (%.0f/s)%s, %d refused, position %s\n",
 		r.Written-r.Before, r.Seconds, float64(r.Written-r.Before)/r.Seconds, before, r.Refused, r.Position)
 	if err == nil && len(r.RefusedBy) > 0 {
@@ -165,40 +224,50 @@ func (r *importResult) print(out io.Writer) error {
 	if err == nil && !r.Folded {
 		_, err = fmt.Fprintln(out, r.Late)
 	}
+	if err == nil {
+		err = r.printFound(out)
+	}
 	return err
 }
 
-// load sends the file, or what the server does not have of it where the import is resumed.
+// load sends the input, or what the server does not have of it where the import is resumed.
 func (im *importer) load(cmd *cobra.Command, path string) (result importResult, err error) {
-	in, err := im.open(cmd, path)
+	src, err := im.open(cmd, path)
 	if err != nil {
 		return result, err
 	}
-	defer in.Close()
-	before, err := im.storedLines(cmd.Context())
-	if err != nil {
-		return result, err
+	defer src.close()
+	before := client.ImportResult{}
+	if !im.dryRun {
+		if before, err = im.storedLines(cmd.Context()); err != nil {
+			return result, err
+		}
 	}
-	lines, err := im.lines(in, path, before.Line)
+	lines, err := im.lines(src, before.Line)
 	if err != nil {
 		return result, err
 	}
 	im.refusals.begin()
-	defer im.showProgress(path, before.Line)()
-	result, err = im.send(cmd.Context(), lines, before.Line)
+	im.refusals.place = src.placeOf
+	defer im.showProgress(src, before.Line)()
+	if im.dryRun {
+		result, err = im.rehearse(cmd.Context(), lines)
+	} else {
+		result, err = im.send(cmd.Context(), src, lines, before.Line)
+	}
 	result.Before = before.Written
+	result.found(src)
 	return result, err
 }
 
 // open returns what is to be loaded; the caller closes it. It sets the size and the import's id where the input has
 // them. The error is Invalid.
-func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error) {
+func (im *importer) open(cmd *cobra.Command, path string) (*source, error) {
 	if im.collection != "" && im.mapping != "" {
-		return nil, fanfold.Errorf(fanfold.Invalid,
-			"--collection is for NDJSON and --mapping for CSV: give one of them")
+		return nil, fanfold.Errorf(fanfold.Invalid, "--mapping says where documents go, and so does --collection: give one of them")
 	}
 	if im.collection != "" && im.delimiter != ',' {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--delimiter is for CSV, and --collection for NDJSON: give one of them")
+		return nil, fanfold.Errorf(fanfold.Invalid, "--delimiter is for CSV, which goes with --mapping and not with --collection: give one of them")
 	}
 	if im.mapping == "" && (im.skipRepeats || im.encoding != "") {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--skip-repeats and --encoding are for CSV: they go with --mapping")
@@ -213,7 +282,10 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 			return nil, fanfold.Errorf(fanfold.Invalid,
 				"--resume of standard input needs the --id that the import was started with")
 		}
-		return io.NopCloser(cmd.InOrStdin()), nil
+		return &source{in: io.NopCloser(cmd.InOrStdin()), path: path}, nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return im.openDir(path)
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -231,7 +303,38 @@ func (im *importer) open(cmd *cobra.Command, path string) (io.ReadCloser, error)
 			}
 		}
 	}
-	return f, nil
+	return &source{in: f, path: path}, nil
+}
+
+// openDir returns a directory as what is to be loaded, and sets the size and the import's id. The error is Invalid.
+func (im *importer) openDir(path string) (*source, error) {
+	names, _, err := foreign.Files(path)
+	if err != nil {
+		return nil, err
+	}
+	size := int64(0)
+	h := sha256.New()
+	for _, name := range names {
+		f, err := os.Open(filepath.Join(path, name))
+		if err != nil {
+			return nil, fanfold.Wrap(err, fanfold.Invalid, "cannot read the file: %v", err)
+		}
+		info, err := f.Stat()
+		if err == nil {
+			im.progress.size = info.Size()
+			size += info.Size()
+			var id string
+			id, err = im.name(f)
+			fmt.Fprintf(h, "%q %s ", name, id)
+		}
+		if err := errors.Join(err, f.Close()); err != nil {
+			return nil, err
+		}
+	}
+	if im.progress.size = size; im.id == "" {
+		im.id = hex.EncodeToString(h.Sum(nil)[:16])
+	}
+	return &source{path: path, files: names}, nil
 }
 
 // name returns an id for the import, made from the flags and the whole file. Of its middle it takes a checksum, which is as fast as reading. It
@@ -247,6 +350,9 @@ func (im *importer) name(f *os.File) (string, error) {
 		}
 		h.Write(text)
 		fmt.Fprintf(h, " %t %q%s ", im.skipRepeats, im.encoding, delimiterFlag(im.delimiter))
+	}
+	if o := im.foreign; o.From != "" || o.List != "" || len(o.Rename) > 0 || len(o.Drop) > 0 || o.KeepExtended {
+		fmt.Fprintf(h, "%q %q %q %q %t ", o.From, o.List, im.renames, o.Drop, o.KeepExtended)
 	}
 	all := crc32.New(crc32.MakeTable(crc32.Castagnoli))
 	if _, err := io.CopyBuffer(all, io.NewSectionReader(f, 0, im.progress.size), make([]byte, part)); err != nil {
@@ -277,6 +383,29 @@ func (im *importer) storedLines(ctx context.Context) (before client.ImportResult
 		return before, fanfold.Wrap(err, fanfold.Unavailable, "%s; when it is back, %s", fanfold.MessageOf(problemOf(err)), im.howToGoOn())
 	}
 	return p, err
+}
+
+// foreignFlags adds the flags that say how the export of another store is read.
+func (im *importer) foreignFlags(f *pflag.FlagSet) {
+	f.StringVar(&im.foreign.From, "from", "", "what the input is: auto (default), "+strings.Join(foreign.Formats()[1:], ", "))
+	f.StringVar(&im.foreign.List, "list", "", "member of the object in the file whose list has the documents; . for the object itself")
+	f.StringArrayVar(&im.renames, "rename", nil, "OLD=NEW: another name for a member at the top level; repeatable")
+	f.StringArrayVar(&im.foreign.Drop, "drop", nil, "a member at the top level to leave out, and to count; repeatable")
+	f.BoolVar(&im.foreign.KeepExtended, "keep-extended", false, "keep values without a JSON form, such as binary ones, as the export has them")
+}
+
+// foreignOptions returns how an export is read. The error is Invalid.
+func (im *importer) foreignOptions() (foreign.Options, error) {
+	opt := im.foreign
+	opt.Collection, opt.Rename = im.collection, map[string]string{}
+	for _, text := range im.renames {
+		from, to, ok := strings.Cut(text, "=")
+		if _, twice := opt.Rename[from]; !ok || twice {
+			return opt, fanfold.Errorf(fanfold.Invalid, "--rename %.80q is not OLD=NEW, each OLD once, as in --rename _id=key", text)
+		}
+		opt.Rename[from] = to
+	}
+	return opt, opt.Validate()
 }
 
 // permissions adds the flags that let an import do more.

@@ -112,7 +112,7 @@ func TestImportReportsMappingErrors(t *testing.T) {
 	s.WantDoc("books", "4", `{"id":"4","m":1,"n":4}`)
 }
 
-// TestImportPrintsFewRefusals: at most ten refused lines are printed, or as many as are asked for, and all are counted by
+// TestImportPrintsFewRefusals: at most twenty refused lines are printed, or as many as are asked for, and all are counted by
 // their kinds.
 func TestImportPrintsFewRefusals(t *testing.T) {
 	s := harness.OpenTemp(t, "")
@@ -126,10 +126,10 @@ func TestImportPrintsFewRefusals(t *testing.T) {
 		}
 		return r
 	}
-	load(10).want(t, exitFailed, "line 2: ", "more lines are refused, and counted", "1 documents written", "35 refused", "refused: unprocessable: 20, invalid: 15", "the others are loaded")
+	load(20).want(t, exitFailed, "line 2: ", "more lines are refused, and counted", "1 documents written", "35 refused", "refused: unprocessable: 20, invalid: 15", "the others are loaded")
 	load(35, "--refusals", "100").want(t, exitFailed, "line 36: ")
 	load(0, "--refusals", "0").want(t, exitFailed, "refused: unprocessable: 20, invalid: 15")
-	load(10, "--json").want(t, exitFailed, `"invalid": 15`, `"unprocessable": 20`, `"folded": true`)
+	load(20, "--json").want(t, exitFailed, `"invalid": 15`, `"unprocessable": 20`, `"folded": true`)
 	runCommand(t, "", "import", "--refusals", "-1", file).want(t, exitUsage, "is no number of lines")
 	many := refusals{}
 	for i := range 2 * maxKinds {

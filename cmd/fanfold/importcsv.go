@@ -132,7 +132,7 @@ func delimiterHint(columns []string) string {
 func (im *importer) refuseCSV(in *bufio.Reader, path string) error {
 	_, _ = in.Peek(1) // whoever reads on sees an error
 	head, _ := in.Peek(in.Buffered())
-	delimiter, called := im.delimiter, strings.EqualFold(filepath.Ext(path), ".csv")
+	delimiter, called := im.delimiter, isCalledCSV(path)
 	columns := csvHeader(head, called, delimiter)
 	if c := otherDelimiter(columns); c != 0 {
 		delimiter, columns = c, csvHeader(head, called, c)
@@ -145,6 +145,23 @@ func (im *importer) refuseCSV(in *bufio.Reader, path string) error {
 	}
 	return fanfold.Errorf(fanfold.Invalid, "%s is CSV, for which a mapping file says what becomes of each row. Write one, such as this as mapping.yaml:\n\n%s\nand then: %s import --mapping mapping.yaml%s%s %s",
 		path, exampleMapping(cmp.Or(im.collection, collectionOf(path)), columns), invocation(), delimiterFlag(delimiter), im.server, shellWord(path))
+}
+
+// isCalledCSV tells whether the name of a file says that it is CSV, perhaps compressed.
+func isCalledCSV(path string) bool {
+	return strings.EqualFold(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst")), ".csv")
+}
+
+// isCSV tells whether what a mapping is for is CSV: by what it is called, by the flags, or because it does not begin as JSON does.
+func (im *importer) isCSV(in *bufio.Reader, path string) bool {
+	switch {
+	case im.foreign.From != "":
+		return false
+	case isCalledCSV(path) || im.encoding != "" || im.delimiter != ',':
+		return true
+	}
+	head, _ := in.Peek(4 << 10) // what there is of it
+	return !beginsJSON.Match(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")))
 }
 
 var beginsJSON = regexp.MustCompile(`^\s*[{[]`)

@@ -111,7 +111,7 @@ func (p *importProgress) text(took time.Duration) string {
 
 // showProgress shows on a terminal how far the import is until stop is called, which waits for the last of it. done lines
 // were stored before.
-func (im *importer) showProgress(path string, done int) (stop func()) {
+func (im *importer) showProgress(src *source, done int) (stop func()) {
 	p := &im.progress
 	p.first, p.began = int64(done), time.Now()
 	p.line.Store(int64(done))
@@ -121,8 +121,8 @@ func (im *importer) showProgress(path string, done int) (stop func()) {
 	end, counted := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(counted)
-		if im.mapping == "" && p.size > 0 { // the lines of CSV are not those that are sent
-			if n, err := countLines(path, end); err == nil {
+		if src.raw && !src.packed && p.size > 0 { // otherwise the lines that are sent are others
+			if n, err := countLines(src.path, end); err == nil {
 				p.total.Store(n)
 			}
 		}

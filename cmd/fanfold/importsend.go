@@ -16,14 +16,14 @@ type linesFunc func(w io.Writer) error
 // send streams the lines to the server, which has the first done, and prints what it says of refused ones meanwhile.
 // It returns once the server has ended the import. The error is Invalid where the lines cannot be read, and
 // Unavailable where the server went away.
-func (im *importer) send(ctx context.Context, lines linesFunc, done int) (result importResult, err error) {
+func (im *importer) send(ctx context.Context, src *source, lines linesFunc, done int) (result importResult, err error) {
 	body := startPipe(lines)
 	defer func() {
 		if failed := body.stop(); failed != nil { // which is why the server ended
 			err = failed
 		}
 	}()
-	r, err := im.client.Import(ctx, body, im.options(done))
+	r, err := im.client.Import(ctx, body, im.options(src, done))
 	var failure *client.Error
 	switch {
 	case err == nil:
@@ -51,9 +51,12 @@ func (im *importer) howToGoOn() string {
 }
 
 // options returns how an import goes with done lines stored.
-func (im *importer) options(done int) client.ImportOptions {
-	opt := client.ImportOptions{Collection: im.collection, AllowFanout: im.allowFanout, AllowRemoval: im.allowRemoval, Restore: im.restore,
+func (im *importer) options(src *source, done int) client.ImportOptions {
+	opt := client.ImportOptions{AllowFanout: im.allowFanout, AllowRemoval: im.allowRemoval, Restore: im.restore,
 		Refused: func(r client.Refusal) { im.refusals.add(im.stderr, r) }, Progress: im.progress.stored}
+	if src.raw {
+		opt.Collection = im.collection
+	}
 	if im.id != "" {
 		opt.ID, opt.Resume, opt.First = im.id, im.resume, done+1
 	}
