@@ -84,6 +84,12 @@ func pemFile(tb testing.TB) string {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return pemOf(tb, public)
+}
+
+// pemOf returns a file with a public key.
+func pemOf(tb testing.TB, public ed25519.PublicKey) string {
+	tb.Helper()
 	der, err := x509.MarshalPKIXPublicKey(public)
 	if err != nil {
 		tb.Fatal(err)

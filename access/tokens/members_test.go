@@ -1,0 +1,87 @@
+package tokens
+
+import (
+	"crypto/ed25519"
+	"crypto/rand"
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// backend signs whatever text as a token.
+type backend struct {
+	*Tokens
+	key ed25519.PrivateKey
+}
+
+// openBackend returns a backend whose tokens let in.
+func openBackend(t *testing.T, configure func(opt *Options)) *backend {
+	t.Helper()
+	public, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	opt := Options{Issuer: "x", Audience: "y", Keys: pemOf(t, public), Secret: func() []byte { return make([]byte, 32) }}
+	if configure != nil {
+		configure(&opt)
+	}
+	of, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &backend{of, key}
+}
+
+// goodHeader is a header that lets in.
+const goodHeader = `{"alg":"EdDSA"}`
+
+// goodClaims returns claims that let in, with more at their end.
+func goodClaims(more string) string {
+	now := time.Now().Unix()
+	return fmt.Sprintf(`{"iss":"x","aud":"y","sub":"ann","iat":%d,"exp":%d%s}`, now, now+60, more)
+}
+
+// lets tells whether a token lets in.
+func (b *backend) lets(header, claims string) bool {
+	text := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
+	p, _ := b.Principal(text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(b.key, []byte(text))))
+	return p != nil
+}
+
+// TestNamesOfMembers: a member is known by its very name. One that differs from a known one only in case lets nobody in, nor does one that is there twice:
+// whoever reads it otherwise would see another token.
+func TestNamesOfMembers(t *testing.T) {
+	b := openBackend(t, func(opt *Options) { opt.Roles = "realm.roles" })
+	now := time.Now().Unix()
+	for _, claims := range []string{goodClaims(``), goodClaims(`,"subs":1,"x":{"SUB":1}`), goodClaims(`,"realm":{"roles":["a"]},"roles":1,"Roles":1`)} {
+		if !b.lets(goodHeader, claims) {
+			t.Errorf("%s does not let in", claims)
+		}
+	}
+	for _, header := range []string{`{"alg":"EdDSA","x":1}`, ` { "alg" : "EdDSA" } `, `{"\u0061lg":"EdDSA"}`} {
+		if !b.lets(header, goodClaims(``)) {
+			t.Errorf("%s does not let in", header)
+		}
+	}
+	for _, claims := range []string{
+		`{"ISS":"x","aud":"y","sub":"ann","iat":1,"exp":2}`, strings.Replace(goodClaims(``), `"sub"`, `"SUB"`, 1), strings.Replace(goodClaims(``), `"exp"`, `"Exp"`, 1), strings.Replace(goodClaims(``), `"iat"`, `"iAt"`, 1),
+		strings.Replace(goodClaims(``), `"aud"`, `"auD"`, 1), strings.Replace(goodClaims(``), `"iss"`, `"Iss"`, 1), strings.Replace(goodClaims(``), `"sub"`, `"\u0053ub"`, 1), strings.Replace(goodClaims(``), `"sub"`, `"ſub"`, 1),
+		goodClaims(`,"Sub":"admin"`), goodClaims(`,"SUB":"ann"`), goodClaims(`,"ſub":"eve"`), goodClaims(`,"EXP":` + fmt.Sprint(now+3600)), goodClaims(`,"NBF":1`), goodClaims(`,"Jti":"1"`), goodClaims(`,"AUD":["y"]`), goodClaims(`,"Realm":{}`), goodClaims(`,"REALM.ROLES":["a"]`),
+		goodClaims(`,"sub":"eve"`), goodClaims(`,"x":1,"x":1`), goodClaims(`,"x":1,"\u0078":1`), goodClaims(`,"x":{"y":1,"y":1}`), goodClaims("") + "{}", "[]", "null", "1", `"x"`, "", "\xff", goodClaims(",\"x\":\"\xff\""),
+	} {
+		if b.lets(goodHeader, claims) {
+			t.Errorf("the claims %s let in", claims)
+		}
+	}
+	for _, header := range []string{
+		`{"Alg":"EdDSA"}`, `{"alg":"EdDSA","ALG":"none"}`, `{"ALG":"none","alg":"EdDSA"}`, `{"alg":"none","alg":"EdDSA"}`, `{"alg":"EdDSA","alg":"EdDSA"}`, `{"alg":"EdDSA","\u0061lg":"EdDSA"}`, `{"alg":"EdDSA","Kid":"a"}`, `{"alg":"EdDSA","Kid":"a"}`,
+		`{"alg":"EdDSA","kid":"a","kid":"b"}`, `{"alg":"EdDSA","Crit":["x"]}`, `{"alg":"EdDSA","CRIT":[]}`, `{"alg":"EdDSA","TYP":"logout+jwt"}`, `{"alg":"EdDSA","B64":false}`, `{"alg":"EdDSA","x":1,"x":1}`, `{"alg":"EdDSA"}{}`, `[]`, `null`, ``, "{\"alg\":\"EdDSA\",\"x\":\"\xff\"}",
+		`{"alg":"EdDSA","x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`,
+	} {
+		if b.lets(header, goodClaims(``)) {
+			t.Errorf("the header %s lets in", header)
+		}
+	}
+}
