@@ -129,6 +129,8 @@ type Sight struct {
 	End           []byte // of a row Within: as of the transaction's end
 	Now           []byte // as it is, or was last
 	Unasked       bool   // the query leaves out changes of this kind
+	// Lost has the members that an erasure may have changed, "" for all, besides those that rules derive.
+	Lost []string
 }
 
 // ChangePage holds one page of the change feed, read from one snapshot.

@@ -370,6 +370,17 @@ func (r *Rights) Ruled() map[string]bool {
 	return ruled
 }
 
+// LooksAt tells whether the rule by which the principal reads a collection's documents may look at one of some members, or at one that rules of the model
+// derive. The name "" stands for all of them.
+func (r *Rights) LooksAt(collection string, members []string) bool {
+	members = append(slices.Clone(members), derivedMembers(r.model, collection)...)
+	if now := r.Renewed(); now != nil {
+		members = append(members, derivedMembers(now.model, collection)...)
+	}
+	g := r.ToRead(collection)
+	return g.looksAtOneOf(members)
+}
+
 // CheckSome returns nil where the principal may do one of some things to a document of a collection, and a Forbidden otherwise. The caller judges each
 // document then.
 func (r *Rights) CheckSome(collection string, acts ...string) error {

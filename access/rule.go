@@ -1,6 +1,7 @@
 package access
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/fanfold/fanfold/internal/expr"
@@ -180,15 +181,21 @@ func inWords(allowed bool, explain func() string) (bool, string) {
 	return false, "where is false"
 }
 
-// Looks returns the names of the members at which the rule of a conditional right looks in the document as it is to be. whole tells that it may look at
-// all of them.
+// Looks returns the names of the members at which the rule of a conditional right looks in the document that is read, or as it is to be. whole tells that
+// it may look at all of them.
 func (g *Grant) Looks() (names []string, whole bool) {
-	if !g.Conditional() || g.act == model.ActRead || g.act == model.ActDelete {
+	if !g.Conditional() || g.act == model.ActDelete {
 		return nil, false
 	}
-	rule, err := expr.CompileWriting(g.where, documentsOf(g.act)...)
+	var rule interface{ DocPaths() [][]string }
+	var err error
+	if g.act == model.ActRead {
+		rule, err = expr.CompileReading(g.where)
+	} else {
+		rule, err = expr.CompileWriting(g.where, documentsOf(g.act)...)
+	}
 	if err != nil {
-		return nil, false // it lets nobody write
+		return nil, false // it lets nobody have anything
 	}
 	for _, path := range rule.DocPaths() {
 		if len(path) == 0 {
@@ -197,6 +204,24 @@ func (g *Grant) Looks() (names []string, whole bool) {
 		names = append(names, path[0])
 	}
 	return names, false
+}
+
+// looksAtOneOf tells whether the rule of a conditional right may look at one of some members; "" stands for all of them.
+func (g *Grant) looksAtOneOf(members []string) bool {
+	looks, whole := g.Looks()
+	return whole || slices.Contains(members, "") || slices.ContainsFunc(looks, func(name string) bool { return slices.Contains(members, name) })
+}
+
+// derivedMembers returns the members in which rules of a model derive values.
+func derivedMembers(m *model.Model, collection string) (names []string) {
+	if c := m.Collection(collection); c != nil {
+		for _, rule := range c.Rules {
+			for _, path := range rule.OwnedPaths() {
+				names = append(names, path[0].Name)
+			}
+		}
+	}
+	return names
 }
 
 // refuse counts a refusal, and returns false.

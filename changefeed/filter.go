@@ -163,8 +163,15 @@ func (s *scan) entering(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool)
 // showsBetween reports whether the filter's versions are of changes that may be far from a row's own, so that rules have not judged them with it.
 func (req *request) showsBetween() bool { return req.Direct || req.NoCascades }
 
-// beforeIsLost reports whether nobody knows the document before a row's change any more, because something was erased.
-func beforeIsLost(row fanfold.ChangeRow) bool { return row.ByErasure() }
+// beforeIsLost reports whether nobody knows any more what a rule said of a row's document before the change: an erasure may have taken what it looks at.
+func (req *request) beforeIsLost(row fanfold.ChangeRow) bool {
+	return row.ByErasure() && row.Position > req.fresh && req.looksAt(row.Key.Collection, row.Sight.Lost)
+}
+
+// isJudgedAlike reports whether a rule says the same of a row's document before the change and after it, unless what was before is lost.
+func isJudgedAlike(row fanfold.ChangeRow) bool {
+	return row.ByErasure() || row.Sight.Before != nil && bytes.Equal(row.Sight.Before, row.Sight.After)
+}
 
 // stripped returns a row without what only the filter decides by.
 func (s *scan) stripped(row fanfold.ChangeRow) fanfold.ChangeRow {

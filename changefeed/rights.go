@@ -87,14 +87,24 @@ func (s *scan) reads(collection string, view []byte) bool {
 		return false
 	}
 	s.work.evaluated++
-	g := s.work.grants[collection]
+	return s.work.grantOf(s.req, collection).Reads(view)
+}
+
+// grantOf returns a consumer's right to read documents of a collection.
+func (w *scanWork) grantOf(req *request, collection string) *access.Grant {
+	g := w.grants[collection]
 	if g == nil {
-		grant := s.req.Rights.ToRead(collection)
-		if s.work.grants == nil {
-			s.work.grants = map[string]*access.Grant{}
+		grant := req.Rights.ToRead(collection)
+		if w.grants == nil {
+			w.grants = map[string]*access.Grant{}
 		}
 		g = &grant
-		s.work.grants[collection] = g
+		w.grants[collection] = g
 	}
-	return g.Reads(view)
+	return g
+}
+
+// looksAt reports whether the rule by which the consumer reads a collection's documents looks at one of some members, or at derived ones.
+func (req *request) looksAt(collection string, members []string) bool {
+	return req.Rights.LooksAt(collection, members)
 }

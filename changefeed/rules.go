@@ -16,14 +16,15 @@ func (s *scan) applyRules(ctx context.Context, page *fanfold.ChangePage, out out
 	return s.inTurns(ctx, page, out, s.show)
 }
 
-// sight is what the consumer may read of a row's document: before the change, after it, and now.
-type sight struct{ before, after, now bool }
+// sight is what the consumer may read of a row's document: before the change, after it, and now. lost says that nobody knows whether before.
+type sight struct{ before, after, now, lost bool }
 
 // look judges the versions of a row. Equal ones are judged once.
 func (s *scan) look(row fanfold.ChangeRow) (see sight) {
 	v, c := row.Sight, row.Key.Collection
 	see.after = s.reads(c, v.After)
-	if see.before = see.after; !bytes.Equal(v.Before, v.After) || v.Before == nil {
+	see.lost = s.req.beforeIsLost(row)
+	if see.before = see.after && !see.lost; !isJudgedAlike(row) {
 		see.before = s.reads(c, v.Before)
 	}
 	switch {
@@ -52,12 +53,12 @@ func (s *scan) show(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 		return s.gone(row, see)
 	case row.Within && (s.req.Direct || row.Superseded || !see.after || !s.reads(row.Key.Collection, row.Sight.End)):
 		return row, false // the direct change says what came of it
-	case see.after && !see.before && (row.Sight.Before != nil || beforeIsLost(row)):
+	case see.after && !see.before && (row.Sight.Before != nil || see.lost):
 		row.Enters = true
 		return s.asShown(row), see.now && !row.Superseded && row.Doc != nil
 	case see.after:
 		return s.asShown(row), see.now && !row.Sight.Unasked && (!row.Superseded || s.req.versions())
-	case see.before || beforeIsLost(row):
+	case see.before || see.lost:
 		row.Hides = true
 		return row, !newerTells || s.req.filter != nil
 	}

@@ -209,7 +209,9 @@ func (f *feedPage) addSight(row *fanfold.ChangeRow, written *fanfold.Change) (er
 // addBefore adds to a row's sight the document as it was before the change; before a direct one as of its transaction's beginning.
 func (f *feedPage) addBefore(row *fanfold.ChangeRow, written *fanfold.Change, after *fanfold.Document) (err error) {
 	switch {
-	case row.Op == fanfold.OpErase || row.ByErasure():
+	case row.Op == fanfold.OpErase:
+	case row.ByErasure():
+		row.Sight.Lost, err = f.lostMembers(row.Key)
 	case row.Op == fanfold.OpDerive:
 		row.Sight.Before, err = f.embedded.history.before(written, after)
 		f.size += len(row.Sight.Before)
@@ -223,6 +225,16 @@ func (f *feedPage) addBefore(row *fanfold.ChangeRow, written *fanfold.Change, af
 		f.size += size + len(begun.Previous)
 	}
 	return err
+}
+
+// lostMembers returns what Sight.Lost has of a document.
+func (f *feedPage) lostMembers(key fanfold.Key) ([]string, error) {
+	m, err := f.s.Model()
+	if err != nil {
+		return nil, err
+	}
+	names, err := f.s.Erasures().members(key)
+	return append(names, m.formerMembers(key.Collection)...), err
 }
 
 // room returns how many bytes the page has left.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
@@ -164,6 +165,20 @@ func (er Erasures) CountDocuments(erasure uint64) (n int, err error) {
 // Names reports whether an erase event names a document.
 func (er Erasures) Names(key fanfold.Key) (bool, error) {
 	return er.c.Has("SELECT 1 FROM erased_document WHERE collection = ? AND id = ?", key.Collection, key.ID)
+}
+
+// members returns the members of a document from which erasures have taken something, "" for all of them.
+func (er Erasures) members(key fanfold.Key) (names []string, err error) {
+	return names, er.c.Query("SELECT collection, id, members FROM erased_document WHERE collection = ? AND id = ?", func(r driver.Row) error {
+		d, err := scanErasedDocument(r)
+		if d.Members == nil {
+			names = append(names, "")
+		}
+		for _, pointer := range d.Members {
+			names = append(names, jsondoc.PointerTokens(pointer)[0])
+		}
+		return err
+	}, key.Collection, key.ID)
 }
 
 // ReplaceHorizon replaces the horizon's digests by a base's that takes the place of another one at the same event.

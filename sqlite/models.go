@@ -46,6 +46,16 @@ type StoredModel struct {
 	NextActor string // who announces it; "" for nobody in particular
 }
 
+// formerMembers returns the members of a collection's documents in which values of removed rules may have been.
+func (m *StoredModel) formerMembers(collection string) (names []string) {
+	for _, text := range m.Reserved[collection] {
+		if path, err := model.ParsePath(text); err == nil {
+			names = append(names, path[0].Name)
+		}
+	}
+	return names
+}
+
 // FoldedModel is an event that applied a model, and the fold version from it on.
 type FoldedModel struct {
 	Seq  uint64

@@ -33,7 +33,7 @@ func ruleEnvironment(documents ...string) (*cel.Env, error) {
 // Reading is a rule about reading documents: a condition over doc and auth. It may be used from many goroutines.
 type Reading struct {
 	condition *Condition
-	auth      [][]string
+	auth, doc [][]string
 }
 
 // CompileReading returns the rule that an expression makes. The error says what is wrong and in which column. Rules that were compiled lately
@@ -50,7 +50,7 @@ func CompileReading(source string) (*Reading, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Reading{c, memberPaths(q.ast.Expr(), "auth")}
+	r := &Reading{c, memberPaths(q.ast.Expr(), "auth"), memberPaths(q.ast.Expr(), RuleDoc)}
 	readings.put(source, r)
 	return r, nil
 }
@@ -133,7 +133,7 @@ func (p *Program) explainFor(auth, doc *jsondoc.Tree, members bool) string {
 }
 
 // DocPaths returns the places of a document at which a rule looks, as far as their names are in its text.
-func (r *Reading) DocPaths() [][]string { return r.condition.DocPaths() }
+func (r *Reading) DocPaths() [][]string { return r.doc }
 
 // DocPaths returns the places of RuleDoc at which a rule about a write looks, as far as their names are in its text.
 func (f *Filter) DocPaths() [][]string { return f.doc }
