@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,9 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/drift"
 	"github.com/fanfold/fanfold/internal/foreign"
+	"github.com/fanfold/fanfold/model"
 )
 
 // importHelp tells what an import is.
@@ -46,7 +49,10 @@ A line that is refused is reported with its number, and the rest goes on; the ex
 then 1. The first twenty are printed (--refusals), --errors has all, and they are counted by kind. An import
 that is stored and takes longer than a minute to be shown is done. An import that was cut short
 goes on where it was with --resume: every line is loaded exactly once. Standard input needs an --id
-for that. --dry-run reads everything, says what it found and stores nothing.`
+for that. --dry-run reads everything, says what it found and stores nothing.
+
+--drift tells which copies, counts and lists were wrong already: it compares what documents bring for the derived members of the
+model with what the rules give, and what they bring is dropped as ever. With --dry-run this happens in a store that is thrown away.`
 
 func importCommand() *cobra.Command {
 	im := &importer{}
@@ -76,6 +82,12 @@ func importCommand() *cobra.Command {
 		if im.foreign, err = im.foreignOptions(); err != nil {
 			return err
 		}
+		if err := im.readModel(); err != nil {
+			return err
+		}
+		if im.drifts {
+			return im.runDrift(cmd, args[0], server)
+		}
 		if !im.dryRun {
 			if im.client, err = server.connect(); err != nil {
 				return err
@@ -101,6 +113,9 @@ func (im *importer) flags(f *pflag.FlagSet) {
 	f.StringVar(&im.id, "id", "", "name of the import, for --resume (default: made from the file and the flags)")
 	im.permissions(f)
 	f.IntVar(&im.refusals.most, "refusals", 20, "how many lines that are refused to print")
+	f.StringVar(&im.modelFile, "model", "", "model file to apply before the documents; its strict relations and unique members come after them")
+	f.BoolVar(&im.drifts, "drift", false, "compare what documents bring for derived members with what the rules give; exit code 3 where it differs")
+	f.StringVar(&im.driftOut, "out", "", "of --drift: file that gets every difference as NDJSON")
 	f.StringVar(&im.errors, "errors", "", "file that gets every refused line with its place and the reason, as NDJSON")
 	f.BoolVar(&im.dryRun, "dry-run", false, "read everything and say what is in it; store nothing, and ask no server")
 	f.BoolVar(&im.json, "json", false, "print the result as JSON")
@@ -118,10 +133,9 @@ type importer struct {
 	errors     string
 	server     string // the flag as it was given, with a space before it; "" for none
 
-	skipRepeats bool
-	encoding    string
-	delimiter   rune
+	csvOptions
 
+	withModel
 	renames []string
 	foreign foreign.Options
 
@@ -132,6 +146,23 @@ type importer struct {
 	stderr   io.Writer
 	refusals refusals
 	progress importProgress
+}
+
+// csvOptions say how CSV is read.
+type csvOptions struct {
+	skipRepeats bool
+	encoding    string
+	delimiter   rune
+}
+
+// withModel is what an import does with a model besides its documents.
+type withModel struct {
+	model     *model.Model // comes first among the lines; nil for none
+	modelFile string
+	drift     *driftCheck // nil where nothing is compared
+	drifts    bool
+	driftOut  string
+	scratch   bool // it loads a store that is thrown away
 }
 
 // errRefused makes the exit code 1 where everything but some documents was loaded.
@@ -147,10 +178,18 @@ type importResult struct {
 	// RefusedBy counts the refused lines that this run was told of by the codes of their problems.
 	RefusedBy map[client.Code]int `json:"refusedBy,omitempty"`
 	dry       bool                // nothing was sent
+	thrown    bool                // everything went into a store that is thrown away
 	Folded    bool                `json:"folded"`         // the server shows everything
 	Late      string              `json:"late,omitempty"` // why it does not yet
 
 	importFound
+	Drift    []drift.Rule `json:"drift,omitempty"`    // of each rule, what documents brought for it
+	Compared *compared    `json:"compared,omitempty"` // what could be
+}
+
+// drifted tells whether documents brought what is not right.
+func (r *importResult) drifted() bool {
+	return slices.ContainsFunc(r.Drift, func(rule drift.Rule) bool { return rule.Drifted() })
 }
 
 // importFound is what the input had. Of an import that was resumed it counts what this run has read.
@@ -198,7 +237,11 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 	} else {
 		err = result.print(cmd.OutOrStdout())
 	}
-	if err == nil && result.Refused > 0 {
+	switch {
+	case err != nil:
+	case result.drifted():
+		err = errWrong
+	case result.Refused > 0:
 		err = errRefused
 	}
 	return err
@@ -213,8 +256,12 @@ func (r *importResult) print(out io.Writer) error {
 	if r.dry {
 		return r.printDry(out)
 	}
-	_, err := fmt.Fprintf(out, "%d documents written in %.1f s (%.0f/s)%s, %d refused, position %s\n",
-		r.Written-r.Before, r.Seconds, float64(r.Written-r.Before)/r.Seconds, before, r.Refused, r.Position)
+	where := "position " + r.Position
+	if r.thrown {
+		where = "in a store that is thrown away"
+	}
+	_, err := fmt.Fprintf(out, "%d documents written in %.1f s (%.0f/s)%s, %d refused, %s\n",
+		r.Written-r.Before, r.Seconds, float64(r.Written-r.Before)/r.Seconds, before, r.Refused, where)
 	if err == nil && len(r.RefusedBy) > 0 {
 		_, err = fmt.Fprintln(out, "refused: "+kindsText(r.RefusedBy))
 	}
@@ -227,6 +274,9 @@ func (r *importResult) print(out io.Writer) error {
 	if err == nil {
 		err = r.printFound(out)
 	}
+	if err == nil {
+		err = r.printDrift(out)
+	}
 	return err
 }
 
@@ -238,7 +288,7 @@ func (im *importer) load(cmd *cobra.Command, path string) (result importResult, 
 	}
 	defer src.close()
 	before := client.ImportResult{}
-	if !im.dryRun {
+	if !im.dryRun && !im.scratch {
 		if before, err = im.storedLines(cmd.Context()); err != nil {
 			return result, err
 		}
@@ -247,16 +297,25 @@ func (im *importer) load(cmd *cobra.Command, path string) (result importResult, 
 	if err != nil {
 		return result, err
 	}
+	if im.drift != nil {
+		if err := im.drift.again(); err != nil {
+			return result, err
+		}
+	}
 	im.refusals.begin()
 	im.refusals.place = src.placeOf
 	defer im.showProgress(src, before.Line)()
-	if im.dryRun {
+	if im.dryRun && !im.scratch {
 		result, err = im.rehearse(cmd.Context(), lines)
 	} else {
 		result, err = im.send(cmd.Context(), src, lines, before.Line)
 	}
-	result.Before = before.Written
+	result.Before, result.thrown = before.Written, im.scratch
 	result.found(src)
+	if err == nil && im.drift != nil {
+		im.drift.opts = []client.ReadOption{client.AtLeast(result.Position)}
+		result.Drift, result.Compared, err = im.drift.brought(cmd.Context())
+	}
 	return result, err
 }
 
@@ -351,6 +410,9 @@ func (im *importer) name(f *os.File) (string, error) {
 		h.Write(text)
 		fmt.Fprintf(h, " %t %q%s ", im.skipRepeats, im.encoding, delimiterFlag(im.delimiter))
 	}
+	if im.model != nil {
+		fmt.Fprintf(h, "model %s ", im.model.Source)
+	}
 	if o := im.foreign; o.From != "" || o.List != "" || len(o.Rename) > 0 || len(o.Drop) > 0 || o.KeepExtended {
 		fmt.Fprintf(h, "%q %q %q %q %t ", o.From, o.List, im.renames, o.Drop, o.KeepExtended)
 	}
@@ -384,6 +446,18 @@ func (im *importer) storedLines(ctx context.Context) (before client.ImportResult
 	}
 	return p, err
 }
+
+// writeModel writes a model. With guardsLast documents may refer to later ones until it comes without.
+func (l *lineWriter) writeModel(source []byte, guardsLast bool) error {
+	l.line = append(append(l.line[:0], `"model":`...), source...)
+	if guardsLast {
+		l.line = append(l.line, `,"guards":"last"`...)
+	}
+	return l.writeLine(modelLine)
+}
+
+// modelLine is the number of the line of a model that no line of the input has.
+const modelLine = 0
 
 // foreignFlags adds the flags that say how the export of another store is read.
 func (im *importer) foreignFlags(f *pflag.FlagSet) {

@@ -27,7 +27,8 @@ type lineWriter struct {
 	sent map[[sha256.Size]byte]struct{} // hashes of the documents written
 	line []byte                         // reused
 
-	refused func(line int, reason string) // called for a line that the server would refuse, of a dry run; nil to send it
+	brought func(collection string, body []byte) error // gets every document, those that are left out too; nil for nobody
+	refused func(line int, reason string)              // called for a line that the server would refuse, of a dry run; nil to send it
 }
 
 // sentLimit is how many documents are remembered at most, in order to leave repeats out.
@@ -36,6 +37,11 @@ const sentLimit = 1 << 18
 // write writes a document that line number of the file gave, unless it was written before and once is set.
 func (l *lineWriter) write(number int, collection string, body []byte) error {
 	l.line = append(append(l.line[:0], `"collection":"`+collection+`","doc":`...), jsondoc.Compact(nil, body)...)
+	if l.brought != nil {
+		if err := l.brought(collection, l.line[len(`"collection":"`+collection+`","doc":`):]); err != nil {
+			return err
+		}
+	}
 	if !l.once {
 		return l.writeLine(number)
 	}
@@ -73,8 +79,14 @@ func (l *lineWriter) writeLine(number int) error {
 	return err
 }
 
-// writeOwn writes a line of an export of this store as it is, with its number.
-func (l *lineWriter) writeOwn(number int, line []byte) error {
+// writeOwn writes the line of an export of this store as it is, with its number.
+func (l *lineWriter) writeOwn(number int, doc *foreign.Document) error {
+	line := doc.Line
+	if l.brought != nil && doc.Body != nil {
+		if err := l.brought(doc.Collection, doc.Body); err != nil {
+			return err
+		}
+	}
 	l.line = bytes.TrimSpace(line[1 : len(line)-1])
 	if jsondoc.MustParse(line).Member(jsondoc.Root, "line") == jsondoc.None && len(l.line) > 0 {
 		return l.writeLine(number)
@@ -122,7 +134,7 @@ func (im *importer) lines(src *source, skip int) (linesFunc, error) {
 		return nil, named(err, src.path)
 	}
 	from := src.reader.Report().From[0]
-	if plain := src.reader.Plain(); plain != nil && m == nil && !im.dryRun {
+	if plain := src.reader.Plain(); plain != nil && m == nil && !im.dryRun && im.drift == nil && im.model == nil {
 		src.raw, src.packed = true, packed
 		return rawLines(plain, skip), nil
 	}
@@ -195,10 +207,12 @@ func (im *importer) converted(src *source, m mapping, skip int) linesFunc {
 				err = out.refuse(src.number(refused.Place), refused.Reason)
 			case err != nil:
 				return err
-			case m != nil && doc.Body != nil:
+			case doc.Body == nil && (m != nil || im.scratch): // what no document is
+				continue
+			case m != nil:
 				err = m.write(jsondoc.MustParse(doc.Body), src.number(doc.Place), out)
 			case doc.Line != nil:
-				err = out.writeOwn(src.number(doc.Place), doc.Line)
+				err = out.writeOwn(src.number(doc.Place), doc)
 			default:
 				err = out.write(src.number(doc.Place), doc.Collection, doc.Body)
 			}
@@ -214,13 +228,26 @@ func (im *importer) written(skip int, write func(out *lineWriter) error) linesFu
 	return func(w io.Writer) error {
 		buffer := bufio.NewWriterSize(w, 64<<10)
 		out := &lineWriter{w: buffer, skip: skip, once: im.skipRepeats, made: im.progress.made}
-		if im.dryRun {
+		if im.drift != nil {
+			out.brought = im.drift.bring
+		}
+		if im.dryRun && !im.scratch {
 			out.refused = func(line int, reason string) {
 				im.refusals.add(im.stderr, client.Refusal{Line: line, Code: client.Invalid, Detail: reason})
 			}
 		}
+		if im.model != nil {
+			if err := out.writeModel(im.model.Source, true); err != nil {
+				return err
+			}
+		}
 		if err := write(out); err != nil {
 			return err
+		}
+		if im.model != nil && !im.scratch {
+			if err := out.writeModel(im.model.Source, false); err != nil {
+				return err
+			}
 		}
 		return buffer.Flush()
 	}

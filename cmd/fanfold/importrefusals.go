@@ -58,13 +58,15 @@ func (r *refusals) add(out io.Writer, refused client.Refusal) {
 	if r.file != nil && r.failed == nil {
 		r.failed = r.file.Encode(refusedLine{at.File, at.Line, refused.Code, refused.Detail})
 	}
-	file := at.File
-	if file != "" {
-		file = shown(file) + ", "
+	where := fmt.Sprintf("line %d", at.Line)
+	if at.Line == modelLine {
+		where = "the model"
+	} else if at.File != "" {
+		where = shown(at.File) + ", " + where
 	}
 	switch r.printed++; {
 	case r.printed <= r.most:
-		fmt.Fprintf(out, "%s%sline %d: %s\n", clearLine(), file, at.Line, shown(refused.Detail))
+		fmt.Fprintf(out, "%s%s: %s\n", clearLine(), where, shown(refused.Detail))
 	case r.printed == r.most+1 && r.most > 0:
 		fmt.Fprintf(out, "%smore lines are refused, and counted: --refusals prints more of them, and --errors FILE has all\n", clearLine())
 	}

@@ -113,6 +113,6 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
 	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), keysCommand(), accessCommand(), getCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(), updateCommand(),
-		revertCommand(), deleteCommand(), modelCommand(), compactCommand(), eraseCommand(), erasuresCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
+		revertCommand(), deleteCommand(), modelCommand(), compactCommand(), eraseCommand(), erasuresCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), driftCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
 	return root
 }

@@ -59,6 +59,8 @@ func TestNoCommandMovesTheTerminal(t *testing.T) {
 	lines := write("lines.jsonl", `{"id":`+quoted+`,"code":`+quoted+`,"n":"x"}`+"\n"+`{"id":"other`+`","shelf":"none\u001b[31m\u202e"}`+"\n")
 	model := write("model.json", `{"collections":{"books":{"derive":{`+quoted+`:{"value":"doc.nothing.here"}}},"shelves":{},`+quoted+`:{}}}`)
 	good := write("good.json", `{"collections":{"books":{"derive":{"x":{"value":`+harness.QuoteJSON("doc.nothing == "+harness.QuoteJSON(hostile))+`}}},"shelves":{}}}`)
+	foreign := write("foreign.json", `[{"_id":`+quoted+`,"_x\u001b[31m":1},{"_id":`+quoted+`,"of":`+quoted+`},{"id":`+quoted+`,"of":`+quoted+`,`+quoted+`:7}]`)
+	derived := write("derived.json", `{"collections":{"free":{"derive":{"of":{"value":"1"},`+quoted+`:{"value":"doc.id"}}}}}`)
 	backup := filepath.Join(t.TempDir(), "backup")
 	tested := map[string]bool{"serve": true, "demo": true, "version": true, "upgrade": true, "replicas": true} // they show no data
 	for _, args := range [][]string{
@@ -69,7 +71,7 @@ func TestNoCommandMovesTheTerminal(t *testing.T) {
 		{"changes", "--since", "0", "--once"}, {"changes", "--since", "0", "--once", "--json", "--mode", "all"}, {"history", "free", hostile}, {"history", "free", hostile, "--json"}, {"diff", "--from", "0"},
 		{"diff", "--from", "0", "--json"}, {"revert", "free", hostile, "--at", "7", "--dry-run"}, {"revert", "--at", "3", "--dry-run"}, {"export"}, {"import", lines, "--collection", "books"}, {"import", hostile},
 		{"model", "check", model}, {"model", "diff", good}, {"model", "apply", good}, {"model", "apply", good, "--allow-removal"}, {"erase", "free", hostile, "--dry-run"}, {"erase", "--find", "title"}, {"erase", "shelves", hostile, "--dry-run"}, {"erasures"},
-		{"compact", "--before", "2", "--dry-run"}, {"group", "list"}, {"group", "show", hostile}, {"keys", "list"}, {"access", "explain", "free/" + hostile, "--sub", hostile}, {"access", "explain", hostile}, {"keys", "revoke", hostile}, {"status"}, {"verify"}, {"replay", "--check"},
+		{"compact", "--before", "2", "--dry-run"}, {"group", "list"}, {"group", "show", hostile}, {"keys", "list"}, {"access", "explain", "free/" + hostile, "--sub", hostile}, {"access", "explain", hostile}, {"keys", "revoke", hostile}, {"import", foreign, "--collection", "free", "--from", "mongo"}, {"import", foreign, "--collection", "free", "--model", derived, "--drift", "--dry-run"}, {"drift"}, {"drift", "--model", derived}, {"status"}, {"verify"}, {"replay", "--check"},
 		{"backup", "--out", backup}, {"restore", backup, "--data", filepath.Join(t.TempDir(), hostile)}, {"log", "export", "--data", hostile}, {"snapshot", hostile}, {"nothing" + hostile}, {"get", "--no" + hostile},
 	} {
 		tested[args[0]] = true
