@@ -74,6 +74,9 @@ func (tx *transaction) decide(ctx context.Context) (first uint64, err error) {
 	if !tx.deletes || tx.in.DryRun {
 		return plain(nil)
 	}
+	if err := tx.foreseeRefusal(ctx); err != nil { // whoever may not delete holds up nobody
+		return 0, withinOperations(err, len(tx.ops))
+	}
 	var deleted []fanfold.Key
 	writes := false
 	for _, op := range tx.ops {
@@ -115,6 +118,37 @@ func (tx *transaction) attempt(ctx context.Context, lost bool) (first uint64, er
 	return first, withinOperations(err, len(tx.ops))
 }
 
+// foreseeRefusal returns why deletes about which rules decide would be refused as documents are now. It closes the gate for nothing.
+func (tx *transaction) foreseeRefusal(ctx context.Context) error {
+	u := underRules{tx.w}
+	_, err := u.certainly(ctx, &tx.certain, func(ctx context.Context) (uint64, error) {
+		for i, op := range tx.ops {
+			if op.ruled == nil || op.Kind != Delete {
+				continue
+			}
+			if err := u.look(ctx, op, nil); err != nil {
+				return 0, fanfold.AtOperation(err, i)
+			}
+		}
+		return 0, tx.judgeDeletes()
+	})
+	return err
+}
+
+// judgeDeletes returns a Forbidden where a rule does not let a document be deleted that the operations delete. It goes before a look at the holders,
+// which would tell who is not to know of them.
+func (tx *transaction) judgeDeletes() error {
+	for i, op := range tx.ops {
+		if op.ruled == nil || op.Kind != Delete {
+			continue
+		}
+		if err := (underRules{tx.w}).judge(op.ruled, nil); err != nil {
+			return fanfold.AtOperation(err, i)
+		}
+	}
+	return nil
+}
+
 // findRevisions finds the revision that each operation is made on. At a retry it does so only for operations that are
 // made on the current revision. The Operation of an error is the index of the one at fault. The error is one of again where a
 // document changed meanwhile.
@@ -138,6 +172,9 @@ func (tx *transaction) findRevisions(ctx context.Context) error {
 			op.patched = nil
 		}
 		tx.writes[i] = fanfold.Write{Event: op.event, Expect: op.expect}
+	}
+	if tx.deletes {
+		return tx.judgeDeletes()
 	}
 	return nil
 }

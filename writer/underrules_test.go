@@ -84,3 +84,63 @@ func TestManyDocumentsNeedAllRights(t *testing.T) {
 		t.Errorf("a delete in steps: %v", err)
 	}
 }
+
+// oneMachine is a read model that shows one document, and a log that nobody writes.
+type oneMachine struct {
+	catching
+	Models
+
+	model *model.Model
+}
+
+func (o *oneMachine) Model() (*model.Model, uint64, model.Reserved) { return o.model, 3, nil }
+
+func (o *oneMachine) Read(fn func(s Snapshot) error) error { return fn(shownMachine{}) }
+
+// shownMachine is what oneMachine shows.
+type shownMachine struct{ Snapshot }
+
+func (shownMachine) Get(key fanfold.Key, _ fanfold.View) (*fanfold.Document, error) {
+	return &fanfold.Document{Key: key, Revision: 5, Body: []byte(`{"owner":"bob"}`)}, nil
+}
+
+// TestRefusedDeletesHoldUpNobody: the delete of a document that its sender may read and not delete closes the gate for no writes, and looks at no
+// holders, which would tell of them. So does a transaction with such a delete.
+func TestRefusedDeletesHoldUpNobody(t *testing.T) {
+	m, err := modelfile.Parse([]byte(`collections:
+  machines: { access: { read: [everyone], delete: { where: "old.owner == auth.sub" } } }
+  parts: { access: { read: [everyone], write: [everyone] }, relations: { machine: { path: machine, to: machines, onDelete: restrict }, also: { path: also, to: machines, onDelete: cascade } } }
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &access.Principal{ID: "ann", Sub: "ann"}
+	by := access.NewJudge(&someKeys{valid: map[*access.Principal]bool{p: true}}, func() *model.Model { return m }).Of(p)
+	shown := &oneMachine{model: m}
+	for name, write := range map[string]func(w *Writer, op *Operation, req Request) error{
+		"alone": func(w *Writer, op *Operation, req Request) error { _, err := w.Write(t.Context(), op, req); return err },
+		"in a transaction": func(w *Writer, op *Operation, req Request) error {
+			part := &Operation{Kind: Put, Key: fanfold.Key{Collection: "parts", ID: "p"}, Content: []byte(`{}`)}
+			if err := w.Prepare(t.Context(), part, by); err != nil {
+				return err
+			}
+			_, err := w.Transact(t.Context(), []*Operation{part, op}, req)
+			return err
+		},
+		"a dry run": func(w *Writer, op *Operation, req Request) error {
+			req.DryRun = true
+			_, err := w.Write(t.Context(), op, req)
+			return err
+		},
+	} {
+		w := New(Dependencies{Models: shown, ReadModel: shown, Leader: &shown.catching}, Options{MaxEvent: 1 << 20})
+		op := &Operation{Kind: Delete, Key: fanfold.Key{Collection: "machines", ID: "m"}}
+		if err := w.Prepare(t.Context(), op, by); err != nil {
+			t.Fatal(err)
+		}
+		if err := write(w, op, Request{Intent: Intent{By: by}}); fanfold.CodeOf(err) != fanfold.Forbidden || w.gate.version != 0 {
+			t.Errorf("%s: %v, the gate was closed %d times", name, err, w.gate.version)
+		}
+		w.Close()
+	}
+}
