@@ -86,8 +86,11 @@ func (d *documents) list(c echo.Context) error {
 		return d.listQuery(c, collection, nil, nil)
 	}
 	p, err := d.parsePage(c, collection, collection)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case p.at == nil && d.open(c).Judges(collection): // since the wait
+		return d.listQuery(c, collection, nil, nil)
 	}
 	return d.sendPage(c, p, listing{
 		collection: collection,
@@ -150,17 +153,25 @@ func (d *documents) children(c echo.Context) error {
 		return d.childPage(c, parent, rel)
 	}
 	if isQuery(c.QueryParams()) || d.open(c).Judges(rel.Collection) {
-		return d.listQuery(c, rel.Collection, &query.Within{Relation: rel.FullName(), Target: parent.ID},
-			func(snap *view.Prefix) error { return checkExists(snap, parent) })
+		return d.childQuery(c, parent, rel)
 	}
 	return d.childList(c, parent, rel)
+}
+
+// childQuery answers GET of the documents that refer to one by a relation, as a query.
+func (d *documents) childQuery(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
+	return d.listQuery(c, rel.Collection, &query.Within{Relation: rel.FullName(), Target: parent.ID},
+		func(snap *view.Prefix) error { return checkExists(snap, parent) })
 }
 
 // childList answers GET of the documents that refer to one by a relation, from the cursor on.
 func (d *documents) childList(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
 	p, after, err := d.parseChildList(c, rel.Collection, childScope(parent, rel.FullName()))
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
+	case p.at == nil && d.open(c).Judges(rel.Collection): // since the wait
+		return d.childQuery(c, parent, rel)
 	}
 	return d.sendPage(c, p, listing{
 		collection: rel.Collection,

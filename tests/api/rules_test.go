@@ -237,35 +237,66 @@ func TestMeUnderRules(t *testing.T) {
 	}
 }
 
+// changeWhileWaiting has a key ask for a path, changes the key while the read waits, and returns the answer.
+func (h *house) changeWhileWaiting(t *testing.T, path string, own keys.Settings, patch string) *harness.Response {
+	t.Helper()
+	e, key, err := h.Node.Keys().Create(t.Context(), own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.secrets = append(h.secrets, key.Text())
+	client := h.clientWith(t, key.Text())
+	last, err := h.Node.Log.LastSeq(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	type result struct {
+		r   *harness.Response
+		err error
+	}
+	answered := make(chan result, 1)
+	go func() {
+		r, err := client.Do("GET", path, nil, "Fanfold-Min-Position", fmt.Sprint(last+1), "Fanfold-Timeout", "60")
+		answered <- result{r, err}
+	}()
+	harness.Await(t, "a read that waits", harness.WaitTime, func() bool { return h.Node.API().Running() > 0 })
+	h.admin.Want(http.StatusOK, "PATCH", "/v1/_keys/"+e.ID, patch)
+	h.admin.Put("projects", "p9", fmt.Sprintf(`{"n":%d,"members":[]}`, last))
+	got := <-answered
+	if got.err != nil {
+		t.Fatal(got.err)
+	}
+	return got.r
+}
+
 // TestRulesAfterAWait: a read that waits is answered by the claims and the subject that its key has then.
 func TestRulesAfterAWait(t *testing.T) {
 	h := openTeams(t)
 	for _, path := range []string{"/v1/tasks", "/v1/tasks?filter=true&count=true", "/v1/tasks?sort=rank", "/v1/projects/p1/tasks", "/v1/tasks?ids=t0", "/v1/tasks/t0"} {
-		e, key, err := h.Node.Keys().Create(t.Context(), keys.Settings{Name: "ann", Sub: "ann", Roles: []string{"member"}})
-		if err != nil {
-			t.Fatal(err)
+		r := h.changeWhileWaiting(t, path, keys.Settings{Name: "ann", Sub: "ann", Roles: []string{"member"}}, `{"sub":"eve"}`)
+		if strings.Contains(string(r.Body), `"t0","`) || strings.Contains(string(r.Body), `"projectId"`) {
+			t.Errorf("%s: %s", path, r.Body)
 		}
-		h.secrets = append(h.secrets, key.Text())
-		ann := h.clientWith(t, key.Text())
-		last, err := h.Node.Log.LastSeq(t.Context())
-		if err != nil {
-			t.Fatal(err)
+	}
+}
+
+// TestRuleThatComesInAWait: a list that waits is answered by a rule if the key has lost the role meanwhile that needed none, and without one if it has got
+// that role.
+func TestRuleThatComesInAWait(t *testing.T) {
+	h := openTeams(t)
+	all := strings.Count(string(h.admin.Want(http.StatusOK, "GET", "/v1/tasks", "").Body), `"projectId"`)
+	some := strings.Count(string(h.asSub(t, "ann").Want(http.StatusOK, "GET", "/v1/tasks", "").Body), `"projectId"`)
+	if some == 0 || some == all {
+		t.Fatalf("ann sees %d of %d tasks", some, all)
+	}
+	for _, path := range []string{"/v1/tasks", "/v1/tasks?limit=100", "/v1/projects/p1/tasks"} {
+		want := h.asSub(t, "ann").Want(http.StatusOK, "GET", path, "").Body
+		if r := h.changeWhileWaiting(t, path, keys.Settings{Name: "ann", Sub: "ann", Roles: []string{"support"}}, `{"roles":["member"]}`); r.Status != http.StatusOK || string(r.Body) != string(want) {
+			t.Errorf("%s without the role: %d %s, want %s", path, r.Status, r.Body, want)
 		}
-		type result struct {
-			r   *harness.Response
-			err error
-		}
-		answered := make(chan result, 1)
-		go func() {
-			r, err := ann.Do("GET", path, nil, "Fanfold-Min-Position", fmt.Sprint(last+1), "Fanfold-Timeout", "60")
-			answered <- result{r, err}
-		}()
-		harness.Await(t, "a read that waits", harness.WaitTime, func() bool { return h.Node.API().Running() > 0 })
-		h.admin.Want(http.StatusOK, "PATCH", "/v1/_keys/"+e.ID, `{"sub":"eve"}`)
-		h.admin.Put("projects", "p9", fmt.Sprintf(`{"n":%d,"members":[]}`, last))
-		got := <-answered
-		if got.err != nil || strings.Contains(string(got.r.Body), `"t0","`) || strings.Contains(string(got.r.Body), `"projectId"`) {
-			t.Errorf("%s: %v %s", path, got.err, got.r.Body)
+		want = h.admin.Want(http.StatusOK, "GET", path, "").Body
+		if r := h.changeWhileWaiting(t, path, keys.Settings{Name: "ann", Sub: "ann", Roles: []string{"member"}}, `{"roles":["support"]}`); r.Status != http.StatusOK || string(r.Body) != string(want) {
+			t.Errorf("%s with the role: %d %s, want %s", path, r.Status, r.Body, want)
 		}
 	}
 }
