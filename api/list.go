@@ -153,13 +153,13 @@ func (d *documents) children(c echo.Context) error {
 		return d.childPage(c, parent, rel)
 	}
 	if isQuery(c.QueryParams()) || d.open(c).Judges(rel.Collection) {
-		return d.childQuery(c, parent, rel)
+		return childQuery(d, c, parent, rel)
 	}
 	return d.childList(c, parent, rel)
 }
 
 // childQuery answers GET of the documents that refer to one by a relation, as a query.
-func (d *documents) childQuery(c echo.Context, parent fanfold.Key, rel *model.Relation) error {
+func childQuery(d *documents, c echo.Context, parent fanfold.Key, rel *model.Relation) error {
 	return d.listQuery(c, rel.Collection, &query.Within{Relation: rel.FullName(), Target: parent.ID},
 		func(snap *view.Prefix) error { return checkExists(snap, parent) })
 }
@@ -171,7 +171,7 @@ func (d *documents) childList(c echo.Context, parent fanfold.Key, rel *model.Rel
 	case err != nil:
 		return err
 	case p.at == nil && d.open(c).Judges(rel.Collection): // since the wait
-		return d.childQuery(c, parent, rel)
+		return childQuery(d, c, parent, rel)
 	}
 	return d.sendPage(c, p, listing{
 		collection: rel.Collection,
