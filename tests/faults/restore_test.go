@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/backup/transfer"
@@ -168,18 +169,35 @@ func killedRestore(t *testing.T, dir string) (data string) {
 	}
 	for {
 		data = filepath.Join(t.TempDir(), "data")
+		var said strings.Builder
 		cmd := exec.Command(path, "restore", dir, "--data", data)
+		cmd.Stdout, cmd.Stderr = &said, &said
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
-		for {
-			if _, err := os.Stat(filepath.Join(data, "nats", "jetstream")); err == nil {
-				break
-			}
+		ended := make(chan error, 1)
+		go func() { ended <- cmd.Wait() }()
+		if err := killUnder(cmd.Process, ended, filepath.Join(data, "nats", "jetstream")); err != nil {
+			t.Fatalf("%v: %s", err, &said)
 		}
-		_ = cmd.Process.Kill()
-		if err := cmd.Wait(); err != nil {
+		if _, err := os.Stat(filepath.Join(data, "restoring")); err == nil {
 			return data
+		}
+	}
+}
+
+// killUnder kills a process once a path is there, and returns nil after its end. It returns the error with which the process ended before.
+func killUnder(p *os.Process, ended <-chan error, path string) error {
+	for {
+		if _, err := os.Stat(path); err == nil {
+			_ = p.Kill()
+			<-ended
+			return nil
+		}
+		select {
+		case err := <-ended:
+			return err
+		case <-time.After(time.Millisecond):
 		}
 	}
 }
@@ -189,9 +207,9 @@ func killRestore(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	var lines strings.Builder
 	for i := range 20_000 {
-		fmt.Fprintf(&lines, `{"collection":"docs","id":"%d","x":%d}`+"\n", i, i)
+		fmt.Fprintf(&lines, `{"id":"%d","x":%d}`+"\n", i, i)
 	}
-	s.Want(http.StatusOK, "POST", "/v1/_import", lines.String(), "Content-Type", "application/x-ndjson")
+	harness.ImportText(t, s.Client, "collection=docs", lines.String())
 	dir := harness.BackUp(t, s)
 	data := killedRestore(t, dir)
 	if out, err := harness.RunProgram(t, "serve", "--data", data, "--listen", "127.0.0.1:0"); err == nil || !strings.Contains(out, "fanfold restore BACKUP") {
