@@ -309,7 +309,7 @@ type Client struct {
 
 // NewClient makes a client of the server at base.
 func NewClient(tb TB, base string) *Client {
-	return &Client{URL: base, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: 2 * time.Minute}, tb: tb}
+	return &Client{URL: base, HTTP: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}, Timeout: 5 * time.Minute}, tb: tb}
 }
 
 // Response is an answer, read to its end.
