@@ -244,6 +244,7 @@ func (ck *checker) importDocument(l *importLine) (err error) {
 	} else {
 		err = ck.importWritten(l, l.body)
 	}
+	l.body = nil // the event, which a batch keeps, has a copy
 	return err
 }
 
