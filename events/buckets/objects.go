@@ -350,13 +350,23 @@ func (p *pieces) next(ctx context.Context, msgs jetstream.MessagesContext) (jets
 			return msg, nil
 		case !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil:
 			return nil, cmp.Or(ctx.Err(), p.check(ctx), error(fanfold.Wrap(err, fanfold.Unavailable, "the snapshot cannot be read: %v", err)))
-		case time.Since(began) >= objectStall: // the server passes over a message that it cannot read
-			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the snapshot is damaged, or the server is too slow: only %d of its %d bytes came, and no more within %v", p.size, p.o.Bytes, objectStall)
+		case time.Since(began) >= objectStall:
+			return nil, fanfold.Wrap(err, fanfold.Unavailable, "the server is too slow: only %d of the snapshot's %d bytes came, and no more within %v", p.size, p.o.Bytes, objectStall)
 		}
-		if err := p.check(ctx); err != nil {
+		if err := cmp.Or(p.check(ctx), p.checkReadable(ctx)); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// checkReadable returns Unavailable where the leader has all pieces, and finds none after the last one that came. It says nothing of a message that it cannot
+// read.
+func (p *pieces) checkReadable(ctx context.Context) error {
+	m, err := p.s.log.GetFromLeader(ctx, events.ObjectsPrefix+p.s.bucket, servers.LeaderQuery{Seq: p.last + 1, NextBySubject: p.s.chunkSubject(p.o.nuid)})
+	if err != nil || m != nil { // it answers later, or the piece is on its way
+		return nil //nolint:nilerr // objectStall bounds how long
+	}
+	return fanfold.Errorf(fanfold.Unavailable, "the snapshot is damaged: only %d of its %d bytes can be read", p.size, p.o.Bytes)
 }
 
 // errPieces is the cause of the error of an object that lacks pieces.

@@ -72,9 +72,7 @@ func TestDamagedBaseIsTold(t *testing.T) {
 			if harness.ExitCode(err) != 3 || !strings.Contains(out, "base") || !strings.Contains(out, fmt.Sprint(horizon)) {
 				t.Errorf("verify --log: exit code %d, %s", harness.ExitCode(err), out)
 			}
-			if what == "missing" || suite.Amount(0, 1) > 0 { // the server does not say that it cannot read a message, so that each read takes half a minute
-				requireRescued(t, dir, export)
-			}
+			requireRescued(t, dir, export)
 		})
 	}
 }
