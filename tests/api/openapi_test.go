@@ -171,7 +171,7 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 			t.Fatalf("%s %s %q: %v, want %d: %+v", st.method, st.path, st.headers, err, st.want, r)
 		}
 	}
-	groupAnswers(s)
+	groupAnswers(t, s)
 	eraseAnswers(t, s) // before a purge is to come, which it would wait for
 	compactAnswers(t, s)
 	workAnswers(t, s)
