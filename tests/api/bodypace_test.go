@@ -186,12 +186,26 @@ func TestSlowBodiesYield(t *testing.T) {
 	const room = 1 << 20
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{MaxInFlight: room, Admission: harness.WaitTime}})
 	defer s.Close()
-	slow := rawRequest(t, s.Client, postText("/v1/books", "application/json", room)+strings.Repeat(" ", room*6/10))
-	defer slow.Close()
-	awaitRunning(t, s.Client, 1, harness.WaitTime)
-	s.Put("books", "large", `{"x":"`+strings.Repeat("x", room/2)+`"}`)
-	if resp := readRaw(t, slow); resp.StatusCode != http.StatusRequestTimeout {
-		t.Errorf("the slow one is told %d %s", resp.StatusCode, resp.body)
+	for tries := 1; ; tries++ {
+		awaitRunning(t, s.Client, 0, harness.WaitTime)
+		slow := rawRequest(t, s.Client, postText("/v1/books", "application/json", room)+strings.Repeat(" ", room*6/10))
+		defer slow.Close()
+		awaitRunning(t, s.Client, 1, harness.WaitTime)
+		large, err := s.Do(http.MethodPut, "/v1/books/large", []byte(`{"x":"`+strings.Repeat("x", room/2)+`"}`), "Fanfold-Timeout", "60")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if large.Status == http.StatusTooManyRequests && tries < 5 { // a busy machine has not read what the slow one has sent: each has a part of the room
+			_ = slow.Close()
+			continue
+		}
+		if large.Status != http.StatusCreated {
+			t.Errorf("the large one is told %d %s", large.Status, large.Body)
+		}
+		if resp := readRaw(t, slow); resp.StatusCode != http.StatusRequestTimeout {
+			t.Errorf("the slow one is told %d %s", resp.StatusCode, resp.body)
+		}
+		return
 	}
 }
 
