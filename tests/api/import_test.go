@@ -318,7 +318,7 @@ func TestImportOfBrokenCSV(t *testing.T) {
 	if err == nil || !strings.Contains(out, "line 3: ") || !strings.Contains(out, "line 6: ") || !strings.Contains(out, "4 documents written") {
 		t.Errorf("%v %s", err, out)
 	}
-	if out, err := harness.RunProgram(t, "import", "--server", s.URL, "--collection", "books", dir); err == nil || !strings.Contains(out, "cannot read the file") {
+	if out, err := harness.RunProgram(t, "import", "--server", s.URL, "--collection", "books", dir); err == nil || !strings.Contains(out, "has the CSV file b.csv: import it by itself") {
 		t.Errorf("a directory is told as %v %s", err, out)
 	}
 	s.WantDoc("books", "4", `{"id":"4","n":"d"}`)
