@@ -60,6 +60,8 @@ type VersionQuery struct {
 	// Reads tells by its embedded view whether a document may be read. The page has no versions that may not, and nothing of a document that may not be
 	// read as it is now, or as it was last. nil is for a reader of all.
 	Reads func(view []byte) bool
+	// Shown returns a body without what the reader does not see of it. Documents and patches are of such bodies. nil is for a reader of whole documents.
+	Shown func(body []byte) []byte
 }
 
 // MaxVersionPatch bounds the patch of a version, in bytes.

@@ -241,7 +241,7 @@ func (r *Rights) Explain(p *Principal, collection, act string, view []byte) (all
 	right := r.model.AccessTo(collection).Of(act)
 	roles := append([]string{model.RoleAdmin}, right.Roles...)
 	if i := slices.IndexFunc(roles, p.Has); i >= 0 {
-		return true, "the role " + roles[i]
+		return true, "the role " + roles[i] + p.unseen(r.model, collection)
 	}
 	if right.Where == "" && len(right.Roles) == 0 {
 		return false, "the role admin is missing"
@@ -251,11 +251,16 @@ func (r *Rights) Explain(p *Principal, collection, act string, view []byte) (all
 	g := of.Grant(collection, act)
 	switch act {
 	case model.ActCreate, model.ActRead:
-		return g.Explain(nil, view)
+		allowed, why = g.Explain(nil, view)
 	case model.ActDelete:
-		return g.Explain(view, nil)
+		allowed, why = g.Explain(view, nil)
+	default:
+		allowed, why = g.Explain(view, view)
 	}
-	return g.Explain(view, view)
+	if allowed {
+		why += p.unseen(r.model, collection)
+	}
+	return allowed, why
 }
 
 // IsOpen tells whether the principal belongs to an open house.
@@ -285,16 +290,29 @@ func (r *Rights) Grant(collection, act string) Grant {
 		return Grant{}
 	}
 	if r.open { // a node's own rights have no model
-		return Grant{all: true}
+		return Grant{every: true, all: true}
 	}
 	right := r.model.AccessTo(collection).Of(act)
-	if r.hasOneOf(right.Roles) {
-		return Grant{all: true}
-	}
-	if right.Where == "" {
+	g := Grant{act: act, mask: r.mask(r.model, collection)}
+	switch {
+	case r.hasOneOf(right.Roles):
+		g.every, g.auth = true, r.auth()
+	case right.Where == "":
 		return Grant{}
+	default:
+		g.where, g.auth, g.refused = right.Where, r.auth(), r.refused(collection, act)
 	}
-	return Grant{act: act, where: right.Where, auth: r.auth(), refused: r.refused(collection, act)}
+	g.all = g.every && g.mask == nil
+	return g
+}
+
+// MaskedBy returns the path of a private member of a collection that the principal does not see, at a place in a document or around it; "" for none. An index
+// or - among the names stands for an element of an array.
+func (r *Rights) MaskedBy(collection string, names []string) string {
+	if r == nil || r.open {
+		return ""
+	}
+	return r.mask(r.model, collection).Hides(names)
 }
 
 // CheckAll returns nil where the principal may do something to every document of a collection, and a Forbidden otherwise.
@@ -322,13 +340,13 @@ func (r *Rights) Key() string {
 	h, conditional := sha256.New(), false
 	for _, c := range r.model.Collections {
 		right := r.model.AccessTo(c.Name).Read
-		if right.Where == "" && c.Access == nil {
+		if right.Where == "" && c.Access == nil && c.Private == nil {
 			continue
 		}
 		g := r.Grant(c.Name, model.ActRead)
-		fmt.Fprintf(h, "%s %t %q\n", c.Name, g.All(), right.Where)
-		if g.Conditional() {
-			conditional = true
+		fmt.Fprintf(h, "%s %t %q %q\n", c.Name, g.every, right.Where, r.unseenIn(c.Private))
+		conditional = conditional || g.Conditional()
+		if g.where != "" {
 			rule, err := expr.CompileReading(right.Where)
 			if err != nil {
 				continue // it shows nothing to anybody
@@ -347,6 +365,44 @@ func (r *Rights) Key() string {
 
 // CheckRead returns nil where the principal reads every document of a collection, and a Forbidden otherwise.
 func (r *Rights) CheckRead(collection string) error { return r.CheckAll(model.ActRead, collection) }
+
+// Told returns those rules of a collection, by full name, whose values the principal sees.
+func (r *Rights) Told(collection string, rules []string) (told []string) {
+	c, mask := r.model.Collection(collection), r.mask(r.model, collection)
+	for _, name := range rules {
+		if c == nil || !slices.ContainsFunc(c.Rules, func(rule *model.Rule) bool { return rule.Name() == name && mask.Touches(rule.Path) != "" }) {
+			told = append(told, name)
+		}
+	}
+	return told
+}
+
+// CheckRelation returns a Forbidden where a relation, by its full name, goes by a private member that the principal does not see.
+func (r *Rights) CheckRelation(full string) error {
+	collection, _, _ := strings.Cut(full, ".")
+	g := r.ToRead(collection)
+	if g.Mask() == nil {
+		return nil
+	}
+	relation := r.model.Relation(full)
+	if relation == nil {
+		return nil
+	}
+	path := g.Mask().Touches(relation.Path)
+	if path == "" {
+		return nil
+	}
+	return &fanfold.Error{Code: fanfold.Forbidden, Message: "the request goes by " + path + " of " + collection + ", which is private: ask for a key with a role that sees it",
+		Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
+}
+
+// CheckReadEvery returns nil where the principal reads every document of a collection, if not all its members, and a Forbidden otherwise.
+func (r *Rights) CheckReadEvery(collection string) error {
+	if g := r.ToRead(collection); g.Every() {
+		return nil
+	}
+	return r.CheckRead(collection)
+}
 
 // CheckSees returns nil where the principal reads some documents of a collection, whatever is in them, and a Forbidden otherwise.
 func (r *Rights) CheckSees(collection string) error {
@@ -403,7 +459,7 @@ func (r *Rights) writesSome(collection string) bool { return r.some(collection, 
 
 // CheckReadSome returns nil where the principal reads any collection, and a Forbidden otherwise.
 func (r *Rights) CheckReadSome() error {
-	if r != nil && some(r.model, r.Reads) {
+	if r != nil && some(r.model, func(collection string) bool { g := r.ToRead(collection); return g.Every() }) {
 		return nil
 	}
 	return fanfold.Errorf(fanfold.Forbidden, "the right to read is missing: ask for a key with a role that the model's access to any collection names")

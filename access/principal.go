@@ -111,15 +111,15 @@ func (p *Principal) String() string {
 	return p.Actor()
 }
 
-// Reads tells whether the principal reads every document of a collection under a model.
+// Reads tells whether the principal reads every document of a collection under a model, with all its members.
 func (p *Principal) Reads(m *model.Model, collection string) bool {
-	return p.open || p.hasOneOf(m.AccessTo(collection).Read.Roles)
+	return p.open || p.hasOneOf(m.AccessTo(collection).Read.Roles) && p.seesWhole(m, collection)
 }
 
 // Writes tells whether the principal creates, updates and deletes every document of a collection under a model, and so reads it.
 func (p *Principal) Writes(m *model.Model, collection string) bool {
 	a := m.AccessTo(collection)
-	return p.open || p.hasOneOf(a.Create.Roles) && p.hasOneOf(a.Update.Roles) && p.hasOneOf(a.Delete.Roles)
+	return p.open || p.hasOneOf(a.Create.Roles) && p.hasOneOf(a.Update.Roles) && p.hasOneOf(a.Delete.Roles) && p.seesWhole(m, collection)
 }
 
 // hasOneOf tells whether the principal has one of some roles, or is admin.

@@ -1,11 +1,13 @@
 package access
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
 	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/mask"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -57,22 +59,24 @@ func documentsOf(act string) []string {
 // Grant says to which documents of a collection a principal has the right to one action. The zero Grant is the right to none. It is for one
 // goroutine.
 type Grant struct {
-	act, where string // where is "" for all or none
-	all        bool
+	act, where string     // where is "" where no rule decides
+	every      bool       // it is a right to every document
+	mask       *mask.Mask // hides members of the documents; nil for none
+	all        bool       // it is a right to every document, with all its members
 	auth       *jsondoc.Tree
 	bound      *expr.Bound // of a rule about reading, once a document was judged
 	cost       int         // of the bounds before it
 	refused    func()      // counts documents that the rule lets nobody have
 }
 
-// All tells whether it is a right to every document, whatever is in it.
+// All tells whether it is a right to every document, whatever is in it, with all its members.
 func (g *Grant) All() bool { return g.all }
 
-// Conditional tells whether a rule decides about each document.
-func (g *Grant) Conditional() bool { return !g.all && g.where != "" }
+// Conditional tells whether each document must be looked at: a rule decides about it, or it has members that are not shown.
+func (g *Grant) Conditional() bool { return !g.all && !g.None() }
 
 // None tells whether it is a right to no document.
-func (g *Grant) None() bool { return !g.all && g.where == "" }
+func (g *Grant) None() bool { return !g.all && !g.every && g.where == "" }
 
 // Uncounted returns the right, whose refusals nobody counts, for what is not asked for by who has it.
 func (g *Grant) Uncounted() Grant {
@@ -91,7 +95,7 @@ func (g *Grant) Cost() int {
 
 // Bound returns the rule of a conditional right to read, as a condition of a query. It may not be used by several goroutines at a time.
 func (g *Grant) Bound() (*expr.Bound, error) {
-	r, err := expr.CompileReading(g.where)
+	r, err := expr.CompileReading(cmp.Or(g.where, "true"))
 	if err != nil {
 		return nil, err
 	}
@@ -101,8 +105,8 @@ func (g *Grant) Bound() (*expr.Bound, error) {
 // Reads tells whether a document may be read whose embedded view this is. An error, a missing member, a value that is not true and a rule that costs
 // too much are all a refusal.
 func (g *Grant) Reads(view []byte) bool {
-	if !g.Conditional() {
-		return g.all
+	if g.where == "" {
+		return g.all || g.every
 	}
 	t := &jsondoc.Tree{}
 	if t.Parse(view) != nil {
@@ -122,8 +126,8 @@ func (g *Grant) Reads(view []byte) bool {
 // Writes tells whether a document may be written. old is its embedded view as it is, nil for a new document. doc is its view as it is to be, nil for a
 // document that goes. Whatever Reads takes for a refusal is one here, too.
 func (g *Grant) Writes(old, doc []byte) bool {
-	if !g.Conditional() {
-		return g.all
+	if g.where == "" {
+		return g.all || g.every
 	}
 	rule, values, err := g.aboutWrite(old, doc)
 	return err == nil && rule.JudgeFor(g.auth, values) == expr.True || g.refuse()
@@ -147,8 +151,8 @@ func (g *Grant) aboutWrite(old, doc []byte) (rule *expr.Filter, values *jsondoc.
 
 // Explain returns why a document may be had, or may not, in words for people: see Reads and Writes.
 func (g *Grant) Explain(old, doc []byte) (allowed bool, why string) {
-	if !g.Conditional() {
-		return g.all, ""
+	if g.where == "" {
+		return g.all || g.every, ""
 	}
 	asked := g.Uncounted()
 	g = &asked
@@ -184,7 +188,7 @@ func inWords(allowed bool, explain func() string) (bool, string) {
 // Looks returns the names of the members at which the rule of a conditional right looks in the document that is read, or as it is to be. whole tells that
 // it may look at all of them.
 func (g *Grant) Looks() (names []string, whole bool) {
-	if !g.Conditional() || g.act == model.ActDelete {
+	if g.where == "" || g.act == model.ActDelete {
 		return nil, false
 	}
 	var rule interface{ DocPaths() [][]string }

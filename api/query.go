@@ -200,7 +200,7 @@ func (d *documents) query(c echo.Context) error {
 	}
 	if f.Expand != nil { // the ones in a URL are judged before
 		rights := rightsOf(c)
-		if err := enterExpanded(string(*f.Expand), collection, rights.Model(), rights.CheckSees); err != nil {
+		if err := enterExpanded(string(*f.Expand), collection, rights, rights.CheckSees); err != nil {
 			return err
 		}
 	}

@@ -133,8 +133,11 @@ func (r *route) enterCollections(c echo.Context, rights *access.Rights) error {
 		return err
 	}
 	check := rights.CheckRead
-	if r.path == changesPath {
+	switch r.path {
+	case changesPath:
 		check = rights.CheckSees
+	case diffPath:
+		check = rights.CheckReadEvery
 	}
 	for _, name := range names {
 		if err := check(name); err != nil {
@@ -172,7 +175,7 @@ func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
 		last = name
 	}
 	if r.right == rightRead && c.Request().URL.RawQuery != "" {
-		return enterExpanded(c.QueryParam("expand"), last, rights.Model(), check)
+		return enterExpanded(c.QueryParam("expand"), last, rights, check)
 	}
 	return nil
 }
@@ -205,13 +208,16 @@ func (r *route) checkRead(rights *access.Rights) func(collection string) error {
 
 // enterExpanded judges the collections into which expand leads from documents of a collection. Paths that lead nowhere are the
 // handler's to refuse.
-func enterExpanded(text, collection string, m *model.Model, check func(collection string) error) error {
+func enterExpanded(text, collection string, rights *access.Rights, check func(collection string) error) error {
 	for path := range strings.SplitSeq(text, ",") {
 		at := collection
 		for hop := range strings.SplitSeq(path, ".") {
-			rel := m.Collection(at).Relation(hop)
+			rel := rights.Model().Collection(at).Relation(hop)
 			if rel == nil {
 				break
+			}
+			if err := rights.CheckRelation(rel.FullName()); err != nil {
+				return err
 			}
 			at = rel.To
 			if err := check(at); err != nil {

@@ -163,6 +163,9 @@ func (s *scan) entering(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool)
 // showsBetween reports whether the filter's versions are of changes that may be far from a row's own, so that rules have not judged them with it.
 func (req *request) showsBetween() bool { return req.Direct || req.NoCascades }
 
+// unknownBefore reports whether nobody knows any more what a row's document was before the change.
+func unknownBefore(row fanfold.ChangeRow) bool { return row.ByErasure() }
+
 // beforeIsLost reports whether nobody knows any more what a rule said of a row's document before the change: an erasure may have taken what it looks at.
 func (req *request) beforeIsLost(row fanfold.ChangeRow) bool {
 	return row.ByErasure() && row.Position > req.fresh && req.looksAt(row.Key.Collection, row.Sight.Lost)

@@ -43,6 +43,11 @@ func (f *Feed) newRequest(q Query) (req *request, err error) {
 	if req.filter, err = q.compileFilter(); err != nil {
 		return nil, err
 	}
+	if req.filter != nil {
+		if err := q.checkNames(); err != nil {
+			return nil, err
+		}
+	}
 	if req.since, req.head, err = f.resolveSince(q.Since); err == nil {
 		err = f.checkMark(q.Since, req.issuer.Reader)
 	}
@@ -103,4 +108,23 @@ func (f *Feed) checkMark(since, mark string) error {
 	at := f.opt.Issuer.Mark(oldest)
 	changed.Oldest = &at
 	return changed
+}
+
+// checkNames returns a Forbidden where a filter names a private member of a collection that was asked for, which the consumer does not see.
+func (q *Query) checkNames() error {
+	for _, variable := range []string{"doc", "previous"} {
+		paths, err := expr.PathsRead(q.Filter, variable)
+		if err != nil {
+			return fanfold.Errorf(fanfold.Invalid, "filter: %v", err)
+		}
+		for _, collection := range q.Collections {
+			for _, names := range paths {
+				if path := q.Rights.MaskedBy(collection, names); path != "" {
+					return &fanfold.Error{Code: fanfold.Forbidden, Message: "filter names " + path + " of " + collection + ", which is private: leave it out, or ask for a key with a role that sees it",
+						Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
+				}
+			}
+		}
+	}
+	return nil
 }

@@ -108,3 +108,8 @@ func (w *scanWork) grantOf(req *request, collection string) *access.Grant {
 func (req *request) looksAt(collection string, members []string) bool {
 	return req.Rights.LooksAt(collection, members)
 }
+
+// told returns the rules that a row names, but none of a member that the consumer does not see.
+func (req *request) told(row fanfold.ChangeRow) []string {
+	return req.Rights.Told(row.Key.Collection, row.Rules)
+}

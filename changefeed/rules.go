@@ -45,6 +45,10 @@ func (s *scan) show(row fanfold.ChangeRow) (_ fanfold.ChangeRow, given bool) {
 		return row, !s.req.judged(row.Key.Collection)
 	}
 	see := s.look(row)
+	row, told := masked(s, row, see)
+	if !told {
+		return row, false
+	}
 	newerTells := row.Superseded && see.now // a later row has the document as it is
 	switch {
 	case row.Op == fanfold.OpDelete && (!see.before || row.Sight.Unasked):

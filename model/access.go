@@ -103,28 +103,30 @@ func (a *Access) LetWritersRead() {
 	a.Read.Roles = slices.Compact(all)
 }
 
-// HasRules tells whether the access of a collection is more than two lists of roles, for reading and for writing.
+// HasRules tells whether the access of a collection is more than two lists of roles, for reading and for writing, or a member is private.
 func (m *Model) HasRules() bool {
 	return slices.ContainsFunc(m.Collections, func(c *Collection) bool {
 		a := c.Access.orStandard()
-		return !a.WritesAlike() || a.Read.Where != "" || a.Create.Where != ""
+		return !a.WritesAlike() || a.Read.Where != "" || a.Create.Where != "" || len(c.Private) > 0
 	})
 }
 
-// SameAccess tells whether two models say the same about who reads and writes which collection.
+// SameAccess tells whether two models say the same about who reads and writes which collection, and who sees which members.
 func SameAccess(a, b *Model) bool {
 	if a == b {
 		return true
 	}
 	declares := func(m *Model) (out []*Collection) {
 		for _, c := range m.Collections {
-			if !c.Access.Same(nil) {
+			if !c.Access.Same(nil) || len(c.Private) > 0 {
 				out = append(out, c)
 			}
 		}
 		return out
 	}
-	return slices.EqualFunc(declares(a), declares(b), func(a, b *Collection) bool { return a.Name == b.Name && a.Access.Same(b.Access) })
+	return slices.EqualFunc(declares(a), declares(b), func(a, b *Collection) bool {
+		return a.Name == b.Name && a.Access.Same(b.Access) && samePrivate(a.Private, b.Private)
+	})
 }
 
 // changesOf returns in words what the step from one access to another opens and closes in a collection.

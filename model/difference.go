@@ -173,6 +173,7 @@ func (d *differ) collection(p *CollectionPair) {
 		d.add(Difference{Path: at + ".access", Change: changeOf(before.Access != nil, after.Access != nil),
 			Detail: before.Access.changesOf(p.Name, after.Access), Removes: before.Access != nil && after.Access == nil})
 	}
+	d.private(at, before.Private, after.Private)
 	d.released(added, at, after.Release, before.Release)
 	d.released(removed, at, before.Release, after.Release) // what was released stays so
 }

@@ -21,6 +21,7 @@ type Collection struct {
 	Checks    []*Check    // conditions that writes must not make false, by name
 	Sequences []*Sequence // numbers that documents get when they are created, by path
 	Access    *Access     // who reads and writes the documents; nil for what holds without saying: see Model.AccessTo
+	Private   []Private   // members that not everybody sees who reads the documents, by path
 }
 
 // Relation returns the collection's relation of that name, nil where it has none or c is nil.

@@ -48,7 +48,7 @@ func Compile(r Request, m *model.Model) (*Query, error) {
 	if q.request.MaxScan == 0 {
 		q.request.MaxScan = DefaultScan
 	}
-	for _, check := range []func() error{q.checkNumbers, q.compileFilter, q.compileSort, q.compileGroup, q.compileCursor} {
+	for _, check := range []func() error{q.checkNumbers, q.compileFilter, q.compileSort, q.compileGroup, q.checkPrivate, q.compileCursor} {
 		if err := check(); err != nil {
 			return nil, err
 		}

@@ -194,6 +194,7 @@ func (g *groups) readTerms(x *group) error {
 	if err := g.look(&it); err != nil {
 		return err
 	}
+	cut(g.run, &it)
 	facts, err := g.facts(it.document)
 	if err != nil {
 		return err

@@ -25,6 +25,9 @@ func (p *planner) declared() error {
 		if err != nil {
 			return err
 		}
+		if p.q.tells(index) {
+			continue
+		}
 		p.indexes = append(p.indexes, index)
 		if !p.mayServe(index) {
 			p.reject(x.Name, p.unfit(index))

@@ -148,6 +148,7 @@ func (r *run) showItem(it item) (bool, error) {
 		if doc, err = r.s.ByNumber(it.number, r.q.request.View); err != nil {
 			return false, err
 		}
+		doc = r.q.request.Visible.show(doc)
 	}
 	return r.show(doc)
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/mask"
 )
 
 // Within asks for the documents that refer to one.
@@ -51,6 +52,7 @@ type Request struct {
 type Visible struct {
 	Bind func() (*expr.Bound, error) // returns the condition, for one run
 	Seal Sealer                      // of cursors, which may stand at documents that are not seen
+	Mask *mask.Mask                  // hides members of the documents; nil for none
 	// Listing asks for a page of a plain list: in order of id, or with Within in order of creation. After a bound the page ends early.
 	Listing bool
 }

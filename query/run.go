@@ -288,7 +288,14 @@ func (r *run) matches(it *item) (bool, error) {
 	if err := r.filter.count(it, &r.q.request); err != nil {
 		return false, err
 	}
+	cut(r, it)
 	if !rest.empty() {
+		if it.cut { // the reader's own conditions see what the reader sees
+			var err error
+			if facts, err = r.facts(it.document); err != nil {
+				return false, err
+			}
+		}
 		if r.filter.ruled {
 			r.sample.misnamed.look(&r.tree)
 		}

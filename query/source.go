@@ -16,6 +16,7 @@ type item struct {
 	document *fanfold.Document // nil where the walk does not read it
 	whole    bool              // the index decides nothing about it
 	seen     bool              // a rule decides, and lets who asks see the document
+	cut      bool              // the document lacks what who asks does not see
 }
 
 // source is what a plan walks over.

@@ -227,7 +227,7 @@ func (f *feedPage) addDocuments(row *fanfold.ChangeRow) error {
 		switch {
 		case !f.q.Latest:
 			doc, size, err = f.wholes.after(&f.history, row.Change, f.q.MaxBytes-f.size)
-		case row.Superseded:
+		case row.Superseded && (row.Sight == nil || !f.q.Docs):
 		case !row.Op.Gone():
 			doc, size, err = f.s.GetWithin(row.Key, f.q.View, f.q.MaxBytes-f.size)
 		}

@@ -6,9 +6,9 @@ import (
 )
 
 // mayLeave reports whether a change that is not its document's newest may be the one by which the document leaves what a
-// filter or a rule lets through.
+// filter or a rule lets through. It may also be the newest one that a reader sees who does not see all members.
 func (f *feedPage) mayLeave(ch *fanfold.Change) bool {
-	return (f.q.Versions || f.judges(ch.Key.Collection)) && ch.Position > f.q.HeldFrom && ch.Prior != 0
+	return (f.q.Versions && ch.Prior != 0 || f.judges(ch.Key.Collection)) && ch.Position > f.q.HeldFrom
 }
 
 // addVersions adds to a row what a filter decides by. If the page has no room for it, it is left out.

@@ -377,7 +377,7 @@ func (v *versions) showWhole(row *fanfold.Version) (err error) {
 func (v *versions) addBodies(row *fanfold.Version) error {
 	ch := row.Change
 	derived := ch.Op == fanfold.OpDerive
-	if v.q.Docs || !derived {
+	if v.q.Docs || !derived || v.q.Shown != nil {
 		var size int
 		var err error
 		if row.Doc, size, err = v.after(ch); err != nil {
@@ -400,6 +400,8 @@ func (v *versions) addBodies(row *fanfold.Version) error {
 		}
 	}
 	switch {
+	case v.q.Shown != nil:
+		v.mask(row, before)
 	case !derived:
 		row.Patch = jsondoc.Diff(before, bodyOf(row.Doc))
 	case v.q.View == fanfold.Embedded:
@@ -409,6 +411,20 @@ func (v *versions) addBodies(row *fanfold.Version) error {
 		row.Doc = nil
 	}
 	return nil
+}
+
+// mask makes a version's document, and the patch from the one before, as the query's reader sees them.
+func (v *versions) mask(row *fanfold.Version, before []byte) {
+	after := row.Doc
+	if before != nil {
+		before = v.q.Shown(before)
+	}
+	if after != nil {
+		doc := *after
+		doc.Body = v.q.Shown(doc.Body)
+		row.Doc = &doc
+	}
+	row.Patch = jsondoc.Diff(before, bodyOf(row.Doc))
 }
 
 // bodyBefore returns the view that a change found. A derived change whose patch does not say all of it, such as the place of a member,

@@ -299,10 +299,13 @@ func (ck *checker) checkDocument(body []byte, key *fanfold.Key, strict bool, f f
 		return checked{}, err
 	}
 	if len(dropped) > 0 && strict {
-		return checked{}, ck.ownedError(key.Collection, "the body has members that the store derives or adds, or that are reserved; leave them out, or send no Prefer: handling=strict", dropped)
+		return checked{}, ck.ownedError(key.Collection, strictOwns, dropped)
 	}
 	return d, nil
 }
+
+// strictOwns begins the message about a strict document that has members which belong to the store.
+const strictOwns = "the body has members that the store derives or adds, or that are reserved; leave them out, or send no Prefer: handling=strict"
 
 // checkContent checks what a document of a collection, which may be nil, holds, as it is to be stored. t is the tree of the body as it came, and whole tells that
 // source is that body, or has an id besides. Errors are Unprocessable, and TooLarge for one that defaults make too large.

@@ -8,6 +8,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/condition"
+	"github.com/fanfold/fanfold/internal/mask"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer/internal/ruling"
 )
@@ -88,6 +89,7 @@ type Operation struct {
 	patched   []byte         // of a Patch in a transaction, the document that it makes
 	askLeader bool           // this node lags: whether the document exists is asked of the leader
 	ruled     *ruled         // what decides about it where rules do; nil where they do not
+	mask      *mask.Mask     // hides members of the document that the sender does not see; nil for none
 }
 
 // goesByCurrent tells whether the operation is made on the current revision, whichever that is. It is tried again where
@@ -147,12 +149,24 @@ func prepareAll(ctx context.Context, w *Writer, op *Operation, by *access.Rights
 	return w.Prepare(ctx, op, by)
 }
 
-// findRule finds out whether rules decide about an operation that somebody asks for, and Judge has let pass.
-func (op *Operation) findRule(by *access.Rights) {
+// findRule finds out whether rules decide about an operation that somebody asks for, and Judge has let pass. It returns the errors of prepare where what its sender
+// sees has to do with that: the rights may be others than when it was prepared.
+func (op *Operation) findRule(ck *checker, by *access.Rights) error {
 	op.ruled = nil
 	if r := ruling.Of(by, op.Key, op.Kind == Check); r != nil {
 		op.ruled = &ruled{Ruling: r}
 	}
+	masked := op.mask != nil
+	if op.findMask(by); masked || op.mask != nil {
+		return ck.prepare(op)
+	}
+	return nil
+}
+
+// findMask finds out which members of the operation's document its sender does not see.
+func (op *Operation) findMask(by *access.Rights) {
+	read := by.ToRead(op.Key.Collection)
+	op.mask = read.Mask()
 }
 
 // acts lists the actions that the operation may turn out to be.
@@ -187,6 +201,7 @@ func (w *Writer) Prepare(ctx context.Context, op *Operation, by *access.Rights) 
 	if err := w.awaitModel(ctx); err != nil {
 		return err
 	}
+	op.findMask(by)
 	return w.prepare(op)
 }
 
@@ -209,10 +224,18 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	if int64(len(op.Content)) > ck.maxBody {
 		return fanfold.Errorf(fanfold.TooLarge, "it has %d bytes; at most %d are taken", len(op.Content), ck.maxBody)
 	}
+	if op.If != nil {
+		if path := op.If.Names(op.mask.Hides); path != "" {
+			return private(op.Key.Collection, "if", path)
+		}
+	}
 	switch op.Kind {
 	case Create, Put:
 		op.event.Kind = fanfold.KindPut
 		op.Absent = op.Absent || op.Kind == Create
+		if op.mask != nil {
+			return ck.prepareMasked(op)
+		}
 		d, err := ck.checkDocument(op.Content, &op.event.Key, op.Strict, op.fate())
 		if err == nil {
 			err = d.limit(ck.checkLength)
@@ -229,7 +252,10 @@ func (ck *checker) prepare(op *Operation) (err error) {
 		if err := ck.checkJSON(op.Content); err != nil {
 			return err
 		}
-		return ck.checkPatch(op.event)
+		if err := ck.checkPatch(op.event); err != nil {
+			return err
+		}
+		return checkMaskedPatch(op)
 	case Delete:
 		op.event.Kind = fanfold.KindDelete
 	case Check:

@@ -106,24 +106,34 @@ func (w *Writer) tryPatch(ctx context.Context, op *Operation, doc *fanfold.Docum
 	ev := op.event
 	ev.Base = doc.Revision
 	defer w.Parsing(doc.Body)()
-	own := &jsondoc.Budget{Left: min(patchWork, budget.Left)}
-	given := own.Left
-	if !own.Spend(int64(workPerByte * len(doc.Body))) {
-		return nil, fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %s", jsondoc.TooMuchWork)
-	}
-	patched, stored, err := jsondoc.PatchedWithin(ctx, doc.Body, op.Content, ev.Merges(), jsondoc.Bounds{Size: int(w.opt.MaxBody), Budget: own})
+	patched, stored, err := applyPatch(ctx, op, doc, w.opt.MaxBody, budget)
 	if err != nil {
-		return nil, patchError(ctx, err, doc.Revision)
-	}
-	if int64(len(patched)) > w.opt.MaxBody {
-		return nil, fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), w.opt.MaxBody)
+		return nil, err
 	}
 	if err := w.checkPatched(ev.Key, doc.Body, patched); err != nil {
 		return nil, err
 	}
 	ev.Body = stored
-	budget.Spend(given - own.Left)
 	return patched, ended(ctx)
+}
+
+// applyPatch applies a patch to a document, and takes the work from the budget. It returns the patch as it is to be stored, too. The caller is parsing the document. It
+// returns TooLarge, and patchError's errors.
+func applyPatch(ctx context.Context, op *Operation, doc *fanfold.Document, most int64, budget *jsondoc.Budget) (patched, stored []byte, err error) {
+	own := &jsondoc.Budget{Left: min(patchWork, budget.Left)}
+	given := own.Left
+	if !own.Spend(int64(workPerByte * len(doc.Body))) {
+		return nil, nil, fanfold.Errorf(fanfold.Unprocessable, "the patch is not applied: %s", jsondoc.TooMuchWork)
+	}
+	patched, stored, err = jsondoc.PatchedWithin(ctx, doc.Body, op.Content, op.PatchType == fanfold.MergePatch, jsondoc.Bounds{Size: int(most), Budget: own})
+	if err != nil {
+		return nil, nil, patchError(ctx, err, doc.Revision)
+	}
+	if int64(len(patched)) > most {
+		return nil, nil, fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(patched), most)
+	}
+	budget.Spend(given - own.Left)
+	return patched, stored, nil
 }
 
 // patchError returns why a patch cannot be applied to a document at a revision.

@@ -22,7 +22,9 @@ func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (R
 		if err := op.Judge(req.By); err != nil {
 			return Result{}, fanfold.AtOperation(err, i)
 		}
-		op.findRule(req.By)
+		if err := op.findRule(&w.checker, req.By); err != nil {
+			return Result{}, fanfold.AtOperation(err, i)
+		}
 	}
 	req.Key = keyOf(actorOf(req.By), req.Key)
 	ops[0].event.IdempotencyKey = req.Key

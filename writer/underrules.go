@@ -104,7 +104,11 @@ func (w underRules) look(ctx context.Context, op *Operation, budget *jsondoc.Bud
 		if err := r.Asks(model.ActUpdate); err != nil {
 			return err
 		}
-		r.document, err = w.tryPatch(ctx, op, r.was, budget)
+		if op.mask != nil {
+			r.document, err = w.patch(ctx, op, r.was, budget)
+		} else {
+			r.document, err = w.tryPatch(ctx, op, r.was, budget)
+		}
 		op.patched = r.document
 		return err
 	case doc != nil && r.was == nil:
@@ -117,7 +121,11 @@ func (w underRules) look(ctx context.Context, op *Operation, budget *jsondoc.Bud
 	if err := r.Asks(act); err != nil {
 		return err
 	}
-	err = op.choose(doc != nil)
+	if op.mask != nil {
+		err = w.put(op, r.was)
+	} else {
+		err = op.choose(doc != nil)
+	}
 	r.document = op.event.Body
 	return err
 }
@@ -175,7 +183,7 @@ func (w underRules) meet(op *Operation, doc *fanfold.Document) error {
 		stale.About = nil // the request names the document
 		return stale
 	}
-	return op.checkContent(was, w.Parsing)
+	return op.checkContent(op.seen(was), w.Parsing)
 }
 
 // missing returns the error of an operation with these conditions, which need a document, where there is none. It tells of no other document than the
@@ -271,4 +279,143 @@ func (w underRules) foresee(ctx context.Context, writes []fanfold.Write) (func(f
 		return nil, ended(ctx)
 	}
 	return view, err
+}
+
+// A sender who does not see all members of a collection's documents writes them without those: new documents lack them, and others keep them as they are. The
+// document that is stored is made once the one before is there. It is stored whole: its sender's patch is of another text.
+
+// prepareMasked checks of a Put or a Create what can be checked before its document is there. The error is stripDocument's, or Forbidden for a strict one
+// that has what its sender does not see.
+func (ck *checker) prepareMasked(op *Operation) error {
+	_, _, dropped, err := ck.stripDocument(op.Content, &op.event.Key)
+	if err != nil {
+		return err
+	}
+	if len(dropped) > 0 && op.Strict {
+		return ck.ownedError(op.Key.Collection, strictOwns, dropped)
+	}
+	found := op.mask.Found(op.Content)
+	if len(found) > 0 && op.Strict {
+		return private(op.Key.Collection, "the body", found[0])
+	}
+	op.Key, op.Dropped, op.forms = op.event.Key, append(dropped, found...), nil
+	return nil
+}
+
+// checkMaskedPatch returns a Forbidden for a patch, which checkPatch has accepted, that names a member which its sender does not see.
+func checkMaskedPatch(op *Operation) error {
+	if op.mask == nil {
+		return nil
+	}
+	if op.PatchType == fanfold.MergePatch {
+		if found := op.mask.Found(op.Content); len(found) > 0 {
+			return private(op.Key.Collection, "the patch", found[0])
+		}
+		return nil
+	}
+	ops, err := jsondoc.ParseRequest(op.Content)
+	if err != nil {
+		return err
+	}
+	for _, o := range ops {
+		for _, names := range [][]string{o.Path, o.From} {
+			if path := op.mask.Hides(names); path != "" {
+				return private(op.Key.Collection, "the patch", path)
+			}
+		}
+	}
+	return nil
+}
+
+// private returns the Forbidden of a part of a request that names a member which its sender does not see.
+func private(collection, part, path string) error {
+	return &fanfold.Error{Code: fanfold.Forbidden, Message: part + " names " + path + " of " + collection + ", which is private; nothing was written: leave it out, or ask for a key with a role that sees it",
+		Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
+}
+
+// put makes the event of a Put or a Create whose sender does not see all members. was is the document as it is written, nil for a new one. The error is
+// checkDocument's, or Forbidden where something private would lose its place.
+func (w underRules) put(op *Operation, was *fanfold.Document) error {
+	text, err := w.restored(op, was)
+	if err != nil {
+		return err
+	}
+	fate := creates
+	if was != nil || op.Restores {
+		fate = replaces
+	}
+	key := op.Key
+	d, err := w.checkDocument(text, &key, false, fate)
+	if err == nil {
+		err = d.limit(w.checkLength)
+	}
+	if err != nil {
+		return err
+	}
+	op.event.Body = d.body
+	if op.AsWritten {
+		op.event.Body = text
+	}
+	if was != nil && jsondoc.Equal(op.event.Body, was.Body) {
+		op.event.Body = was.Body
+	}
+	return nil
+}
+
+// restored returns the document that a Put or a Create makes of was, with what its sender does not see.
+func (w underRules) restored(op *Operation, was *fanfold.Document) ([]byte, error) {
+	defer w.Parsing(op.Content)()
+	source := op.Content
+	if !op.AsWritten {
+		key := op.Key
+		var err error
+		if _, source, _, err = w.stripDocument(op.Content, &key); err != nil {
+			return nil, err
+		}
+	}
+	shown := op.mask.Cut(source)
+	if was == nil {
+		return shown, nil
+	}
+	return op.mask.Restore(shown, was.Body)
+}
+
+// patch makes the event of a Patch whose sender does not see all members, and returns the document that it makes. The patch is applied to what the sender sees.
+// It returns the errors of applyPatch, Restore and checkPatched.
+func (w underRules) patch(ctx context.Context, op *Operation, was *fanfold.Document, budget *jsondoc.Budget) ([]byte, error) {
+	defer w.Parsing(was.Body)()
+	seen := op.seen(was)
+	patched, _, err := applyPatch(ctx, op, seen, w.opt.MaxBody, budget)
+	if err != nil {
+		return nil, err
+	}
+	if found := op.mask.Found(patched); len(found) > 0 && op.Strict {
+		return nil, private(op.Key.Collection, "the patch", found[0])
+	}
+	doc, err := op.mask.Restore(op.mask.Cut(patched), was.Body)
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(doc)) > w.opt.MaxBody {
+		return nil, fanfold.Errorf(fanfold.TooLarge, "the patched document has %d bytes; at most %d are taken", len(doc), w.opt.MaxBody)
+	}
+	if jsondoc.Equal(doc, was.Body) {
+		doc = was.Body
+	}
+	if err := w.checkPatched(op.Key, was.Body, doc); err != nil {
+		return nil, err
+	}
+	ev := op.event
+	ev.Kind, ev.Patch, ev.Body = fanfold.KindPut, "", doc
+	return doc, ended(ctx)
+}
+
+// seen returns a document as the operation's sender sees it, as it was written.
+func (op *Operation) seen(was *fanfold.Document) *fanfold.Document {
+	if op.mask == nil {
+		return was
+	}
+	seen := *was
+	seen.Body = op.mask.Cut(was.Body)
+	return &seen
 }

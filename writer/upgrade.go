@@ -95,7 +95,7 @@ func checkFold(m, have *model.Model) error {
 	case publishes:
 		has = "publish"
 	case m.HasRules():
-		has = "access with where, or with create, update or delete"
+		has = "access with where, or with create, update or delete, or a private member"
 	case len(names) > 0:
 		has = "capitals in the name " + names[0]
 	}

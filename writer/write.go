@@ -66,7 +66,9 @@ func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result,
 	if err := op.Judge(req.By); err != nil {
 		return Result{}, err
 	}
-	op.findRule(req.By)
+	if err := op.findRule(&w.checker, req.By); err != nil {
+		return Result{}, err
+	}
 	req.Key = keyOf(actorOf(req.By), req.Key)
 	op.event.IdempotencyKey = req.Key
 	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })

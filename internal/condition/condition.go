@@ -66,6 +66,16 @@ func (c *Condition) CheckPaths(shape *model.Shape) error {
 	return nil
 }
 
+// Names returns the path of a member that hides tells of at a place which the condition names, "" for none.
+func (c *Condition) Names(hides func(names []string) string) string {
+	for _, names := range c.compiled.DocPaths() {
+		if path := hides(names); path != "" {
+			return path
+		}
+	}
+	return ""
+}
+
 // Holds returns nil where the condition is true of a document, as it was written. Errors are ConditionFailed, with the document's revision, and
 // Unprocessable where the conditions of the request take too much work.
 func (c *Condition) Holds(doc *fanfold.Document) error {

@@ -115,6 +115,22 @@ func Selects(source string) bool {
 // AnyElement stands for an element of an array in a path of DocPaths.
 const AnyElement = "0"
 
+// PathsRead returns the places of a variable at which an expression over doc, element and meta looks, as far as their names are in its text. AnyElement stands for
+// an element of an array. The place of the variable itself is an empty path. How many elements an array has is not counted as a look at them.
+func PathsRead(source, name string) ([][]string, error) {
+	env, err := environment()
+	if err != nil {
+		return nil, err
+	}
+	parsed, issues := env.Parse(source)
+	if issues.Err() != nil {
+		return nil, issues.Err()
+	}
+	p := selected{from: name, whole: true, parts: true}
+	p.visit(parsed.NativeRep().Expr(), nil)
+	return p.all, nil
+}
+
 // DocPaths returns the places of doc at which the condition looks, as far as their names are in its text.
 func (c *Condition) DocPaths() [][]string {
 	p := selected{from: "doc"}
@@ -126,6 +142,7 @@ func (c *Condition) DocPaths() [][]string {
 type selected struct {
 	from  string
 	whole bool // without the paths on the way to another one
+	parts bool // without arrays whose elements alone are looked at
 	all   [][]string
 }
 
@@ -152,10 +169,15 @@ func (p *selected) visit(e ast.Expr, variables []variable) {
 		return
 	}
 	c := e.AsComprehension()
-	p.visit(c.IterRange(), variables)
-	p.visit(c.AccuInit(), variables)
 	element := variable{name: c.IterVar()}
-	if element.path, element.known = p.placeOf(c.IterRange(), variables); element.known {
+	element.path, element.known = p.placeOf(c.IterRange(), variables)
+	if p.parts && element.known && c.IterRange().Kind() != ast.ComprehensionKind {
+		p.visitIndexes(c.IterRange(), variables)
+	} else {
+		p.visit(c.IterRange(), variables)
+	}
+	p.visit(c.AccuInit(), variables)
+	if element.known {
 		element.path = append(slices.Clip(element.path), AnyElement)
 	}
 	inner := append(slices.Clone(variables), element, variable{name: c.AccuVar()})

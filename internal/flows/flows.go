@@ -10,7 +10,8 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// Of returns the flows of a model, by collection, then by path: each derived field, with each collection that it tells about.
+// Of returns the flows of a model, by collection, then by path: each derived field, with each collection that it tells about. A private member that it is made
+// of has a flow of its own.
 func Of(m *model.Model) []wire.ModelFlow {
 	all := []wire.ModelFlow{}
 	for _, c := range m.Collections {
@@ -18,20 +19,30 @@ func Of(m *model.Model) []wire.ModelFlow {
 			for _, from := range m.Sources[r.Index] {
 				all = append(all, wire.ModelFlow{Rule: r.Name(), From: from, To: c.Name, Publish: r.Publish})
 			}
+			for _, p := range privateRead(m, r) {
+				all = append(all, wire.ModelFlow{Rule: r.Name(), From: p.collection, To: c.Name, Publish: r.Publish, Member: p.Path.String()})
+			}
 		}
 	}
 	return all
 }
 
-// needed tells whether a rule must say that it publishes. It need not, if whoever reads its collection may read each document of the other one.
+// needed tells whether a rule must say that it publishes. It need not, if whoever sees its value may read each document of the other collection, or sees the
+// private member.
 func needed(m *model.Model, f wire.ModelFlow) bool {
-	readers, source := m.AccessTo(f.To).Read, m.AccessTo(f.From).Read
-	if slices.Contains(source.Roles, model.RoleEveryone) {
+	source := m.AccessTo(f.From).Read.Roles
+	if f.Member != "" {
+		source = rolesOf(m, f.From, f.Member)
+	}
+	if slices.Contains(source, model.RoleEveryone) {
 		return false
 	}
-	return readers.Where != "" || slices.ContainsFunc(readers.Roles, func(role string) bool {
-		return role != model.RoleAdmin && !slices.Contains(source.Roles, role)
-	})
+	other := func(role string) bool { return role != model.RoleAdmin && !slices.Contains(source, role) }
+	if p := privateAround(m, f); p != nil && !slices.ContainsFunc(p.Roles, other) {
+		return false
+	}
+	readers := m.AccessTo(f.To).Read
+	return readers.Where != "" || slices.ContainsFunc(readers.Roles, other)
 }
 
 // maxProblems is how many flows an error lists.
@@ -39,7 +50,7 @@ const maxProblems = 100
 
 // Check returns an Unprocessable where derived fields must say that they publish, and do not. It lists the flows.
 func Check(m *model.Model) error {
-	e := fanfold.Errorf(fanfold.Unprocessable, "derived fields tell readers about documents that they may not all read; nothing was changed: say publish: true in those that are to tell it")
+	e := fanfold.Errorf(fanfold.Unprocessable, "derived fields tell readers about documents that they may not all read, or about private members; nothing was changed: say publish: true in those that are to tell it")
 	untold := 0
 	for _, f := range Of(m) {
 		switch {
@@ -61,13 +72,13 @@ func Check(m *model.Model) error {
 
 // New returns the flows to readers who may not read their source, if there were none such before, as differences of the models.
 func New(c *model.Comparison) (all []model.Difference) {
-	type flow struct{ rule, from string }
+	type flow struct{ rule, from, member string }
 	before := map[flow]bool{}
 	for _, f := range Of(c.Prev) {
-		before[flow{f.Rule, f.From}] = needed(c.Prev, f)
+		before[flow{f.Rule, f.From, f.Member}] = needed(c.Prev, f)
 	}
 	for _, f := range Of(c.Next) {
-		if needed(c.Next, f) && !before[flow{f.Rule, f.From}] {
+		if needed(c.Next, f) && !before[flow{f.Rule, f.From, f.Member}] {
 			all = append(all, model.Difference{Path: at(f, ".%s") + ".publish", Change: "added", Detail: tells(f)})
 		}
 	}
@@ -76,6 +87,9 @@ func New(c *model.Comparison) (all []model.Difference) {
 
 // tells says a flow in words.
 func tells(f wire.ModelFlow) string {
+	if f.Member != "" {
+		return fmt.Sprintf("%s tells readers of %s about %s of %s, which is private", f.Rule, f.To, f.Member, f.From)
+	}
 	return fmt.Sprintf("%s tells readers of %s about %s", f.Rule, f.To, f.From)
 }
 

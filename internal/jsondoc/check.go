@@ -89,6 +89,9 @@ func syntaxError(d *jsontext.Decoder, err error) error {
 	return out
 }
 
+// Dense returns a text without the whitespace outside strings. src must be JSON.
+func Dense(src []byte) []byte { return Compact(nil, src) }
+
 // Compact appends src to dst without the whitespace outside strings; every other byte stays. src must be JSON.
 func Compact(dst, src []byte) []byte {
 	for i := 0; i < len(src); {

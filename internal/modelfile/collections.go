@@ -44,12 +44,14 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 			readDefaults(p, c, v, at)
 		case "access":
 			c.Access = p.access(v, at)
+		case "private":
+			readPrivate(p, c, v, at)
 		case "sequences":
 			p.members(v, at, func(path string, v jsondoc.Node) {
 				sequenceParser{p}.sequence(c, path, v, fmt.Sprintf("%s[%q]", at, path))
 			})
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access, private and release")
 		}
 	})
 }

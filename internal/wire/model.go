@@ -77,4 +77,5 @@ type ModelFlow struct {
 	From    string `json:"from" ref:"CollectionName" doc:"About its documents it tells, by itself or through other derived fields."`
 	To      string `json:"to" ref:"CollectionName" doc:"Whose readers it tells."`
 	Publish bool   `json:"publish" doc:"The rule says publish: true."`
+	Member  string `json:"member,omitempty" doc:"The path of a private member of from, where the field tells about that."`
 }

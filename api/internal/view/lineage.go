@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
@@ -18,6 +19,9 @@ func (v View) lineage(key fanfold.Key, all *wire.Lineage) (*wire.Lineage, error)
 	err := v.Read(func(p *Prefix) error {
 		t := trimmer{p: p, known: map[fanfold.Key]bool{}}
 		out.Derived, out.Copies = slices.Clone(all.Derived), nil
+		if p.sight.of(key.Collection).Mask() != nil {
+			withoutPrivate(p.rights, key.Collection, &out)
+		}
 		for i := range out.Derived {
 			t.value(key.Collection, &out.Derived[i])
 		}
@@ -30,6 +34,15 @@ func (v View) lineage(key fanfold.Key, all *wire.Lineage) (*wire.Lineage, error)
 		return t.err
 	})
 	return &out, err
+}
+
+// withoutPrivate takes out of a report about a document what tells of members that its reader does not see.
+func withoutPrivate(rights *access.Rights, collection string, l *wire.Lineage) {
+	l.Derived = slices.DeleteFunc(l.Derived, func(value wire.DerivedValue) bool { return rights.Told(collection, []string{value.Rule}) == nil })
+	for i := range l.Derived {
+		l.Derived[i].Reason = ""
+	}
+	l.Omitted, l.Unguarded = nil, nil
 }
 
 // maxJudged is how many documents a lineage has judged whether they may be read. Those beyond are left out.
@@ -46,8 +59,8 @@ type trimmer struct {
 // names tells whether a document may be named.
 func (t *trimmer) names(key fanfold.Key) bool {
 	g := t.p.sight.of(key.Collection)
-	if !g.Conditional() {
-		return g.All()
+	if g.Every() || g.None() {
+		return g.Every()
 	}
 	sees, known := t.known[key]
 	if known || t.err != nil || t.judged == maxJudged {
@@ -63,8 +76,11 @@ func (t *trimmer) names(key fanfold.Key) bool {
 // copies takes from a rule's copies those documents that may not be read, and tells whether the rule is told at all.
 func (t *trimmer) copies(c *wire.Copies) bool {
 	collection := collectionOf(c.Rule)
+	if t.p.rights.Told(collection, []string{c.Rule}) == nil {
+		return false
+	}
 	g := t.p.sight.of(collection)
-	if g.Conditional() {
+	if !g.Every() && !g.None() {
 		c.First = slices.DeleteFunc(slices.Clone(c.First), func(id string) bool { return !t.names(fanfold.Key{Collection: collection, ID: id}) })
 		c.Documents, c.More, c.Hidden = 0, 0, true
 	}
@@ -81,7 +97,7 @@ func (t *trimmer) value(collection string, value *wire.DerivedValue) {
 		return
 	}
 	known := from != ""
-	if g := t.p.sight.of(from); known && g.All() {
+	if g := t.p.sight.of(from); known && g.Every() {
 		return
 	}
 	sources := []wire.ValueSource{}

@@ -35,7 +35,7 @@ func (p *Prefix) ChangesBetween(from, to fanfold.Position) (int64, error) {
 // ChangedKeys calls keep with the keys of documents that changed, of those that may be read: see Snapshot.
 func (p *Prefix) ChangedKeys(from, to fanfold.Position, direct bool, keep func(fanfold.Key)) (last fanfold.Position, err error) {
 	return p.snap.ChangedKeys(from, to, direct, func(key fanfold.Key) {
-		if p.rights.Reads(key.Collection) {
+		if p.sight.of(key.Collection).Every() {
 			keep(key)
 		}
 	})
@@ -56,7 +56,7 @@ func (p *Past) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc 
 	doc, size, err = p.sight.document(key.Collection, form, maxBytes, func(form fanfold.View, maxBytes int) (*fanfold.Document, int, error) {
 		return p.snap.GetAt(p.at, key, form, maxBytes)
 	})
-	if g := p.sight.of(key.Collection); doc == nil || err != nil || g.All() {
+	if g := p.sight.of(key.Collection); doc == nil || err != nil || g.Every() {
 		return doc, size, err
 	}
 	if now, err := p.sight.readsNow(p.snap, key); err != nil || !now {
@@ -68,8 +68,8 @@ func (p *Past) GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc 
 // readsNow tells whether a document may be read as it is in a snapshot; a deleted one as it was last.
 func (s *sight) readsNow(snap Snapshot, key fanfold.Key) (bool, error) {
 	g := s.of(key.Collection)
-	if !g.Conditional() {
-		return g.All(), nil
+	if g.Every() || g.None() {
+		return g.Every(), nil
 	}
 	page, err := snap.Versions(fanfold.VersionQuery{Key: key, Reads: g.Reads})
 	return page.Known, err
@@ -105,7 +105,7 @@ func (p *Past) readable(collection string, limit int, form fanfold.View, fn func
 		if shown++; shown > limit {
 			return false, nil
 		}
-		return fn(doc)
+		return fn(masked(g, doc))
 	}, nil
 }
 
@@ -122,6 +122,9 @@ func (p *Past) EachListed(collection, after string, limit int, form fanfold.View
 // returns false. last is the number that it has come to, and more tells whether others follow. The error is Forbidden, or the snapshot's.
 func (p *Past) EachReferring(relation, target string, after int64, limit int, form fanfold.View, fn func(doc *fanfold.Document) (bool, error)) (last int64, more bool, err error) {
 	most, each, err := p.readable(collectionOf(relation), limit, form, fn)
+	if err == nil {
+		err = p.rights.CheckRelation(relation)
+	}
 	if err != nil {
 		return 0, false, err
 	}
@@ -131,7 +134,8 @@ func (p *Past) EachReferring(relation, target string, after int64, limit int, fo
 // EachOnPage calls fn with the documents on one of target's fixed pages as it was, until fn returns false. It calls begin first: see Lists.
 // The error is Forbidden, or the snapshot's.
 func (p *Past) EachOnPage(q model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
-	if err := p.rights.CheckRead(collectionOf(q.Relation)); err != nil {
+	fn, err := p.sight.onPage(q.Relation, fn)
+	if err != nil {
 		return err
 	}
 	return p.snap.EachOnPageAt(p.at, q, begin, fn)
@@ -159,8 +163,11 @@ func (p *Prefix) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err
 	if g.None() {
 		return page, p.rights.CheckSees(q.Key.Collection)
 	}
-	if g.Conditional() {
+	if !g.Every() {
 		q.Reads = func(view []byte) bool { return g.Cost() <= maxJudgeCost && g.Reads(view) }
+	}
+	if hides := g.Mask(); hides != nil {
+		q.Shown = hides.Cut
 	}
 	if page, err = p.snap.Versions(q); err == nil {
 		err = p.sight.checkCost()
@@ -168,6 +175,13 @@ func (p *Prefix) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err
 	if err != nil || p.rights.ReadsAll() {
 		return page, err
 	}
+	shown := page.Versions[:0]
+	for _, v := range page.Versions {
+		if v, told := shownVersion(p.rights, g, v); told {
+			shown = append(shown, v)
+		}
+	}
+	page.Versions = shown
 	for i := range page.Versions {
 		v := &page.Versions[i]
 		cause := v.Cause
@@ -184,6 +198,18 @@ func (p *Prefix) Versions(q fanfold.VersionQuery) (page fanfold.VersionPage, err
 		v.ChangeRow = v.WithCausesIn(func(string) bool { return named })
 	}
 	return page, p.sight.checkCost()
+}
+
+// shownVersion returns a version of a document's history as its reader sees it, and whether there is anything to see: a derived change of private members alone is
+// left out.
+func shownVersion(rights *access.Rights, g *access.Grant, v fanfold.Version) (fanfold.Version, bool) {
+	if g.Mask() == nil || v.Op != fanfold.OpDerive {
+		return v, true
+	}
+	change := *v.Change
+	change.Rules, change.Omitted = rights.Told(v.Key.Collection, v.Rules), nil
+	v.Change = &change
+	return v, string(v.Patch) != "[]" || len(change.Rules) > 0
 }
 
 // Has reports whether a document was there. It asks for no right, as the values that stay on a document tell no more.

@@ -48,7 +48,7 @@ func (p *Prefix) Collections(after string, limit int) (list []fanfold.Collection
 		}
 		for _, c := range some {
 			g := p.sight.of(c.Name)
-			if g.Conditional() {
+			if !g.Every() {
 				c.Documents, c.Uncounted = 0, true
 			}
 			switch after = c.Name; {
@@ -88,10 +88,21 @@ func (p *Prefix) EachReferring(relation, target string, after int64, limit int, 
 
 // EachOnPage calls fn with the documents on a fixed page: see Lists. Whoever asks has read the page's target.
 func (p *Prefix) EachOnPage(q model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
-	if err := p.rights.CheckRead(collectionOf(q.Relation)); err != nil {
+	fn, err := p.sight.onPage(q.Relation, fn)
+	if err != nil {
 		return err
 	}
 	return p.snap.EachOnPage(q, begin, fn)
+}
+
+// onPage returns what calls fn with documents of a fixed page of a relation, as they are shown. The error is Forbidden where a rule decides about them: a page has
+// as many as it has.
+func (s *sight) onPage(relation string, fn func(doc *fanfold.Document) (bool, error)) (func(doc *fanfold.Document) (bool, error), error) {
+	g := s.of(collectionOf(relation))
+	if !g.Every() {
+		return nil, s.rights.CheckRead(collectionOf(relation))
+	}
+	return func(doc *fanfold.Document) (bool, error) { return fn(masked(g, doc)) }, s.rights.CheckRelation(relation)
 }
 
 // Query answers a query: see query.Query.Run.

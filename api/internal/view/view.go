@@ -197,12 +197,23 @@ func (s *sight) document(collection string, form fanfold.View, maxBytes int, rea
 		return nil, 0, nil
 	}
 	if form != fanfold.Embedded {
-		return read(form, maxBytes)
-	}
-	if size > maxBytes {
+		if doc, size, err = read(form, maxBytes); err != nil || doc == nil {
+			return nil, size, err
+		}
+	} else if size > maxBytes {
 		doc.Body = nil
 	}
-	return doc, size, nil
+	return masked(g, doc), size, nil
+}
+
+// masked returns a document without the members that a right to read does not show.
+func masked(g *access.Grant, doc *fanfold.Document) *fanfold.Document {
+	if g.Mask() == nil || doc.Body == nil {
+		return doc
+	}
+	shown := *doc
+	shown.Body = g.Mask().Cut(doc.Body)
+	return &shown
 }
 
 // Get returns one document, nil where there is none, and the position it was read at.
@@ -264,6 +275,11 @@ func (v View) Restrict(r *query.Request, listing bool) error {
 	if err != nil {
 		return err
 	}
-	r.Visible = &query.Visible{Bind: g.Bound, Seal: seal, Listing: listing}
+	if r.Within != nil {
+		if err := v.rights.CheckRelation(r.Within.Relation); err != nil {
+			return err
+		}
+	}
+	r.Visible = &query.Visible{Bind: g.Bound, Seal: seal, Listing: listing, Mask: g.Mask()}
 	return nil
 }

@@ -2120,6 +2120,8 @@ export interface components {
             flows: {
                 /** @description About its documents it tells, by itself or through other derived fields. */
                 from: components["schemas"]["CollectionName"];
+                /** @description The path of a private member of from, where the field tells about that. */
+                member?: string;
                 /** @description The rule says publish: true. */
                 publish: boolean;
                 /** @description <collection>.<path>. */
