@@ -87,6 +87,9 @@ func ActorOf(secret []byte, issuer, sub string) string {
 	return ActorPrefix + hex.EncodeToString(h.Sum(nil)[:16])
 }
 
+// KeySubject begins the subject of a key that is given none.
+const KeySubject = "key:"
+
 // Actor names the principal in the events that it causes: key:<id>, sub:<MAC> for who holds a token, "" for nobody in particular.
 func (p *Principal) Actor() string {
 	switch {

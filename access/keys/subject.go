@@ -22,7 +22,7 @@ const (
 )
 
 // defaultSub returns the subject of a key that is given none.
-func defaultSub(id string) string { return "key:" + id }
+func defaultSub(id string) string { return access.KeySubject + id }
 
 // Subject returns whom rules take the key's holder for.
 func (e *Entry) Subject() string { return cmp.Or(e.Sub, defaultSub(e.ID)) }

@@ -4,10 +4,13 @@ import (
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/fanfold/fanfold/model"
 )
 
 // backend signs whatever text as a token.
@@ -48,6 +51,67 @@ func (b *backend) lets(header, claims string) bool {
 	text := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
 	p, _ := b.Principal(text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(b.key, []byte(text))))
 	return p != nil
+}
+
+// TestSubjectsOfKeys: no issuer says that somebody is a key of the store, whose subject is key:<id> where nobody gave it another one.
+func TestSubjectsOfKeys(t *testing.T) {
+	b := openBackend(t, nil)
+	for sub, lets := range map[string]bool{"key:abcdefghijkl": false, "key:": false, "key:x": false, "key": true, "keys:x": true, "KEY:x": true, "a key:x": true, "ſub:x": true} {
+		if b.lets(goodHeader, strings.Replace(goodClaims(``), `"ann"`, `"`+sub+`"`, 1)) != lets {
+			t.Errorf("the sub %s lets in: %t", sub, !lets)
+		}
+	}
+}
+
+// TestTypesOfTokens: a token that its issuer made for something else lets nobody in.
+func TestTypesOfTokens(t *testing.T) {
+	b := openBackend(t, nil)
+	for _, more := range []string{``, `,"typ":"JWT"`, `,"typ":"jwt"`, `,"typ":"at+jwt"`, `,"typ":"AT+JWT"`, `,"typ":"application/at+jwt"`, `,"typ":"application/JWT"`, `,"b64":true`} {
+		if !b.lets(`{"alg":"EdDSA"`+more+`}`, goodClaims(``)) {
+			t.Errorf("a header with %s does not let in", more)
+		}
+	}
+	for _, more := range []string{`,"typ":"logout+jwt"`, `,"typ":"application/logout+jwt"`, `,"typ":"dpop+jwt"`, `,"typ":"secevent+jwt"`, `,"typ":"JOSE"`, `,"typ":""`, `,"typ":null`, `,"typ":1`, `,"typ":["JWT"]`, `,"typ":"at+jwt "`, `,"typ":"application/"`,
+		`,"b64":false`, `,"b64":null`, `,"b64":"true"`, `,"b64":false,"crit":["b64"]`, `,"crit":[]`, `,"crit":null`, `,"crit":["exp"]`} {
+		if b.lets(`{"alg":"EdDSA"`+more+`}`, goodClaims(``)) {
+			t.Errorf("a header with %s lets in", more)
+		}
+	}
+	for claims, lets := range map[string]bool{`,"events":{"http://schemas.openid.net/event/backchannel-logout":{}}`: false, `,"events":{}`: true, `,"events":["a"]`: true} { // OpenID Connect Back-Channel Logout 1.0
+		if b.lets(goodHeader, goodClaims(claims)) != lets {
+			t.Errorf("a token with %s lets in: %t", claims, !lets)
+		}
+	}
+}
+
+// TestManyRoles: a token with more roles than a principal may have lets nobody in. Names that stand for no role do not count.
+func TestManyRoles(t *testing.T) {
+	b := openBackend(t, func(opt *Options) { opt.Map = map[string][]string{"both": {"first", "second"}} })
+	roles := func(n int, more ...string) string {
+		for i := range n {
+			more = append(more, fmt.Sprintf("r%d", i))
+		}
+		text, err := json.Marshal(more)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return goodClaims(`,"roles":` + string(text))
+	}
+	others := make([]string, maxNames-model.MaxRoles)
+	for i := range others {
+		others[i] = fmt.Sprint("No Role ", i)
+	}
+	for name, x := range map[string]struct {
+		claims string
+		lets   bool
+	}{
+		"as many as there may be": {roles(model.MaxRoles), true}, "one more": {roles(model.MaxRoles + 1), false}, "with others": {roles(model.MaxRoles, others...), true}, "with one more other": {roles(model.MaxRoles, append(others, "No")...), false},
+		"mapped": {roles(model.MaxRoles-2, "both"), true}, "mapped, one more": {roles(model.MaxRoles-1, "both"), false}, "one of them twice": {roles(model.MaxRoles, "r1"), true},
+	} {
+		if b.lets(goodHeader, x.claims) != x.lets {
+			t.Errorf("%s lets in: %t", name, !x.lets)
+		}
+	}
 }
 
 // TestNamesOfMembers: a member is known by its very name. One that differs from a known one only in case lets nobody in, nor does one that is there twice:

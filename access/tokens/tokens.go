@@ -156,7 +156,7 @@ type claims struct {
 
 // verify returns the principal of a token. Errors quote nothing of it.
 func (t *Tokens) verify(text string) (*access.Principal, error) {
-	header, payload, err := t.partsOf(text)
+	payload, err := t.partsOf(text)
 	if err != nil {
 		return nil, err
 	}
@@ -170,9 +170,6 @@ func (t *Tokens) verify(text string) (*access.Principal, error) {
 	if err != nil {
 		return nil, err
 	}
-	if header.Member(jsondoc.Root, "crit") != jsondoc.None { // RFC 7515, section 4.1.11: what is not understood is refused
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token has a header crit")
-	}
 	switch {
 	case c.IssuedAt == nil:
 		return nil, fanfold.Errorf(fanfold.Invalid, "the token has no iat")
@@ -180,6 +177,8 @@ func (t *Tokens) verify(text string) (*access.Principal, error) {
 		return nil, fanfold.Errorf(fanfold.Invalid, "the token works for more than %s", maxLife)
 	case c.Subject == "" || len(c.Subject) > maxSub || !utf8.ValidString(c.Subject) || strings.ContainsFunc(c.Subject, unicode.IsControl):
 		return nil, fanfold.Errorf(fanfold.Invalid, "the token's sub has not 1 to %d bytes of UTF-8 without control characters", maxSub)
+	case strings.HasPrefix(c.Subject, access.KeySubject):
+		return nil, fanfold.Errorf(fanfold.Invalid, "the token's sub begins with %s, which is for the store's own keys", access.KeySubject)
 	}
 	secret := t.opt.Secret()
 	if secret == nil {
@@ -192,7 +191,10 @@ func (t *Tokens) verify(text string) (*access.Principal, error) {
 
 // addClaims gives a principal the roles and the claims of a token that was verified.
 func (t *Tokens) addClaims(p *access.Principal, tree *jsondoc.Tree) error {
-	p.Roles = t.rolesIn(tree)
+	var err error
+	if p.Roles, err = t.rolesIn(tree); err != nil {
+		return err
+	}
 	rest := "{"
 	for n := tree.First(jsondoc.Root); n != jsondoc.None; n = tree.Next(n) {
 		if name := tree.Key(n); slices.Contains(registered, name) || name == t.opt.Roles {
@@ -215,18 +217,26 @@ func (t *Tokens) addClaims(p *access.Principal, tree *jsondoc.Tree) error {
 	return nil
 }
 
-// rolesIn returns the roles that a payload gives. A role that the store knows by itself comes by Options.Map alone.
-func (t *Tokens) rolesIn(tree *jsondoc.Tree) (roles []string) {
-	for _, name := range namesIn(tree, t.opt.Roles) {
+// rolesIn returns the roles that a payload gives. A role that the store knows by itself comes by Options.Map alone. The error is Invalid, for more than a
+// principal may have: nobody could tell which ones would be left out.
+func (t *Tokens) rolesIn(tree *jsondoc.Tree) (roles []string, err error) {
+	names := namesIn(tree, t.opt.Roles)
+	for _, name := range names[:min(len(names), maxNames)] {
 		if to, ok := t.opt.Map[name]; ok {
 			roles = append(roles, slices.DeleteFunc(slices.Clone(to), func(role string) bool { return slices.Contains(roles, role) })...)
-		} else if !slices.Contains(roles, name) && model.IsRole(name) && !slices.Contains([]string{model.RoleAdmin, model.RoleWrite, model.RoleRead, model.RoleMonitor, model.RoleEveryone}, name) {
+		} else if !slices.Contains(roles, name) && model.IsRole(name) && !slices.Contains(builtIn, name) {
 			roles = append(roles, name)
 		}
 	}
+	if len(names) > maxNames || len(roles) > model.MaxRoles {
+		return nil, fanfold.Errorf(fanfold.Invalid, "the token has %d names of roles, which stand for %d roles: there may be %d names and %d roles", len(names), len(roles), maxNames, model.MaxRoles)
+	}
 	slices.Sort(roles)
-	return roles[:min(len(roles), model.MaxRoles)]
+	return roles, nil
 }
+
+// builtIn are the roles that the store knows by itself.
+var builtIn = []string{model.RoleAdmin, model.RoleWrite, model.RoleRead, model.RoleMonitor, model.RoleEveryone}
 
 // namesIn returns the names in a member: an array of texts, or a text with blanks between them, as OAuth has them in scope. The member may be a path, such as
 // realm_access.roles.
@@ -248,7 +258,7 @@ func namesIn(tree *jsondoc.Tree, member string) (names []string) {
 			}
 		}
 	}
-	return names[:min(len(names), maxNames)]
+	return names
 }
 
 // oneLine returns the first line of an error.

@@ -210,6 +210,7 @@ var limitTests = map[string]string{
 	"key's `sub`; `claims`":                                     "TestBoundsOfSubjects TestBadRequestsAboutKeys TestSubjectsOverHTTP",
 	"`expires`":                                                 "TestBoundsOfKeys TestBadRequestsAboutKeys",
 	"a token; its `sub`; its claims; its life":                  "TestBadTokens",
+	"roles of a token; names of roles in it":                    "TestManyRoles",
 	"answer of an issuer; its keys; between two fetches":    "TestIssuersThatLeadElsewhere TestBadTokens",
 	"subjects whose tokens are revoked":                     "TestManyRevocations",
 	"names of actors that begin with the same digits":       "TestManyActors",
