@@ -137,16 +137,20 @@ var errNoTicket = fanfold.Errorf(fanfold.Unauthenticated, "the ticket does not l
 
 // Admit returns the rights of who asked for a ticket that lets a request in. Errors are Unauthenticated, which does not say why, and RightsStale.
 func (j *Judge) Admit(text, target string, now time.Time) (*Rights, error) {
-	t := readTicket(text)
-	if t.ofToken() && !t.lets(j.keys.Secret(), target, now) { // before anybody believes what it says
-		return nil, errNoTicket
+	t, secret := readTicket(text), j.keys.Secret()
+	lets := t.lets(secret, target, now)
+	id, hash := t.key()
+	if t.ofToken() && !lets {
+		id = "" // nobody believes what it says
 	}
-	p, err := j.keys.Holder(t.key())
+	p, err := j.keys.Holder(id, hash)
 	switch {
 	case err != nil:
 		return nil, err
-	case p == Open || p != nil && t.lets(j.keys.Secret(), target, now):
+	case p == Open || p != nil && lets:
 		return j.Of(p), nil
+	case secret == nil:
+		return nil, fanfold.Errorf(fanfold.RightsStale, "this node has not read the secret of the store, by which tickets are known: try again, or ask another node")
 	}
 	return nil, errNoTicket
 }

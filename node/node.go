@@ -363,6 +363,9 @@ func (n *Node) watch(groups *group.Groups) http.Handler {
 	for _, g := range n.Forget.Gauges() {
 		n.metrics.Gauge(g.Name, g.Help, g.Value)
 	}
+	for reason := range n.keys.tokens.Refusals() {
+		n.metrics.Counter("fanfold_token_refusals_total", "Tokens of the issuer's that let nobody in, by reason.", func() uint64 { return n.keys.tokens.Refusals()[reason] }, "reason", reason)
+	}
 	return n.metrics.Watch(metrics.Parts{Version: Version(), Judge: n.judge, Ready: n.readiness.Ready, Running: func() int64 { return n.api.Running() },
 		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: groups, Keys: n.keys.Store,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.readiness.Lag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },

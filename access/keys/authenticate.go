@@ -27,10 +27,11 @@ const (
 	Unknown
 	Expired
 	Revoked
+	Unjudged // a token, by a node that does not know the issuer's keys, or the store's secret
 	resultCount
 )
 
-var resultNames = [resultCount]string{"ok", "anonymous", "missing", "malformed", "unknown", "expired", "revoked"}
+var resultNames = [resultCount]string{"ok", "anonymous", "missing", "malformed", "unknown", "expired", "revoked", "unjudged"}
 
 // String returns the result's name, as metrics have it.
 func (r Result) String() string { return resultNames[r] }
@@ -63,9 +64,12 @@ func (s *Store) Authenticate(authorization []string) (*access.Principal, error) 
 	if err := s.checkAge(); err != nil {
 		return nil, err
 	}
-	p, result := s.judge(t, authorization)
+	p, result, err := s.judge(t, authorization)
 	s.results[result].Add(1)
-	if p == nil {
+	switch {
+	case err != nil:
+		return nil, fanfold.Wrap(err, fanfold.RightsStale, "%s", fanfold.MessageOf(err))
+	case p == nil:
 		return nil, errUnauthenticated
 	}
 	return p, nil
@@ -91,6 +95,9 @@ func (s *Store) Holder(id string, secret []byte) (*access.Principal, error) {
 	if p := access.HolderIn(id); p != nil {
 		p, result := s.still(p, true)
 		s.results[result].Add(1)
+		if result == Unjudged {
+			return nil, fanfold.Errorf(fanfold.RightsStale, "this node has not read the keys of the tokens' issuer yet, and does not know whom to let in: try again, or ask another node")
+		}
 		return p, nil
 	}
 	known := t.secrets[id]
@@ -111,37 +118,37 @@ func (s *Store) Holder(id string, secret []byte) (*access.Principal, error) {
 	return nil, nil
 }
 
-// judge returns the principal of at most one header, nil where it lets nobody in.
-func (s *Store) judge(t *table, authorization []string) (*access.Principal, Result) {
+// judge returns the principal of at most one header, nil where it lets nobody in. The error is Unavailable.
+func (s *Store) judge(t *table, authorization []string) (*access.Principal, Result, error) {
 	if len(authorization) == 0 || authorization[0] == "" {
 		if s.opt.Anonymous {
-			return access.Anonymous, LetInAnonymous
+			return access.Anonymous, LetInAnonymous, nil
 		}
-		return nil, Missing
+		return nil, Missing, nil
 	}
 	text, ok := credentialsIn(authorization[0])
 	if !ok {
-		return nil, Malformed
+		return nil, Malformed, nil
 	}
 	if s.opt.Tokens != nil && strings.Contains(text, ".") {
 		return s.holderOf(text)
 	}
 	key, err := access.ParseKey(text)
 	if err != nil {
-		return nil, Malformed
+		return nil, Malformed, nil
 	}
 	hash := key.Hash()
 	if s.admin != nil {
 		if p := s.admin.principal(); p.ID == key.ID && subtle.ConstantTimeCompare(hash[:], p.Secret[:]) == 1 {
-			return p, OK
+			return p, OK, nil
 		}
 	}
 	e := t.entries[key.ID]
 	if e == nil {
-		return nil, Unknown
+		return nil, Unknown, nil
 	}
 	if e.Revoked != nil {
-		return nil, Revoked
+		return nil, Revoked, nil
 	}
 	found := (*access.Principal)(nil)
 	for _, p := range t.secrets[key.ID] { // all of them, so that the time does not tell which
@@ -151,11 +158,11 @@ func (s *Store) judge(t *table, authorization []string) (*access.Principal, Resu
 	}
 	switch {
 	case found == nil:
-		return nil, Unknown
+		return nil, Unknown, nil
 	case s.ended(found):
-		return nil, Expired
+		return nil, Expired, nil
 	}
-	return found, OK
+	return found, OK, nil
 }
 
 // ended tells whether a principal's secret has ended.

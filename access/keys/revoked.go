@@ -129,18 +129,20 @@ func (s *Store) RevokeTokens(ctx context.Context, sub string, before time.Time) 
 	return fanfold.Errorf(fanfold.Busy, "other nodes keep revoking tokens: try again")
 }
 
-// holderOf returns who holds a token, nil where it lets nobody in.
-func (s *Store) holderOf(token string) (*access.Principal, Result) {
-	p, ended := s.opt.Tokens.Principal(token)
+// holderOf returns who holds a token, nil where it lets nobody in. The error is RightsStale.
+func (s *Store) holderOf(token string) (*access.Principal, Result, error) {
+	p, ended, err := s.opt.Tokens.Principal(token)
 	switch {
+	case err != nil:
+		return nil, Unjudged, err
 	case ended:
-		return nil, Expired
+		return nil, Expired, nil
 	case p == nil:
-		return nil, Unknown
+		return nil, Unknown, nil
 	case s.revoked.Load().has(p):
-		return nil, Revoked
+		return nil, Revoked, nil
 	}
-	return p, OK
+	return p, OK, nil
 }
 
 // still returns who held a token earlier, nil where it would let nobody in now. With ask it blocks while the issuer is asked for keys.
@@ -152,7 +154,9 @@ func (s *Store) still(p *access.Principal, ask bool) (*access.Principal, Result)
 		return nil, Expired
 	case s.revoked.Load().has(p):
 		return nil, Revoked
-	case !s.opt.Tokens.Holds(p, ask):
+	case !s.opt.Tokens.Holds(p, ask) && s.opt.Tokens.Version() == 0:
+		return nil, Unjudged
+	case !s.opt.Tokens.Holds(p, false):
 		return nil, Unknown
 	}
 	return p, OK

@@ -13,11 +13,11 @@ import (
 // oneToken lets the holder of one token in.
 type oneToken struct{ p *access.Principal }
 
-func (o oneToken) Principal(text string) (*access.Principal, bool) {
+func (o oneToken) Principal(text string) (*access.Principal, bool, error) {
 	if text == "a.b.c" {
-		return o.p, false
+		return o.p, false, nil
 	}
-	return nil, false
+	return nil, false, nil
 }
 
 func (oneToken) Issuer() string { return "i" }

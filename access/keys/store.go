@@ -42,13 +42,13 @@ type Options struct {
 
 // Tokens knows principals by the tokens of an issuer: see tokens.Tokens.
 type Tokens interface {
-	// Principal returns who holds a token, and nil for one that lets nobody in. ended says that it once did.
-	Principal(token string) (p *access.Principal, ended bool)
+	// Principal returns who holds a token, and nil for one that lets nobody in. ended says that it once did. The error is Unavailable.
+	Principal(token string) (p *access.Principal, ended bool, err error)
 	// Issuer returns the iss of the tokens.
 	Issuer() string
 	// Holds tells whether the issuer still has the key that signed a principal's token. With ask it finds out what it does not know, and blocks meanwhile.
 	Holds(p *access.Principal, ask bool) bool
-	// Version is another one after Holds may have another answer.
+	// Version is another one after Holds may have another answer, and 0 before the issuer's keys were read.
 	Version() uint64
 }
 

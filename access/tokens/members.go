@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
@@ -31,7 +30,7 @@ func (t *Tokens) partsOf(text string) (payload *jsondoc.Tree, err error) {
 		return nil, err
 	}
 	if payload.Member(payload.Member(jsondoc.Root, "events"), logout) != jsondoc.None {
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token tells of a logout")
+		return nil, refuse(otherType, "the token tells of a logout")
 	}
 	return payload, nil
 }
@@ -42,16 +41,16 @@ const logout = "http://schemas.openid.net/event/backchannel-logout"
 // types are those that a token may have, if it has one: another one is for something else (RFC 8725, section 3.11; RFC 9068, section 2.1).
 var types = []string{"jwt", "at+jwt", "application/jwt", "application/at+jwt"}
 
-// checkHeader returns an Invalid for a token of another type, and for one that must be understood in another way (RFC 7515, section 4.1.11; RFC 7797).
+// checkHeader returns a refusal of a token of another type, and for one that must be understood in another way (RFC 7515, section 4.1.11; RFC 7797).
 func checkHeader(header *jsondoc.Tree) error {
 	if at := header.Member(jsondoc.Root, "typ"); at != jsondoc.None && (header.Kind(at) != jsondoc.String || !slices.Contains(types, strings.ToLower(header.Text(at)))) {
-		return fanfold.Errorf(fanfold.Invalid, "the token's typ is neither JWT nor at+jwt")
+		return refuse(otherType, "the token's typ is neither JWT nor at+jwt")
 	}
 	if at := header.Member(jsondoc.Root, "b64"); at != jsondoc.None && string(header.Raw(at)) != "true" {
-		return fanfold.Errorf(fanfold.Invalid, "the token has a header b64")
+		return refuse(otherType, "the token has a header b64")
 	}
 	if header.Member(jsondoc.Root, "crit") != jsondoc.None {
-		return fanfold.Errorf(fanfold.Invalid, "the token has a header crit")
+		return refuse(otherType, "the token has a header crit")
 	}
 	return nil
 }
@@ -60,16 +59,16 @@ func checkHeader(header *jsondoc.Tree) error {
 func (t *Tokens) readPart(name, coded string, known []string) (*jsondoc.Tree, error) {
 	text, err := t.parser.DecodeSegment(coded)
 	if err != nil || jsondoc.Check(text, payloadDepth) != nil {
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token's %s is no JSON object with each member once, nested %d levels deep at most", name, payloadDepth)
+		return nil, refuse(malformed, "the token's %s is no JSON object with each member once, nested %d levels deep at most", name, payloadDepth)
 	}
 	tree := jsondoc.MustParse(text)
 	if tree.Kind(jsondoc.Root) != jsondoc.Object {
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token's %s is no JSON object", name)
+		return nil, refuse(malformed, "the token's %s is no JSON object", name)
 	}
 	for n := tree.First(jsondoc.Root); n != jsondoc.None; n = tree.Next(n) {
 		key := tree.Key(n)
 		if slices.ContainsFunc(known, func(k string) bool { return key != k && strings.EqualFold(key, k) }) && !slices.Contains(known, key) {
-			return nil, fanfold.Errorf(fanfold.Invalid, "the token's %s has a member that differs from a known one only in its capitals", name)
+			return nil, refuse(malformed, "the token's %s has a member that differs from a known one only in its capitals", name)
 		}
 	}
 	return tree, nil

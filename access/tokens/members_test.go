@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -46,11 +47,16 @@ func goodClaims(more string) string {
 	return fmt.Sprintf(`{"iss":"x","aud":"y","sub":"ann","iat":%d,"exp":%d%s}`, now, now+60, more)
 }
 
+// principal signs a token, and returns whom it lets in.
+func (b *backend) principal(header, claims string) (*access.Principal, bool, error) {
+	text := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
+	return b.Principal(text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(b.key, []byte(text))))
+}
+
 // lets tells whether a token lets in.
 func (b *backend) lets(header, claims string) bool {
-	text := base64.RawURLEncoding.EncodeToString([]byte(header)) + "." + base64.RawURLEncoding.EncodeToString([]byte(claims))
-	p, _ := b.Principal(text + "." + base64.RawURLEncoding.EncodeToString(ed25519.Sign(b.key, []byte(text))))
-	return p != nil
+	p, _, err := b.principal(header, claims)
+	return p != nil && err == nil
 }
 
 // TestSubjectsOfKeys: no issuer says that somebody is a key of the store, whose subject is key:<id> where nobody gave it another one.

@@ -246,10 +246,12 @@ func (s *keySource) keyOf(t *jwt.Token) (publicKey, error) {
 		s.await()
 		found = s.keys.Load().find(id, t.Method.Alg())
 	}
-	switch len(found) {
-	case 0:
-		return publicKey{}, fanfold.Errorf(fanfold.Invalid, "the token is signed by a key that the issuer does not name")
-	case 1:
+	switch {
+	case len(found) == 0 && s.keys.Load().number == 0:
+		return publicKey{}, errNoKeysYet
+	case len(found) == 0:
+		return publicKey{}, refuse(unknownKey, "the token is signed by a key that the issuer does not name")
+	case len(found) == 1:
 		return found[0], nil
 	}
 	signed := t.Raw[:strings.LastIndexByte(t.Raw, '.')]

@@ -58,6 +58,8 @@ type Tokens struct {
 
 	mu    sync.Mutex
 	known map[[sha256.Size]byte]*access.Principal
+
+	refused refusals
 }
 
 // New returns what verifies tokens. It reads a file of keys. Errors are Invalid.
@@ -100,29 +102,32 @@ func (t *Tokens) Run(ctx context.Context) error { return t.keys.run(ctx) }
 func (t *Tokens) Issuer() string { return t.opt.Issuer }
 
 // Principal returns who holds a token, and nil for one that lets nobody in. ended says that it once did. It blocks while the keys are fetched for a token whose
-// key is not known, once in 30 s.
-func (t *Tokens) Principal(text string) (p *access.Principal, ended bool) {
-	if len(text) > maxToken {
-		return nil, false
-	}
+// key is not known, once in 30 s. The error is Unavailable where this node cannot say: it has never read the issuer's keys, or not the store's secret.
+func (t *Tokens) Principal(text string) (p *access.Principal, ended bool, err error) {
 	hash := sha256.Sum256([]byte(text))
 	t.mu.Lock()
 	p = t.known[hash]
 	t.mu.Unlock()
-	if p != nil && t.keys.has(p.Signer, false) {
-		if p.Ends.After(t.opt.Now()) {
-			return p, false
-		}
-		return nil, true
+	switch {
+	case len(text) > maxToken:
+		err = refuse(malformed, "the token has more than %d bytes", maxToken)
+	case p == nil || !t.keys.has(p.Signer, false):
+		p, err = t.verify(text)
+	case !p.Ends.After(t.opt.Now()):
+		err = refuse(expired, "the token has expired")
+	default:
+		return p, false, nil
 	}
-	p, err := t.verify(text)
 	if err != nil {
-		t.opt.Logger.Debug("a token lets nobody in", "err", oneLine(err)) // which quotes nothing of it
-		return nil, strings.Contains(err.Error(), "expired")
+		why := t.refused.note(err, t.opt.Now(), t.opt.Logger)
+		if why == unjudged {
+			return nil, false, fanfold.Errorf(fanfold.Unavailable, "%s", textOf(err))
+		}
+		return nil, why == expired, nil
 	}
 	p.Secret = hash
 	t.keep(hash, p)
-	return p, false
+	return p, false, nil
 }
 
 // Holds tells whether the issuer still has the key that signed a principal's token, and the flags are as they were then. With ask it has the keys fetched
@@ -172,17 +177,17 @@ func (t *Tokens) verify(text string) (*access.Principal, error) {
 	}
 	switch {
 	case c.IssuedAt == nil:
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token has no iat")
+		return nil, refuse(missing, "the token has no iat")
 	case c.ExpiresAt.Sub(c.IssuedAt.Time) > maxLife:
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token works for more than %s", maxLife)
+		return nil, refuse(life, "the token works for more than %s", maxLife)
 	case c.Subject == "" || len(c.Subject) > maxSub || !utf8.ValidString(c.Subject) || strings.ContainsFunc(c.Subject, unicode.IsControl):
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token's sub has not 1 to %d bytes of UTF-8 without control characters", maxSub)
+		return nil, refuse(subject, "the token's sub has not 1 to %d bytes of UTF-8 without control characters", maxSub)
 	case strings.HasPrefix(c.Subject, access.KeySubject):
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token's sub begins with %s, which is for the store's own keys", access.KeySubject)
+		return nil, refuse(subject, "the token's sub begins with %s, which is for the store's own keys", access.KeySubject)
 	}
 	secret := t.opt.Secret()
 	if secret == nil {
-		return nil, fanfold.Errorf(fanfold.Unavailable, "the secret of the store is not known yet")
+		return nil, errNoSecretYet
 	}
 	p := &access.Principal{Sub: c.Subject, Issuer: t.opt.Issuer, Created: c.IssuedAt.Time, Expires: c.ExpiresAt.Time, Ends: c.ExpiresAt.Add(leeway),
 		Signer: by.mark, By: access.ActorOf(secret, t.opt.Issuer, c.Subject)}
@@ -210,14 +215,13 @@ func (t *Tokens) addClaims(p *access.Principal, tree *jsondoc.Tree) error {
 	case rest == "{}":
 		return nil
 	case len(rest) > maxClaims || jsondoc.Check([]byte(rest), claimsDepth) != nil:
-		t.opt.Logger.Warn("a token has more claims than rules may see, and lets nobody in: 4 KiB, nested 4 levels deep", "issuer", t.opt.Issuer)
-		return fanfold.Errorf(fanfold.Invalid, "the token has too many claims")
+		return refuse(claimsReason, "the token has more claims than rules may see: %d bytes, nested %d levels deep", maxClaims, claimsDepth)
 	}
 	p.Claims = []byte(rest)
 	return nil
 }
 
-// rolesIn returns the roles that a payload gives. A role that the store knows by itself comes by Options.Map alone. The error is Invalid, for more than a
+// rolesIn returns the roles that a payload gives. A role that the store knows by itself comes by Options.Map alone. The error is a refusal, of more than a
 // principal may have: nobody could tell which ones would be left out.
 func (t *Tokens) rolesIn(tree *jsondoc.Tree) (roles []string, err error) {
 	names := namesIn(tree, t.opt.Roles)
@@ -229,7 +233,7 @@ func (t *Tokens) rolesIn(tree *jsondoc.Tree) (roles []string, err error) {
 		}
 	}
 	if len(names) > maxNames || len(roles) > model.MaxRoles {
-		return nil, fanfold.Errorf(fanfold.Invalid, "the token has %d names of roles, which stand for %d roles: there may be %d names and %d roles", len(names), len(roles), maxNames, model.MaxRoles)
+		return nil, refuse(rolesReason, "the token has %d names of roles, which stand for %d roles: there may be %d names and %d roles", len(names), len(roles), maxNames, model.MaxRoles)
 	}
 	slices.Sort(roles)
 	return roles, nil

@@ -26,7 +26,7 @@ func FuzzPrincipal(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		if p, _ := of.Principal(text); p != nil {
+		if p, _, _ := of.Principal(text); p != nil {
 			t.Errorf("%q lets %+v in", text, p)
 		}
 	})
@@ -62,7 +62,7 @@ func TestManyTokens(t *testing.T) {
 	for range 4 { // beside others who ask
 		group.Go(func() {
 			for i := range 200 {
-				if p, _ := of.Principal(fmt.Sprint("a.b.", i)); p != nil {
+				if p, _, _ := of.Principal(fmt.Sprint("a.b.", i)); p != nil {
 					t.Errorf("%+v is let in", p)
 				}
 			}

@@ -399,7 +399,7 @@ func TestIssuersThatLeadElsewhere(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if p, _ := of.Principal(i.token(t, "ec", nil)); p != nil {
+		if p, _, _ := of.Principal(i.token(t, "ec", nil)); p != nil {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -131,7 +132,7 @@ func TestTicketsOfOtherFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p, _ := of.Principal(text)
+	p, _, _ := of.Principal(text)
 	if p == nil || !of.Holds(p, false) {
 		t.Fatalf("the token gives %+v", p)
 	}
@@ -245,4 +246,47 @@ func readToEnd(ctx context.Context, url, token string) error {
 	}
 	_, err = io.Copy(io.Discard, resp.Body)
 	return err
+}
+
+// TestTokensThatCannotBeJudged: a node that never reached the issuer does not say that a token is wrong, nor that its ticket is.
+func TestTokensThatCannotBeJudged(t *testing.T) {
+	i := openIssuer(t)
+	var c movedClock
+	key := access.NewKey().Text()
+	file := filepath.Join(t.TempDir(), "admin.key")
+	if err := os.WriteFile(file, []byte(key), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	first := harness.Open(t, harness.Options{Dir: t.TempDir(), Key: key, AdminKeyFile: file, Configure: func(cfg *node.Config) {
+		cfg.Tokens = tokens.Options{Issuer: i.URL, Audience: "fanfold", Now: c.now, Fetch: tokens.NewFetcher(i.Client().Transport)}
+	}})
+	token := i.token(t, "ec", nil)
+	made := newTicket(t, (&house{Store: first}).clientWith(t, token), "/v1/_changes", "1h")
+	i.down.Store(true)
+	h := &house{Store: first.Reopen()}
+	t.Cleanup(h.Close)
+	plain := harness.NewClient(t, h.URL)
+	t.Cleanup(plain.HTTP.CloseIdleConnections)
+	want := func(status int) {
+		t.Helper()
+		for name, ask := range map[string]func() (*harness.Response, error){
+			"token":  func() (*harness.Response, error) { return h.clientWith(t, token).Do("GET", "/v1/_me", nil) },
+			"ticket": func() (*harness.Response, error) { return plain.Do("GET", made.URL, nil) },
+		} {
+			if r, err := ask(); err != nil || r.Status != status || status == http.StatusServiceUnavailable && !strings.Contains(string(r.Body), "rights-stale") {
+				t.Errorf("the %s is answered %+v %v, want %d", name, r, err, status)
+			}
+		}
+		plain.Want(http.StatusUnauthorized, "GET", strings.Replace(made.URL, "ticket=fft_", "ticket=fft_00", 1), "")
+	}
+	want(http.StatusServiceUnavailable)
+	if status, _ := h.me(t, "a.b.c"); status != http.StatusUnauthorized {
+		t.Errorf("what is no token is answered %d", status)
+	}
+	if n := harness.MetricOf(t, h.Client, `fanfold_token_refusals_total{reason="unjudged"}`); n != 1 {
+		t.Errorf("%v tokens count as unjudged", n)
+	}
+	i.down.Store(false)
+	c.move(31 * time.Second)
+	want(http.StatusOK)
 }
