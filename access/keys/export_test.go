@@ -1,13 +1,17 @@
 package keys
 
-import "context"
+import (
+	"context"
+
+	"github.com/fanfold/fanfold/access"
+)
 
 // FillRevoked revokes the tokens of as many subjects as there may be.
 func FillRevoked(ctx context.Context, s *Store, sub func(i int) string) {
 	all := revocations{}
 	now := s.opt.Now()
 	for i := range maxRevoked {
-		all.Subjects = append(all.Subjects, revokedSubject{whoOf("i", sub(i)), now, now})
+		all.Subjects = append(all.Subjects, revokedSubject{access.ActorOf(s.Secret(), "i", sub(i)), now, now})
 	}
 	if _, err := s.bucket.Set(ctx, revokedKey, encode(all), 0); err != nil {
 		panic(err)

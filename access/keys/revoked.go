@@ -2,8 +2,6 @@ package keys
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -33,23 +31,14 @@ type revocations struct {
 
 // revokedSubject is one of them.
 type revokedSubject struct {
-	Who    string    `json:"who"` // a hash of issuer and subject
+	Who    string    `json:"who"` // as events name the holder: nobody learns whose it is
 	Before time.Time `json:"before"`
 	Made   time.Time `json:"made"`
 }
 
-// whoOf names a subject of an issuer in the entry.
-func whoOf(issuer, sub string) string {
-	hash := sha256.Sum256([]byte(issuer + "\x00" + sub))
-	return hex.EncodeToString(hash[:16])
-}
-
 // has tells whether a principal's token is refused.
 func (r *revocations) has(p *access.Principal) bool {
-	if len(r.before) == 0 {
-		return false
-	}
-	before, ok := r.before[whoOf(p.Issuer, p.Sub)]
+	before, ok := r.before[p.By]
 	return ok && p.Created.Before(before)
 }
 
@@ -93,6 +82,10 @@ func (s *Store) RevokeTokens(ctx context.Context, sub string, before time.Time) 
 	case before.After(now.Add(time.Minute)):
 		return fanfold.Errorf(fanfold.Invalid, "before: %s is in the future: tokens that are made later cannot be revoked", before.Format(time.RFC3339))
 	}
+	secret := s.Secret()
+	if secret == nil {
+		return fanfold.Errorf(fanfold.Unavailable, "this node has not read the secret of the store, by which it names whose tokens are revoked: try again, or ask another node")
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range 100 {
@@ -104,7 +97,7 @@ func (s *Store) RevokeTokens(ctx context.Context, sub string, before time.Time) 
 		if err != nil {
 			return err
 		}
-		who := whoOf(s.opt.Tokens.Issuer(), sub)
+		who := access.ActorOf(secret, s.opt.Tokens.Issuer(), sub)
 		if r.before[who].After(before) {
 			before = r.before[who]
 		}
@@ -129,7 +122,7 @@ func (s *Store) RevokeTokens(ctx context.Context, sub string, before time.Time) 
 	return fanfold.Errorf(fanfold.Busy, "other nodes keep revoking tokens: try again")
 }
 
-// holderOf returns who holds a token, nil where it lets nobody in. The error is RightsStale.
+// holderOf returns who holds a token, nil where it lets nobody in. The error is Unavailable.
 func (s *Store) holderOf(token string) (*access.Principal, Result, error) {
 	p, ended, err := s.opt.Tokens.Principal(token)
 	switch {
