@@ -52,7 +52,7 @@ func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 		if route != nil {
 			err = s.enter(route, c, rights)
 		}
-		if err == nil && rights.By != "" && c.Request().Method != http.MethodGet && c.Request().Method != http.MethodHead {
+		if err == nil && rights.By != "" && route.writes() {
 			err = s.keys.holders.Remember(c.Request().Context(), rights.Principal)
 		}
 		if err == nil {

@@ -93,6 +93,11 @@ type route struct {
 // is tells whether a route has a trait. A nil route has none.
 func (r *route) is(t traits) bool { return r != nil && r.traits&t != 0 }
 
+// writes tells whether a route may lead to events, which name the sender. A nil route does not.
+func (r *route) writes() bool {
+	return r != nil && r.method != http.MethodGet && (r.right == rightWrite || r.right == rightAdmin)
+}
+
 // refused lists the headers of writes that a route refuses.
 func (r *route) refused() (names []string) {
 	if r.method == http.MethodGet { // nobody sends it with a read who does not mean something by it

@@ -27,6 +27,7 @@ import (
 	"github.com/MicahParks/jwkset"
 	"github.com/golang-jwt/jwt/v5"
 
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -207,6 +208,21 @@ func TestTokens(t *testing.T) {
 	plain.Want(http.StatusUnauthorized, "GET", let.URL, "")
 }
 
+// TestReadersAreNotRemembered: the store keeps whose a name is for events alone. It keeps none of who reads, whatever the method of that, or may not write.
+func TestReadersAreNotRemembered(t *testing.T) {
+	i := openIssuer(t)
+	h := openTokenHouse(t, i, nil)
+	bob := h.clientWith(t, i.token(t, "ec", map[string]any{"sub": "bob", "roles": nil, "tenant": "t1"}))
+	newTicket(t, bob, "/v1/_changes", "1h")
+	bob.Want(http.StatusOK, "POST", "/v1/notes/_query", `{}`)
+	bob.Want(http.StatusForbidden, "PUT", "/v1/notes/n1", `{}`)
+	bob.Want(http.StatusForbidden, "POST", "/v1/_keys", `{"name":"a","roles":["a"]}`)
+	of := func(sub string) string { return "/v1/_actors/" + access.ActorOf(h.Node.Keys().Secret(), i.URL, sub) }
+	h.admin.Want(http.StatusNotFound, "GET", of("bob"), "")
+	h.clientWith(t, i.token(t, "ec", nil)).Put("notes", "n1", `{}`)
+	h.admin.Want(http.StatusOK, "GET", of("ann"), "")
+}
+
 // TestBadTokens: what is no token of the issuer for this store lets nobody in, and asks the issuer once.
 func TestBadTokens(t *testing.T) {
 	i := openIssuer(t)
@@ -261,17 +277,28 @@ func TestBadTokens(t *testing.T) {
 			t.Errorf("%s: %d %+v", name, status, me)
 		}
 	}
+	for _, dots := range []int{10_000, 100_000} { // the server may hang up on who sends so long a header
+		if r, err := h.clientWith(t, strings.Repeat(".", dots)).Do("GET", "/v1/_me", nil); r == nil && err == nil || r != nil && r.Status != http.StatusUnauthorized && r.Status != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("%d dots: %+v %v", dots, r, err)
+		}
+	}
+	const kids, senders = 10_000, 32
 	var group sync.WaitGroup
-	for n := range 200 {
+	for sender := range senders {
 		group.Go(func() {
-			token := jwt.NewWithClaims(jwt.SigningMethodES256, good)
-			token.Header["kid"] = fmt.Sprint("unknown", n)
-			text, err := token.SignedString(i.keys["ec"])
-			if err != nil {
-				t.Error(err)
-			}
-			if r, err := h.clientWith(t, text).Do("GET", "/v1/_me", nil); err != nil || r.Status != http.StatusUnauthorized {
-				t.Errorf("an unknown key: %+v %v", r, err)
+			c := harness.NewClient(t, h.URL)
+			defer c.HTTP.CloseIdleConnections()
+			for n := sender; n < kids; n += senders {
+				token := jwt.NewWithClaims(jwt.SigningMethodEdDSA, good)
+				token.Header["kid"] = fmt.Sprint("unknown", n)
+				text, err := token.SignedString(i.keys["ed"])
+				if err != nil {
+					t.Error(err)
+				}
+				if r, err := c.Do("GET", "/v1/_me", nil, "Authorization", "Bearer "+text); err != nil || r.Status != http.StatusUnauthorized {
+					t.Errorf("an unknown key: %+v %v", r, err)
+					return
+				}
 			}
 		})
 	}
