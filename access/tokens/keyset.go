@@ -127,7 +127,7 @@ func readSet(text []byte) (keys []publicKey, err error) {
 	}
 	for _, one := range set.Keys[:min(len(set.Keys), maxKeys+1)] {
 		var given jwkset.JWKMarshal
-		if json.Unmarshal(one, &given) != nil || given.USE != "" && given.USE != jwkset.UseSig || len(given.KID) > maxKeyID {
+		if json.Unmarshal(one, &given) != nil || given.USE != "" && given.USE != jwkset.UseSig || len(given.KEYOPS) > 0 && !slices.Contains(given.KEYOPS, jwkset.KeyOpsVerify) || len(given.KID) > maxKeyID {
 			continue
 		}
 		public := jwkset.JWKMarshal{KTY: given.KTY, CRV: given.CRV, X: given.X, Y: given.Y, N: given.N, E: given.E} // nothing that leads to certificates

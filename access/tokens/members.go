@@ -49,6 +49,9 @@ func checkHeader(header *jsondoc.Tree) error {
 	if at := header.Member(jsondoc.Root, "b64"); at != jsondoc.None && string(header.Raw(at)) != "true" {
 		return refuse(otherType, "the token has a header b64")
 	}
+	if at := header.Member(jsondoc.Root, "kid"); at != jsondoc.None && header.Kind(at) != jsondoc.String { // which would be taken for none, and so for any key
+		return refuse(malformed, "the token's kid is not a text")
+	}
 	if header.Member(jsondoc.Root, "crit") != jsondoc.None {
 		return refuse(otherType, "the token has a header crit")
 	}

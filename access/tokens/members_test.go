@@ -147,7 +147,7 @@ func TestNamesOfMembers(t *testing.T) {
 	}
 	for _, header := range []string{
 		`{"Alg":"EdDSA"}`, `{"alg":"EdDSA","ALG":"none"}`, `{"ALG":"none","alg":"EdDSA"}`, `{"alg":"none","alg":"EdDSA"}`, `{"alg":"EdDSA","alg":"EdDSA"}`, `{"alg":"EdDSA","\u0061lg":"EdDSA"}`, `{"alg":"EdDSA","Kid":"a"}`, `{"alg":"EdDSA","Kid":"a"}`,
-		`{"alg":"EdDSA","kid":"a","kid":"b"}`, `{"alg":"EdDSA","Crit":["x"]}`, `{"alg":"EdDSA","CRIT":[]}`, `{"alg":"EdDSA","TYP":"logout+jwt"}`, `{"alg":"EdDSA","B64":false}`, `{"alg":"EdDSA","x":1,"x":1}`, `{"alg":"EdDSA"}{}`, `[]`, `null`, ``, "{\"alg\":\"EdDSA\",\"x\":\"\xff\"}",
+		`{"alg":"EdDSA","kid":"a","kid":"b"}`, `{"alg":"EdDSA","kid":1}`, `{"alg":"EdDSA","kid":null}`, `{"alg":"EdDSA","kid":["a"]}`, `{"alg":"EdDSA","Crit":["x"]}`, `{"alg":"EdDSA","CRIT":[]}`, `{"alg":"EdDSA","TYP":"logout+jwt"}`, `{"alg":"EdDSA","B64":false}`, `{"alg":"EdDSA","x":1,"x":1}`, `{"alg":"EdDSA"}{}`, `[]`, `null`, ``, "{\"alg\":\"EdDSA\",\"x\":\"\xff\"}",
 		`{"alg":"EdDSA","x":` + strings.Repeat("[", 20) + strings.Repeat("]", 20) + `}`,
 	} {
 		if b.lets(header, goodClaims(``)) {

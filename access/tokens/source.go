@@ -89,6 +89,8 @@ type keySource struct {
 
 	keys    atomic.Pointer[keySet]
 	numbers atomic.Uint64
+	life    context.Context // of every fetch, whoever begins it
+	end     func()          // of life
 
 	mu      sync.Mutex
 	tried   time.Time     // when the last fetch began
@@ -98,6 +100,7 @@ type keySource struct {
 
 func newKeySource(opt Options) *keySource {
 	s := &keySource{opt: opt}
+	s.life, s.end = context.WithCancel(context.Background())
 	s.keys.Store(&keySet{})
 	if opt.Keys != "" && !strings.HasPrefix(opt.Keys, "https://") && !strings.HasPrefix(opt.Keys, "http://") {
 		s.file = opt.Keys
@@ -116,12 +119,13 @@ func (s *keySource) open() error {
 	return checkURL("--token-issuer", s.opt.Issuer)
 }
 
-// run reads the keys again and again, until ctx ends.
+// run reads the keys again and again, until ctx ends. No fetch goes on then.
 func (s *keySource) run(ctx context.Context) error {
+	defer s.stop()
 	every := lookEvery
 	if s.file == "" {
 		every = refreshEvery
-		s.refresh(ctx)
+		s.refresh()
 	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
@@ -132,12 +136,23 @@ func (s *keySource) run(ctx context.Context) error {
 		case <-tick.C:
 		}
 		if s.file == "" {
-			s.refresh(ctx)
+			s.refresh()
 		} else if s.changed() {
 			if err := s.readFile(); err != nil {
 				s.opt.Logger.Error("the file of the issuer's keys cannot be read; the keys it had stay in force", "err", err)
 			}
 		}
+	}
+}
+
+// stop ends the fetch that runs, and waits for it. There is none later.
+func (s *keySource) stop() {
+	s.end()
+	s.mu.Lock()
+	running := s.running
+	s.mu.Unlock()
+	if running != nil {
+		<-running
 	}
 }
 
@@ -184,16 +199,16 @@ func (s *keySource) take(keys []publicKey, err error) error {
 }
 
 // refresh fetches the keys, unless that was tried a short while ago, and returns what is closed once that has ended; nil for no fetch.
-func (s *keySource) refresh(ctx context.Context) <-chan struct{} {
+func (s *keySource) refresh() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.running != nil || s.file != "" || s.opt.Now().Sub(s.tried) < leastPause && !s.tried.IsZero() {
+	if s.running != nil || s.file != "" || s.life.Err() != nil || s.opt.Now().Sub(s.tried) < leastPause && !s.tried.IsZero() {
 		return s.running
 	}
 	s.tried, s.running = s.opt.Now(), make(chan struct{})
 	go func() {
-		keys, err := s.fetch(ctx)
-		if err = s.take(keys, err); err != nil && ctx.Err() == nil {
+		keys, err := s.fetch()
+		if err = s.take(keys, err); err != nil && s.life.Err() == nil {
 			s.opt.Logger.Warn("the keys of the tokens' issuer cannot be fetched; those it had hold for now", "issuer", s.opt.Issuer, "err", err)
 		}
 		s.mu.Lock()
@@ -205,8 +220,8 @@ func (s *keySource) refresh(ctx context.Context) <-chan struct{} {
 }
 
 // fetch returns the issuer's keys.
-func (s *keySource) fetch(ctx context.Context) ([]publicKey, error) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*fetchTime)
+func (s *keySource) fetch() ([]publicKey, error) {
+	ctx, cancel := context.WithTimeout(s.life, 2*fetchTime)
 	defer cancel()
 	at := s.opt.Keys
 	if at == "" {
@@ -280,7 +295,7 @@ func (s *keySource) await() {
 	if first {
 		wait = 2 * fetchTime
 	}
-	if running := s.refresh(context.Background()); running != nil {
+	if running := s.refresh(); running != nil {
 		select {
 		case <-running:
 		case <-time.After(wait):

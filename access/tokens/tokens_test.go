@@ -1,11 +1,15 @@
 package tokens
 
 import (
+	"context"
 	"crypto/ed25519"
 	"crypto/rand"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/pem"
 	"fmt"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"sync"
@@ -77,6 +81,36 @@ func TestManyTokens(t *testing.T) {
 	}
 }
 
+// TestFetchEndsWithRun: a fetch that waits for the issuer ends with what runs, whoever began it.
+func TestFetchEndsWithRun(t *testing.T) {
+	asked := make(chan struct{}, 10)
+	server := httptest.NewTLSServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		asked <- struct{}{}
+		<-r.Context().Done()
+	}))
+	defer server.Close()
+	for name, begin := range map[string]func(of *Tokens){"its own": func(*Tokens) {}, "a token's": func(of *Tokens) { of.keys.refresh() }} {
+		of, err := New(Options{Issuer: server.URL, Audience: "y", Secret: func() []byte { return nil }, Fetch: NewFetcher(server.Client().Transport)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		begin(of)
+		ctx, stop := context.WithCancel(t.Context())
+		done := make(chan error)
+		go func() { done <- of.Run(ctx) }()
+		<-asked
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		of.keys.mu.Lock()
+		if of.keys.running != nil {
+			t.Errorf("%s goes on after the end", name)
+		}
+		of.keys.mu.Unlock()
+	}
+}
+
 // pemFile returns a file with a new public key.
 func pemFile(tb testing.TB) string {
 	tb.Helper()
@@ -99,4 +133,18 @@ func pemOf(tb testing.TB, public ed25519.PublicKey) string {
 		tb.Fatal(err)
 	}
 	return file
+}
+
+// TestKeysForOtherUses: a key of a set verifies tokens unless the set says that it is for something else.
+func TestKeysForOtherUses(t *testing.T) {
+	public, _, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for more, verifies := range map[string]bool{"": true, `,"use":"sig"`: true, `,"use":"enc"`: false, `,"key_ops":["verify"]`: true, `,"key_ops":["sign","verify"]`: true, `,"key_ops":["encrypt"]`: false, `,"key_ops":[]`: true} {
+		keys, err := readKeys(fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":%q%s}]}`, base64.RawURLEncoding.EncodeToString(public), more))
+		if (err == nil && len(keys) == 1) != verifies || !verifies && err != errNoKeys {
+			t.Errorf("a key with %s: %d keys, %v", more, len(keys), err)
+		}
+	}
 }
