@@ -108,6 +108,24 @@ func TestRulesOfWrites(t *testing.T) {
 	}
 }
 
+// TestRightsKeysHaveTheIssuer: where a rule reads auth.iss, principals of two issuers, and of none, have other rights keys. Elsewhere they share one.
+func TestRightsKeysHaveTheIssuer(t *testing.T) {
+	key := func(rule string, p *access.Principal) string {
+		rights, _ := rightsUnder(t, fmt.Sprintf("collections: {tasks: {access: {read: {where: %q}}}}", rule), p)
+		return rights.Key()
+	}
+	all := []*access.Principal{{Sub: "ann"}, {Sub: "ann", Issuer: "https://a.example"}, {Sub: "ann", Issuer: "https://b.example"}}
+	for rule, reads := range map[string]bool{"doc.owner == auth.sub": false, "doc.owner == auth.sub && auth.iss == doc.iss": true, `auth.iss.startsWith("https://a")`: true, `doc.open || auth.iss == "https://a.example"`: true} {
+		keys := map[string]bool{}
+		for _, p := range all {
+			keys[key(rule, p)] = true
+		}
+		if want := map[bool]int{true: len(all), false: 1}[reads]; len(keys) != want || keys[""] {
+			t.Errorf("%s: %d principals have %d keys, want %d", rule, len(all), len(keys), want)
+		}
+	}
+}
+
 // TestRightsKeys: those have one key who see the same, whatever else they are.
 func TestRightsKeys(t *testing.T) {
 	const source = `collections: {tasks: {access: {read: {roles: [support], where: "auth.sub in doc.members && auth.claims.tenant == doc.tenant"}}}, news: {access: {read: [everyone, press]}}}`

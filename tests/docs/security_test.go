@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -47,8 +49,26 @@ func TestSecurityDocument(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(key), "fan_") {
 		t.Fatalf("the first key is %d bytes, %v", len(key), err)
 	}
+	checkToken(t, cmd.Dir)
 	logged, err := os.ReadFile(log)
 	if err != nil || len(logged) == 0 || strings.Contains(string(logged), strings.TrimSpace(string(key))) {
 		t.Errorf("the node's log has %d bytes, and perhaps the key: %v", len(logged), err)
+	}
+}
+
+// checkToken looks whether the token of the page lets in as the page says.
+func checkToken(t *testing.T, dir string) {
+	t.Helper()
+	token, err := os.ReadFile(filepath.Join(dir, "ann.token"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	of, err := tokens.New(tokens.Options{Issuer: "my-backend", Audience: "fanfold", Keys: filepath.Join(dir, "backend.pub"), Secret: func() []byte { return make([]byte, 32) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, _, err := of.Principal(strings.TrimSpace(string(token)))
+	if err != nil || p == nil || p.Sub != "ann" || !slices.Equal(p.Roles, []string{"editors"}) || string(p.Claims) != `{"tenant":"t1"}` {
+		t.Errorf("%s lets in %+v %v", token, p, err)
 	}
 }
