@@ -147,7 +147,10 @@ func verifies(key any) bool {
 	switch k := key.(type) {
 	case *rsa.PublicKey:
 		return k.N.BitLen() >= leastRSA && k.N.BitLen() <= mostRSA && k.E > 2 && k.E&1 == 1
-	case *ecdsa.PublicKey, ed25519.PublicKey:
+	case *ecdsa.PublicKey:
+		_, err := k.ECDH() // no point of P-256, P-384 or P-521
+		return err == nil
+	case ed25519.PublicKey:
 		return true
 	}
 	return false

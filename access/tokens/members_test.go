@@ -1,10 +1,14 @@
 package tokens
 
 import (
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
+	"encoding/pem"
 	"fmt"
 	"strings"
 	"testing"
@@ -153,5 +157,33 @@ func TestNamesOfMembers(t *testing.T) {
 		if b.lets(header, goodClaims(``)) {
 			t.Errorf("the header %s lets in", header)
 		}
+	}
+}
+
+// TestKeysThatAreNone: a key that is no point of its curve, or of another curve than tokens are signed with, is left out of its set, and the others hold.
+func TestKeysThatAreNone(t *testing.T) {
+	none := func(curve, x, y string) string {
+		return fmt.Sprintf(`{"kty":"EC","crv":%q,"x":%q,"y":%q}`, curve, x, y)
+	}
+	long := strings.Repeat("_", 43) + "8"
+	for _, bad := range []string{none("P-256", "AA", "AA"), none("P-256", "AQ", "AQ"), none("P-256", long, long), none("P-384", "AQ", "AQ"), none("P-521", "AQ", "Ag"), none("secp256k1", "AQ", "AQ"),
+		`{"kty":"OKP","crv":"X25519","x":"` + strings.Repeat("A", 43) + `"}`, `{"kty":"OKP","crv":"Ed25519","x":"AA"}`, `{"kty":"RSA","n":"AQ","e":"AQAB"}`, `{"kty":"oct","k":"AAAA"}`} {
+		good := `{"kty":"OKP","crv":"Ed25519","x":"` + strings.Repeat("A", 43) + `"}`
+		keys, err := readKeys([]byte(`{"keys":[` + bad + `,` + good + `]}`))
+		if err != nil || len(keys) != 1 {
+			t.Errorf("%s: %d keys, %v", bad, len(keys), err)
+		}
+		newKeySource(Options{Issuer: "https://x"}).put(keys)
+	}
+	key, err := ecdsa.GenerateKey(elliptic.P224(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	der, err := x509.MarshalPKIXPublicKey(key.Public())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if keys, err := readKeys(pem.EncodeToMemory(&pem.Block{Type: "PUBLIC KEY", Bytes: der})); err == nil {
+		t.Errorf("a curve that no token is signed with gives %v", keys)
 	}
 }

@@ -156,16 +156,16 @@ func (s *keySource) stop() {
 	}
 }
 
-// changed tells whether the file was written since it was read.
+// changed tells whether the file was written since it was read, or has gone.
 func (s *keySource) changed() bool {
 	info, err := os.Stat(s.file)
-	if err != nil {
-		return false
-	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	before := s.version
-	s.version = info // what cannot be read is told once
+	if s.version = info; err != nil { // what cannot be read is told once
+		s.version = nil
+		return before != nil
+	}
 	return before == nil || info.Size() != before.Size() || !info.ModTime().Equal(before.ModTime())
 }
 

@@ -148,3 +148,30 @@ func TestKeysForOtherUses(t *testing.T) {
 		}
 	}
 }
+
+// TestFileThatGoes: a node looks once at a file of keys that has gone, so that the log says so once, and again when it is there.
+func TestFileThatGoes(t *testing.T) {
+	file := pemFile(t)
+	of, err := New(Options{Issuer: "x", Audience: "y", Keys: file, Secret: func() []byte { return nil }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(file)
+	if err != nil || of.keys.changed() {
+		t.Fatal("the file has changed", err)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if of.keys.changed() != (n == 0) {
+			t.Errorf("look %d at a file that has gone says otherwise", n)
+		}
+	}
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !of.keys.changed() || of.keys.changed() || of.Version() != 1 {
+		t.Error("a file that is there again is not read once")
+	}
+}
