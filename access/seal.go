@@ -40,6 +40,9 @@ func newSeal(secret []byte, seen string) (*Seal, error) {
 // how long a name is that its reader may not know.
 const sealUnit = 320
 
+// sealOverhead is how many bytes a sealed text has at most beside the text and its filling: a nonce, the text's length, and GCM's tag.
+const sealOverhead = 12 + 3 + 16
+
 // Seal returns a text as nobody else can read or make it. The nonce is made of the text, so a text is sealed in one way, and no two texts share a nonce.
 func (s *Seal) Seal(text []byte) []byte {
 	padded := append(binary.AppendUvarint(nil, uint64(len(text))), text...)

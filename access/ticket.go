@@ -21,7 +21,7 @@ const (
 	ticketSecret    = 8
 	ticketOverhead  = ticketMAC + 8 + ticketSecret
 	maxTicketHolder = 2 << 10 // bytes of what stands for a key's id where a token was sent
-	maxTicket       = len(ticketPrefix) + 2*(ticketOverhead+maxTicketHolder)
+	maxTicket       = len(ticketPrefix) + 2*(ticketOverhead+len(tokenMark)+maxTicketHolder+sealUnit+sealOverhead)
 )
 
 // Bounds of how long a ticket works.
@@ -38,7 +38,11 @@ func ticketOf(p *Principal, secret []byte, target string, until time.Time) (stri
 		if err != nil || len(told) > maxTicketHolder {
 			return "", fanfold.Errorf(fanfold.Unprocessable, "the token says too much for a ticket: its subject, roles and claims may have %d bytes", maxTicketHolder)
 		}
-		id = string(told)
+		seal, err := newSeal(secret, sealOfHolders)
+		if err != nil {
+			return "", err
+		}
+		id = tokenMark + string(seal.Seal(told))
 	}
 	rest := binary.BigEndian.AppendUint64(nil, uint64(until.Unix())) //nolint:gosec // it is after 1970
 	rest = append(append(rest, p.Secret[:ticketSecret]...), id...)
@@ -75,16 +79,32 @@ type tokenHolder struct {
 	Ends    int64           `json:"ends"`
 }
 
+// tokenMark begins what stands for a key's id in the ticket of a token's holder. The rest is sealed: a ticket stands in URLs, and so in logs of others.
+const tokenMark = "{"
+
+// sealOfHolders tells the seal of holders from seals of cursors, which have something shorter there.
+const sealOfHolders = "the holder of a token, in a ticket"
+
 // ofToken tells whether the maker of the ticket had sent a token.
 func (t ticket) ofToken() bool {
 	id, _ := t.key()
-	return strings.HasPrefix(id, "{")
+	return strings.HasPrefix(id, tokenMark)
 }
 
-// HolderIn returns who held the token that a ticket's id tells of, nil for the id of a key. A Judge asks about the ids of tickets that are its own.
-func HolderIn(id string) *Principal {
+// HolderIn returns who held the token that a ticket's id tells of, by the store's secret, and nil for the id of a key. A Judge asks about the ids of tickets that
+// are its own.
+func HolderIn(id string, secret []byte) *Principal {
+	sealed, ok := strings.CutPrefix(id, tokenMark)
+	if !ok || secret == nil {
+		return nil
+	}
+	seal, err := newSeal(secret, sealOfHolders)
+	if err != nil {
+		return nil
+	}
+	text, ok := seal.Open([]byte(sealed))
 	var h tokenHolder
-	if !strings.HasPrefix(id, "{") || json.Unmarshal([]byte(id), &h) != nil {
+	if !ok || json.Unmarshal(text, &h) != nil {
 		return nil
 	}
 	return &Principal{Sub: h.Sub, Issuer: h.Issuer, Signer: h.Signer, By: h.By, Roles: h.Roles, Claims: h.Claims, Created: time.Unix(h.Created, 0), Expires: time.Unix(h.Ends, 0), Ends: time.Unix(h.Ends, 0)}

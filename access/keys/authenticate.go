@@ -92,7 +92,7 @@ func (s *Store) Holder(id string, secret []byte) (*access.Principal, error) {
 	if err := s.checkAge(); err != nil {
 		return nil, err
 	}
-	if p := access.HolderIn(id); p != nil {
+	if p := access.HolderIn(id, s.Secret()); p != nil {
 		p, result := s.still(p, true)
 		s.results[result].Add(1)
 		if result == Unjudged {

@@ -10,6 +10,7 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"encoding/hex"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -199,6 +200,9 @@ func TestTokens(t *testing.T) {
 		h.admin.Want(http.StatusNotFound, "GET", "/v1/_actors/"+id, "")
 	}
 	let := newTicket(t, bob, "/v1/_changes?include_docs=true", "1h")
+	if raw, err := hex.DecodeString(strings.TrimPrefix(let.Ticket, "fft_")); err != nil || strings.Contains(string(raw), "bob") || strings.Contains(string(raw), "tenant") || strings.Contains(string(raw), i.URL) {
+		t.Errorf("a ticket, which stands in URLs, tells whose it is: %q %v", raw, err)
+	}
 	plain := harness.NewClient(t, h.URL)
 	t.Cleanup(plain.HTTP.CloseIdleConnections)
 	if body := string(plain.Want(http.StatusOK, "GET", let.URL, "").Body); !strings.Contains(body, `"n1"`) {
