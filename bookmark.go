@@ -33,17 +33,33 @@ type Issuer struct {
 	Reader string
 }
 
-// readerMarkBytes is how much of a reader's key a position carries.
-const readerMarkBytes = 10
+// readerMarkBytes is how much of each of a reader's keys a position carries.
+const readerMarkBytes = 5
 
 var readerMarkRE = regexp.MustCompile(`^r[a-z2-7]{16}$`)
 
-// ReaderMark returns what positions carry for a reader's key, "" for none. Readers with another key see other documents.
-func ReaderMark(key string) string {
-	if len(key) < readerMarkBytes {
+// ReaderMark returns what positions carry for a reader's keys, to all documents and to those that were asked for. It is "" where the second one is. Readers
+// with other keys see other documents.
+func ReaderMark(all, asked string) string {
+	if all == "" || asked == "" {
 		return ""
 	}
-	return "r" + strings.ToLower(base32.StdEncoding.EncodeToString([]byte(key[:readerMarkBytes])))
+	return "r" + readerText(all) + readerText(asked)
+}
+
+// readerText returns what a mark has of one key.
+func readerText(key string) string {
+	return strings.ToLower(base32.StdEncoding.EncodeToString([]byte(key[:readerMarkBytes])))
+}
+
+// FitsReader tells whether a reader with these keys sees what the reader saw to whom the position was given. One of the two keys has to be the same. A
+// position without a mark fits everybody.
+func (b Bookmark) FitsReader(all, asked string) bool {
+	if b.Reader == "" {
+		return true
+	}
+	half := 1 + (len(b.Reader)-1)/2
+	return all != "" && b.Reader[1:half] == readerText(all) || asked != "" && b.Reader[half:] == readerText(asked)
 }
 
 // FoldOf returns what Folds says of the event at seq, and 0 without Folds.

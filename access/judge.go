@@ -3,7 +3,6 @@ package access
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -337,34 +335,14 @@ func forbidden(act, collection string) error {
 
 // Key is the same for principals who see the same documents, on every node: it goes by the roles and the values of auth that rules about reading look
 // at. It is "" where no rule decides about a document.
-func (r *Rights) Key() string {
+func (r *Rights) Key() string { return r.KeyTo(nil) }
+
+// KeyTo is Key as far as some collections go, nil for all. It stays as it is when what others may read in other collections changes.
+func (r *Rights) KeyTo(collections []string) string {
 	if r == nil || r.open || r.Admin() {
 		return ""
 	}
-	h, conditional := sha256.New(), false
-	for _, c := range r.model.Collections {
-		right := r.model.AccessTo(c.Name).Read
-		if right.Where == "" && c.Access == nil && c.Private == nil {
-			continue
-		}
-		g := r.Grant(c.Name, model.ActRead)
-		fmt.Fprintf(h, "%s %t %q %q\n", c.Name, g.every, right.Where, r.unseenIn(c.Private))
-		conditional = conditional || g.Conditional()
-		if g.where != "" {
-			rule, err := expr.CompileReading(right.Where)
-			if err != nil {
-				continue // it shows nothing to anybody
-			}
-			for _, path := range rule.AuthPaths() {
-				fmt.Fprintf(h, "%q %s\n", path, valueAt(r.auth(), path))
-			}
-		}
-	}
-	if !conditional {
-		return ""
-	}
-	fmt.Fprintf(h, "%t", r.Reads(""))
-	return string(h.Sum(nil)[:16])
+	return r.seenKey(r.model, collections)
 }
 
 // CheckRead returns nil where the principal reads every document of a collection, and a Forbidden otherwise.

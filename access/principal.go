@@ -9,11 +9,14 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
+	"github.com/fanfold/fanfold/internal/expr"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -38,6 +41,7 @@ type Principal struct {
 
 	open bool
 	seen atomic.Pointer[jsondoc.Tree] // what auth returns; nil before it is asked for
+	keys atomic.Pointer[seenKeys]     // what seenKey has returned under the last model; nil for nothing
 }
 
 // Open is the principal of every request in an open house. It may do everything.
@@ -170,4 +174,79 @@ func (p *Principal) auth() *jsondoc.Tree {
 	t := jsondoc.MustParse(append(text, '}'))
 	p.seen.Store(t)
 	return t
+}
+
+// seenKeys are what seenKey has returned under one model, by collection, "" for all of them.
+type seenKeys struct {
+	model *model.Model
+	all   sync.Map
+}
+
+// seenKey is the same for principals who read the same documents of some collections, nil for all, and "" where no rule decides about any.
+func (p *Principal) seenKey(m *model.Model, collections []string) string {
+	name := ""
+	switch {
+	case len(collections) == 1 && m.Collection(collections[0]) != nil:
+		name = collections[0]
+	case len(collections) > 0:
+		return p.makeSeenKey(m, collections)
+	}
+	keys := p.keys.Load()
+	if keys == nil || keys.model != m {
+		keys = &seenKeys{model: m}
+		p.keys.Store(keys)
+	}
+	if key, known := keys.all.Load(name); known {
+		return key.(string)
+	}
+	key := p.makeSeenKey(m, collections)
+	keys.all.Store(name, key)
+	return key
+}
+
+// makeSeenKey makes what seenKey returns. Of all collections it hashes those that the principal does not see as those that nobody declares. So a collection more
+// of these changes nothing.
+func (p *Principal) makeSeenKey(m *model.Model, collections []string) string {
+	h, some := sha256.New(), false
+	names, usual := slices.Clone(collections), ""
+	if len(names) == 0 {
+		for _, c := range m.Collections {
+			names = append(names, c.Name)
+		}
+		usual, _ = p.seenOf(m, "")
+		fmt.Fprintln(h, usual)
+	}
+	slices.Sort(names)
+	for i, name := range names {
+		seen, conditional := p.seenOf(m, name)
+		if some = some || conditional; seen != usual && (i == 0 || name != names[i-1]) {
+			fmt.Fprintln(h, name, seen)
+		}
+	}
+	if !some {
+		return ""
+	}
+	return string(h.Sum(nil)[:16])
+}
+
+// seenOf says which documents of a collection the principal reads and which private members of them it does not see, and whether each document must be looked at.
+func (p *Principal) seenOf(m *model.Model, collection string) (text string, conditional bool) {
+	right := m.AccessTo(collection).Read
+	unseen := ""
+	if paths := p.unseenIn(m.PrivateOf(collection)); paths != nil {
+		unseen = fmt.Sprintf(" without %q", paths)
+	}
+	switch {
+	case p.hasOneOf(right.Roles):
+		return "all" + unseen, unseen != ""
+	case right.Where == "":
+		return "none", false
+	}
+	text = fmt.Sprintf("%q%s", right.Where, unseen)
+	if rule, err := expr.CompileReading(right.Where); err == nil { // otherwise it shows nothing to anybody
+		for _, path := range rule.AuthPaths() {
+			text += fmt.Sprintf(" %q %s", path, valueAt(p.auth(), path))
+		}
+	}
+	return text, true
 }

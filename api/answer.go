@@ -232,5 +232,5 @@ func (d *documents) accepted(c echo.Context, w *write, seq uint64, waited error,
 			reason = e.Message
 		}
 	}
-	return c.JSON(http.StatusAccepted, wire.Accepted{Detail: "the write is stored, and not folded here yet: " + reason, Position: d.positions.markEvent(seq), Result: result})
+	return c.JSON(http.StatusAccepted, wire.Accepted{Detail: "the write is stored, and not folded here yet: " + reason, Position: marked(d.positions.markEvent(seq), readerMark(c)), Result: result})
 }

@@ -58,3 +58,18 @@ func (p positions) modelTag(seq uint64) string {
 	}
 	return tag + `"`
 }
+
+// withMark returns a position, as it is given out, with the mark of a reader, "" for none.
+func withMark(text, mark string) string {
+	b, err := fanfold.ParseBookmark(text)
+	if err != nil {
+		return text
+	}
+	return marked(b, mark).String()
+}
+
+// marked returns a position with the mark of a reader.
+func marked(b fanfold.Bookmark, mark string) fanfold.Bookmark {
+	b.Reader = mark
+	return b
+}

@@ -45,7 +45,10 @@ func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 		if route != nil && route.right == rightOpen || c.Request().Method == http.MethodOptions {
 			return next(c)
 		}
-		c.Response().Before(func() { setPrivate(c.Response().Header()) })
+		c.Response().Before(func() {
+			setPrivate(c.Response().Header())
+			markPosition(c)
+		})
 		if err != nil {
 			return err
 		}
@@ -83,6 +86,27 @@ var private = []string{"private, no-cache"}
 func setPrivate(h http.Header) {
 	h["Cache-Control"] = private
 	h["Vary"] = append(h["Vary"], "Authorization")
+}
+
+// markPosition marks the position of an answer about documents that rules let its sender read, as the feed's are: whoever goes on from there under other
+// rights is told that.
+func markPosition(c echo.Context) {
+	h := c.Response().Header()
+	if at := h[keyPosition]; len(at) == 1 && (c.Param("collection") != "" || c.Path() == transactionsPath) {
+		h[keyPosition] = []string{withMark(at[0], readerMark(c))}
+	}
+}
+
+// readerMark returns the mark of positions for a request's sender who has asked for documents of a collection, or written some of any; "" for none.
+func readerMark(c echo.Context) string {
+	var asked []string
+	for _, parameter := range []string{"child", "collection"} {
+		if name := c.Param(parameter); name != "" && asked == nil {
+			asked = []string{name}
+		}
+	}
+	rights := rightsOf(c)
+	return fanfold.ReaderMark(rights.Key(), rights.KeyTo(asked))
 }
 
 // sender returns the rights of a request's sender, by its ticket or else by its key. Errors are Judge's, and Invalid for both.

@@ -23,9 +23,10 @@ const (
 
 // The paths of routes that name collections in their queries.
 const (
-	exportPath  = "/v1/_export"
-	diffPath    = "/v1/_diff"
-	changesPath = "/v1/_changes"
+	exportPath       = "/v1/_export"
+	diffPath         = "/v1/_diff"
+	changesPath      = "/v1/_changes"
+	transactionsPath = "/v1/_transactions"
 )
 
 // right names what the sender of a request needs to be allowed.
@@ -189,7 +190,7 @@ func (d *documents) table() []route {
 		{"GET", "/v1/:collection/:id/:child", rightRead, atOnce, 0, logless | judged, d.children},
 		{"POST", "/v1/_access/_explain", rightAdmin, byRoom, 0, logless, explainer{d}.explain},
 		{"GET", "/v1/_sequences", rightMonitor, atOnce, 0, logless, sequences{d}.list},
-		{"POST", "/v1/_transactions", rightWrite, byRoom, takesKey, 0, d.transact},
+		{"POST", transactionsPath, rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.imports.answer}, // it says itself why it takes no key
 		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.imports.progress},
 		{"GET", diffPath, rightRead, atOnce, 0, logless, d.diffs.answer}, // it waits for a slot by itself

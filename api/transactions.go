@@ -298,7 +298,7 @@ func checkMembers(op *writer.Operation, t *jsondoc.Tree) error {
 func (d *documents) finishTransaction(c echo.Context, w *write, ops []*writer.Operation, first uint64) error {
 	last := first + uint64(len(ops)) - 1
 	result := newTransactionResult(ops, first)
-	result.Position = d.positions.markEvent(last).String()
+	result.Position = marked(d.positions.markEvent(last), readerMark(c)).String()
 	c.Response().Header().Set(headerPosition, result.Position)
 	if list := w.prefer.applied(true, w.prefer.async, true); list != "" {
 		c.Response().Header().Set("Preference-Applied", list)

@@ -34,7 +34,8 @@ func (f *Feed) newRequest(q Query) (req *request, err error) {
 	req = &request{Query: q, shape: fmt.Sprintf("%#v %v %s", q.Selection, q.Docs, q.Rights.Shape()), timeout: f.opt.Timeout, quiet: q.Timeout != nil}
 	req.setRights(q.Rights)
 	req.issuer = f.opt.Issuer
-	req.issuer.Reader = fanfold.ReaderMark(q.Rights.Key())
+	all, asked := q.Rights.Key(), q.Rights.KeyTo(q.Collections)
+	req.issuer.Reader = fanfold.ReaderMark(all, asked)
 	req.actors = q.AllChanges && q.Rights.Admin() && !q.Rights.IsOpen()
 	req.Transport, req.Heartbeat = cmp.Or(q.Transport, Normal), cmp.Or(q.Heartbeat, f.opt.Heartbeat)
 	if req.quiet {
@@ -49,7 +50,7 @@ func (f *Feed) newRequest(q Query) (req *request, err error) {
 		}
 	}
 	if req.since, req.head, err = f.resolveSince(q.Since); err == nil {
-		err = f.checkMark(q.Since, req.issuer.Reader)
+		err = f.checkMark(q.Since, all, asked)
 	}
 	if req.since == 0 && !req.AllChanges && !f.scoped {
 		req.fresh = req.head
@@ -95,9 +96,9 @@ func (f *Feed) parseSince(text string) (fanfold.Position, error) {
 
 // checkMark returns RightsChanged for a position that was given to a consumer who read other documents. No row has said what
 // left by that. A position without a mark is taken as it is.
-func (f *Feed) checkMark(since, mark string) error {
+func (f *Feed) checkMark(since, all, asked string) error {
 	b, err := fanfold.ParseBookmark(since)
-	if err != nil || b.Reader == "" || b.Reader == mark { // since may be now, or a time
+	if err != nil || b.FitsReader(all, asked) { // since may be now, or a time
 		return nil //nolint:nilerr // these have no mark
 	}
 	oldest, _, err := f.store.Bounds()
