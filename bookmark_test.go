@@ -54,3 +54,27 @@ func resolve(i Issuer, text string) (Position, error) {
 	}
 	return i.Resolve(b)
 }
+
+// TestFitsReader: a position goes on for a reader who has one of the two keys with which it was given, and one without a mark for everybody.
+func TestFitsReader(t *testing.T) {
+	const all, asked, other = "all collections", "those asked for", "something else"
+	given := Issuer{Reader: ReaderMark(all, asked)}.Mark(At(7, 0))
+	b, err := ParseBookmark(given.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		all, asked string
+		want       bool
+	}{{all, asked, true}, {all, other, true}, {all, "", true}, {other, asked, true}, {other, other, false}, {other, "", false}, {"", "", false}, {asked, all, false}} {
+		if got := b.FitsReader(c.all, c.asked); got != c.want {
+			t.Errorf("%s fits %q, %q: %t", b, c.all, c.asked, got)
+		}
+	}
+	if plain := (Bookmark{Position: At(7, 0)}); !plain.FitsReader(other, other) || !plain.FitsReader("", "") {
+		t.Error("a position without a mark does not fit everybody")
+	}
+	if ReaderMark(all, "") != "" {
+		t.Error("who reads all that it asks for gets a mark")
+	}
+}

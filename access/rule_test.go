@@ -158,6 +158,41 @@ func TestRightsKeys(t *testing.T) {
 	}
 }
 
+// TestKeysToCollections: a key to some collections changes with what the reader sees of those alone. The key to all does with what it sees of any, and not
+// with rights to write or with a collection more that it does not see.
+func TestKeysToCollections(t *testing.T) {
+	keys := func(source string) [3]string {
+		rights, _ := rightsUnder(t, source, &access.Principal{ID: "1", Sub: "ann", Roles: []string{"member"}, Claims: json.RawMessage(`{"level":1}`)})
+		return [3]string{rights.Key(), rights.KeyTo([]string{"tasks"}), rights.KeyTo([]string{"tasks", "news"})}
+	}
+	const tasks, news = `tasks: {access: {read: {where: "auth.claims.level > doc.level"}, write: [%s]}}`, `news: {access: {read: [%s]}}`
+	model := func(writer, reader, more string) string {
+		return fmt.Sprintf("collections: {"+tasks+", "+news+more+"}", writer, reader)
+	}
+	first := keys(model("a", "member", ""))
+	for what, c := range map[string]struct {
+		source string
+		same   [3]bool
+	}{
+		"the same":                       {model("a", "member", ""), [3]bool{true, true, true}},
+		"other writers":                  {model("b", "member", ""), [3]bool{true, true, true}},
+		"other readers of news":          {model("a", "staff", ""), [3]bool{false, true, false}},
+		"a collection more":              {model("a", "member", ", more: {access: {}}"), [3]bool{true, true, true}},
+		"a collection more that is read": {model("a", "member", ", more: {access: {read: [member]}}"), [3]bool{false, true, true}},
+		"another rule":                   {strings.Replace(model("a", "member", ""), "auth.claims.level >", "auth.claims.level >=", 1), [3]bool{}},
+	} {
+		for i, key := range keys(c.source) {
+			if key == "" || (key == first[i]) != c.same[i] {
+				t.Errorf("%s: key %d is the same: %t", what, i, key == first[i])
+			}
+		}
+	}
+	rights, _ := rightsUnder(t, model("a", "member", ""), &access.Principal{ID: "1", Roles: []string{"member"}})
+	if key := rights.KeyTo([]string{"news"}); key != "" {
+		t.Errorf("no rule decides about news, and its key is %q", key)
+	}
+}
+
 // sealedHouse knows nobody, and has a secret.
 type sealedHouse struct{ access.Everybody }
 
