@@ -30,6 +30,7 @@ type cell struct {
 	seen string // the versions before the change, after it and now; of a row Within as of the transaction's end, too
 
 	superseded, unasked, direct, latest bool
+	bare, whole                         bool // the row has no document, for which there was no room, or has one though it is superseded
 	filter                              string
 	want                                string // what is sent: row, enter, leave; "" for nothing
 }
@@ -42,7 +43,7 @@ func (c *cell) row() fanfold.ChangeRow {
 	row.Before, row.Held = ch.Previous, ch.Previous
 	row.After, row.Newest = versionOf(c.seen[1], "2"), versionOf(c.seen[2], "3")
 	row.Sight = &fanfold.Sight{Before: ch.Previous, After: row.After, Now: row.Newest, Unasked: c.unasked}
-	if row.After != nil && !c.superseded {
+	if row.After != nil && (!c.superseded || c.whole) && !c.bare {
 		row.Doc = &fanfold.Document{Key: ch.Key, Body: row.After}
 	}
 	if len(c.seen) > 3 {
@@ -82,6 +83,8 @@ var cells = []cell{
 	{what: "latest: never", op: fanfold.OpPatch, latest: true, superseded: true, seen: "nny"},
 	{what: "latest: deleted, and there again", op: fanfold.OpDelete, latest: true, superseded: true, seen: "y-y"},
 	{what: "latest: deleted, and there again hidden", op: fanfold.OpDelete, latest: true, superseded: true, seen: "y-n", want: "row without what was"},
+	{what: "latest: entered before, with a document", op: fanfold.OpPatch, latest: true, superseded: true, whole: true, seen: "nyy"},
+	{what: "enters without room for its document", op: fanfold.OpPatch, bare: true, seen: "nyy"},
 	{what: "derived, not asked for", op: fanfold.OpDerive, direct: true, unasked: true, seen: "yyy"},
 	{what: "derived, not asked for, enters", op: fanfold.OpDerive, direct: true, unasked: true, seen: "nyy", want: "enter"},
 	{what: "derived, not asked for, leaves", op: fanfold.OpDerive, direct: true, unasked: true, seen: "ynn", want: "leave"},
@@ -98,13 +101,15 @@ var cells = []cell{
 	{what: "a filter, left before and back", op: fanfold.OpPatch, latest: true, superseded: true, seen: "yny", filter: "doc.n == 7", want: "leave"},
 	{what: "a filter, deleted and there again hidden", op: fanfold.OpDelete, seen: "y-n", filter: "doc.n == 7", want: "leave"},
 	{what: "a filter that matched before", op: fanfold.OpPatch, seen: "yyy", filter: "doc.n == 1", want: "row"},
+	{what: "a filter that matched before, superseded", op: fanfold.OpPatch, latest: true, superseded: true, seen: "yyy", filter: "doc.n == 1", want: "row"},
+	{what: "a filter that matched before, superseded within", op: fanfold.OpDerive, latest: true, superseded: true, seen: "yyyy", filter: "doc.n == 1"},
 	{what: "a filter over what was, which enters", op: fanfold.OpPatch, seen: "nyy", filter: "doc.n == 2 && previous.n == 1"},
 }
 
-// newCellScan returns a scan of a consumer whom a rule judges.
-func newCellScan(t *testing.T, c *cell) *scan {
+// newCellScan returns a scan of a consumer whom a rule judges. The collection has some derived values.
+func newCellScan(t *testing.T, c *cell, derived string) *scan {
 	t.Helper()
-	m, err := modelfile.Parse([]byte(`collections: {a: {access: {read: {where: doc.shown}}}}`))
+	m, err := modelfile.Parse([]byte(`collections: {a: {access: {read: {where: doc.shown}}, derive: {` + derived + `}}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +127,7 @@ func newCellScan(t *testing.T, c *cell) *scan {
 // sentAs returns what a row is in an answer.
 func (c *cell) sentAs(t *testing.T) (kind, text string) {
 	t.Helper()
-	s := newCellScan(t, c)
+	s := newCellScan(t, c, "")
 	row, given := s.show(c.row())
 	if given && s.req.filter != nil {
 		row, given = s.judge(row)
@@ -177,8 +182,44 @@ func TestCellsOfCauses(t *testing.T) {
 		c := cell{op: fanfold.OpDerive, seen: "yyy"}
 		row := c.row()
 		row.Cause, row.CauseNow = &fanfold.Key{Collection: "a", ID: "cause"}, versionOf(letter, "5")
-		if row, given := newCellScan(t, &c).show(row); !given || (row.Cause != nil) != want || row.CauseNow != nil {
+		if row, given := newCellScan(t, &c, "").show(row); !given || (row.Cause != nil) != want || row.CauseNow != nil {
 			t.Errorf("%c: given %t with the cause %v", letter, given, row.Cause)
+		}
+	}
+}
+
+// TestCellsOfErasures: an erasure tells what a rule says of the document as it is, unless the rule looks at a member that may have been another one.
+func TestCellsOfErasures(t *testing.T) {
+	for _, c := range []struct {
+		what, after string
+		lost        []string
+		derived     string
+		begins      bool // the consumer begins with nothing
+		want        string
+	}{
+		{what: "shown", after: "y", lost: []string{"other"}, want: "row"},
+		{what: "hidden", after: "n", lost: []string{"other"}},
+		{what: "shown, of what the rule looks at", after: "y", lost: []string{"shown"}, want: "enter"},
+		{what: "hidden, of what the rule looks at", after: "n", lost: []string{"shown"}, want: "leave"},
+		{what: "hidden, of all members", after: "n", lost: []string{""}, want: "leave"},
+		{what: "hidden, of what is derived", after: "n", derived: `shown: {value: "has(doc.n)", publish: true}`, want: "leave"},
+		{what: "hidden, of something else that is derived", after: "n", derived: `other: {value: "has(doc.n)", publish: true}`},
+		{what: "hidden, at the beginning", after: "n", lost: []string{"shown"}, begins: true},
+		{what: "shown, at the beginning", after: "y", lost: []string{"shown"}, begins: true, want: "row"},
+	} {
+		asked := cell{op: fanfold.OpDerive, seen: "-" + c.after + c.after}
+		row := asked.row()
+		row.Rules, row.Sight.Lost = []string{fanfold.RuleErase}, c.lost
+		s := newCellScan(t, &asked, c.derived)
+		if c.begins {
+			s.req.fresh = row.Position
+		}
+		got := ""
+		if row, given := s.show(row); given {
+			got = map[[2]bool]string{{false, false}: "row", {true, false}: "enter", {false, true}: "leave"}[[2]bool{row.Enters, row.Hides}]
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}
 	}
 }

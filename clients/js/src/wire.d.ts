@@ -3634,7 +3634,7 @@ export interface components {
         "Fanfold-Derived-Changes": number;
         /** @description The members of the body that are not stored, because the store derives or adds them: JSON pointers, percent-encoded as in a URI (RFC 6901, 6), separated by commas; ... at the end where there are more. Absent where none were dropped. */
         "Fanfold-Dropped-Members": string;
-        /** @description The position that the answer shows, or of the write. */
+        /** @description The position that the answer shows, or of the write. It ends with a mark of your rights where rules decide which of the documents you may read. */
         "Fanfold-Position": string;
         /** @description The revision: the sequence of the event that wrote what is answered. */
         "Fanfold-Revision": number;
