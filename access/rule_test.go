@@ -191,6 +191,10 @@ func TestKeysToCollections(t *testing.T) {
 	if key := rights.KeyTo([]string{"news"}); key != "" {
 		t.Errorf("no rule decides about news, and its key is %q", key)
 	}
+	later, _ := rightsUnder(t, strings.Replace(model("a", "member", ""), "> doc.level", "> doc.limit", 1), rights.Principal)
+	if later.Key() == rights.Key() || later.KeyTo([]string{"tasks"}) == rights.KeyTo([]string{"tasks"}) {
+		t.Error("the same principal has the same key under another model")
+	}
 }
 
 // sealedHouse knows nobody, and has a secret.
