@@ -20,6 +20,7 @@ import (
 	"github.com/fanfold/fanfold/internal/foreign"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/modelguess"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 )
@@ -214,6 +215,7 @@ type compared struct {
 // driftCheck compares documents with what a store shows of them.
 type driftCheck struct {
 	comparison *drift.Comparison
+	sample     *modelguess.Sample // gets what is brought, in place of the comparison; nil for nobody
 	client     *client.Client
 	opts       []client.ReadOption
 	out        *os.File // gets every difference; nil for nobody
@@ -260,6 +262,10 @@ func (d *driftCheck) close() {
 
 // bring notes what an import brings, one line a document.
 func (d *driftCheck) bring(collection string, body []byte) error {
+	if d.sample != nil {
+		d.sample.Add(collection, body)
+		return nil
+	}
 	if !d.comparison.Concerns(collection) {
 		return nil
 	}

@@ -222,3 +222,27 @@ func TestDriftFindsDamage(t *testing.T) {
 	at("import", whole, "--drift").want(t, exitDone, "4500 documents compared")
 	at("import", whole, "--out", out).want(t, exitUsage, "--out goes with --drift")
 }
+
+// TestModelSuggest: of documents with 1% of their copies wrong, in a directory or stored, a model is proposed with the rules by which they were made.
+func TestModelSuggest(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	l := newLibrary(r, 600)
+	l.damage(r)
+	dir, out := l.write(t), filepath.Join(t.TempDir(), "model.yaml")
+	s := harness.OpenTemp(t, "")
+	at := func(args ...string) ran { return runCommand(t, "", append(args, "--server", s.URL)...) }
+	want := []string{`authors: { path: "authors[].id", to: authors }`, `publisher: { path: publisher, to: publishers } #`, " without a document, such as 99", "countOfBooks: { count: books.authors", "books: { ids: books.authors, limit: 1000",
+		`"authors[].name": { copy: authors, value: doc.name`, "publisherName: { copy: publisher, value: doc.name"}
+	at("model", "suggest", dir).want(t, exitDone, want...)
+	at("model", "suggest", "--out", out, dir).want(t, exitDone)
+	runCommand(t, "", "model", "check", out).want(t, exitDone)
+	at("import", dir).want(t, exitDone)
+	got := at("model", "suggest")
+	got.want(t, exitDone, append(want, "takeOver: true }")...)
+	at("model", "suggest", "--out", out).want(t, exitDone)
+	at("model", "apply", out).want(t, exitDone, "authors.countOfBooks")
+	at("drift").want(t, exitWrong, "books.authors[].name")
+	at("model", "suggest", "--out", writeTemp(t, "other", "x")).want(t, exitUsage, "has something else")
+	at("model", "suggest", writeTemp(t, "b.json", `[{"id":"1"}]`)).want(t, exitUsage, "give --collection")
+	runCommand(t, `[{"id":"1"},7]`, "model", "suggest", "--collection", "c", "-").want(t, exitDone, "c: {} # 1 documents", "line 1: it is a number")
+}

@@ -14,7 +14,9 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/flows"
+	"github.com/fanfold/fanfold/internal/foreign"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/modelguess"
 	"github.com/fanfold/fanfold/internal/modeltypes"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
@@ -29,7 +31,7 @@ func modelCommand() *cobra.Command {
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand(), modelTypesCommand())
+	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand(), modelTypesCommand(), modelSuggestCommand())
 	return cmd
 }
 
@@ -359,4 +361,94 @@ func modelSource(ctx context.Context, server *remote, args []string) ([]byte, er
 		return model.Empty().Source, nil
 	}
 	return m.Source, nil
+}
+
+func modelSuggestCommand() *cobra.Command {
+	im := &importer{csvOptions: csvOptions{delimiter: ','}}
+	var out string
+	cmd := &cobra.Command{
+		Use:   "suggest [FILE]",
+		Short: "Propose a model for documents: of a file, a directory, standard input, or of the server",
+		Long: `Propose a model for documents, from a sample of them: of a file, of a directory with a file a collection, of
+standard input (-), or of the server where none is given. All that fanfold import reads is read alike.
+It proposes relations (members whose values are ids), copies, counts and lists that the store could keep, and unique
+members, each with its evidence in a comment. It looks at up to 50,000 documents of a collection, and applies nothing.`,
+		Example: "  fanfold model suggest dump > model.yaml\n  fanfold model suggest --out model.yaml",
+		Args:    cobra.MaximumNArgs(1),
+	}
+	server := serverFlag(cmd)
+	cmd.Flags().StringVar(&im.collection, "collection", "", "of a file: where its documents are to go")
+	cmd.Flags().StringVar(&out, "out", "", "file to write (default standard output)")
+	im.foreignFlags(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		im.stderr = cmd.ErrOrStderr()
+		if im.foreign, err = im.foreignOptions(); err != nil {
+			return err
+		}
+		sample := &modelguess.Sample{}
+		if len(args) == 1 {
+			err = im.sampleFile(cmd, args[0], sample)
+		} else {
+			err = im.sampleServer(cmd.Context(), server, sample)
+		}
+		if err != nil {
+			return err
+		}
+		text := sample.Model(len(args) == 0)
+		if out == "" {
+			_, err = cmd.OutOrStdout().Write(text)
+			return err
+		}
+		if old, err := os.ReadFile(out); err == nil && !bytes.HasPrefix(old, []byte(modelguess.Header)) {
+			return fanfold.Errorf(fanfold.Invalid, "%s has something else: give a new file, or one that this command has written", out)
+		}
+		return writeFile(out, bytes.NewReader(text))
+	}
+	return cmd
+}
+
+// sampleFile adds the documents of a file, a directory or standard input to a sample. Refused ones are told of, and left out.
+func (im *importer) sampleFile(cmd *cobra.Command, path string, sample *modelguess.Sample) error {
+	src, err := im.open(cmd, path)
+	if err != nil {
+		return err
+	}
+	defer src.close()
+	im.dryRun, im.refusals.most = true, 20
+	im.drift = &driftCheck{sample: sample}
+	lines, err := im.lines(src, 0)
+	if err != nil {
+		return err
+	}
+	im.refusals.place = src.placeOf
+	return lines(&dryLines{ctx: cmd.Context()})
+}
+
+// sampleServer adds the documents of a server, as they were written, to a sample.
+func (im *importer) sampleServer(ctx context.Context, server *remote, sample *modelguess.Sample) error {
+	c, err := server.connect()
+	if err != nil {
+		return err
+	}
+	defer server.close()
+	export, err := c.Export(ctx)
+	if err != nil {
+		return err
+	}
+	defer export.Close()
+	in, err := foreign.Open(export, "the export", foreign.Options{From: foreign.Own})
+	if err != nil {
+		return err
+	}
+	for {
+		doc, err := in.Next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if doc.Body != nil {
+			sample.Add(doc.Collection, doc.Body)
+		}
+	}
 }
