@@ -144,6 +144,9 @@ func (r *Reader) begin(text io.Reader, name string) error {
 	if err != nil {
 		return err
 	}
+	if seen.format == Own && len(r.opt.Rename)+len(r.opt.Drop) > 0 {
+		return fanfold.Errorf(fanfold.Invalid, "%s is an export of Fanfold, whose documents go as they are: leave --rename and --drop out", name)
+	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.format = seen.format; !slices.Contains(r.report.From, r.format) {

@@ -165,6 +165,9 @@ func TestAsks(t *testing.T) {
 			t.Errorf("%v: %v", opt, err)
 		}
 	}
+	if _, err := Open(strings.NewReader(`{"collection":"a","doc":{"_x":1}}`), "f", Options{Drop: []string{"_x"}}); !strings.Contains(fmt.Sprint(err), "leave --rename and --drop out") {
+		t.Errorf("members of an export of this store are dropped: %v", err)
+	}
 	if _, _, err := read(strings.NewReader(`{"a":1}`), "", Options{List: "b"}); !strings.Contains(fmt.Sprint(err), `no member "b"`) {
 		t.Errorf("a list that is not there: %v", err)
 	}
