@@ -126,6 +126,7 @@ clients:
 js: build
 	@$(call install,node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell)
 	npm ci --prefix clients/js --no-audit --no-fund
+	npm ci --prefix examples/react --no-audit --no-fund
 	npm test --prefix clients/js
 
 # The console in Chromium, against real nodes, and what it measures: its types, uses of the types that openapi.json gives, then the scenarios of tests/console. A proxy holds

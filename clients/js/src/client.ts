@@ -21,6 +21,7 @@ export interface TransactionResult {
 export class Fanfold {
   readonly #t: Transport;
   readonly #watches: Watches;
+  readonly #collections = new Map<string, Collection<any>>();
 
   /** It does not connect. */
   constructor(server: string, options?: Options) {
@@ -28,9 +29,11 @@ export class Fanfold {
     this.#watches = new Watches((since, signal) => this.changes({ since, signal, includeDocs: true }));
   }
 
-  /** collection returns the documents of a collection as values of type T. Nothing is asked of the server. */
+  /** collection returns the documents of a collection as values of type T: the same object for the same name. Nothing is asked of the server. */
   collection<T = any>(name: string): Collection<T> {
-    return new Collection<T>(this.#t, name, this.#watches);
+    const c = this.#collections.get(name) ?? new Collection(this.#t, name, this.#watches);
+    this.#collections.set(name, c);
+    return c;
   }
 
   /** position is the newest that this client has seen in an answer, or was given by see; "" before any. */

@@ -192,8 +192,13 @@ export class Collection<T = any> {
   /** watch yields a document as it is now, then as it is after each change; null where it is not there. All watches of a client share one feed. */
   watch(id: string, options: Waits = {}): AsyncGenerator<T | null> {
     return this.#watches.watch(`${this.name}/${id}`, async () => {
-      const a = await this.#t.request("watch", "GET", this.#path(), callOf(options, { ...read, query: { id: [id] } })), [item] = this.#t.parse(a.text).items;
-      return { doc: item ? documentOf<T>(item).doc : null, position: a.headers.get("Fanfold-Position")! };
+      try {
+        const a = await this.#t.request("watch", "GET", this.#path(), callOf(options, { ...read, query: { id: [id] } })), [item] = this.#t.parse(a.text).items;
+        return { doc: item ? documentOf<T>(item).doc : null, position: a.headers.get("Fanfold-Position")! };
+      } catch (error) {
+        if (error instanceof FanfoldError && error.code === "unknown-collection" && error.position) return { doc: null, position: error.position }; // its first document makes it
+        throw error;
+      }
     }, options.signal);
   }
 

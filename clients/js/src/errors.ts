@@ -31,6 +31,8 @@ export class FanfoldError extends Error {
   /** The document's revision and tag as they are, where a condition does not hold. */
   declare revision?: number;
   declare etag?: string;
+  /** The position that the answer shows, such as the one at which there is no such collection. */
+  declare position?: string;
   /** The server's log has the request under it. */
   declare requestId?: string;
   /** How long the server asks to wait, in milliseconds. */

@@ -132,6 +132,7 @@ export function problemError(text: string, status: number, headers?: Headers): F
   return new FanfoldError(type.slice(problemPrefix.length), detail, {
     ...more, status,
     ...(headers?.get("X-Request-Id") && { requestId: headers.get("X-Request-Id")! }),
+    ...(headers?.get("Fanfold-Position") && { position: headers.get("Fanfold-Position")! }),
     ...(headers?.get("ETag") && { etag: headers.get("ETag")! }),
     ...(wait && { retryAfter: Math.max(0, isNaN(+wait) ? Date.parse(wait) - Date.now() : +wait * 1000) || 0 }),
   });

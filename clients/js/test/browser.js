@@ -15,10 +15,12 @@ export function browse(t, url) {
   const child = spawn(browser, [
     "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
     "--user-data-dir=" + profile, "--remote-debugging-port=0", url,
-  ], { stdio: ["ignore", "ignore", "ignore"] });
+  ], { stdio: "ignore", detached: true }); // of a group of its own, for Debian's command is a script that starts the browser
+  const gone = new Promise((resolve) => child.once("exit", resolve)), kill = () => process.kill(-child.pid, "SIGKILL");
+  process.once("exit", kill);
   t.after(async () => {
-    const gone = new Promise((resolve) => (child.exitCode === null && child.signalCode === null ? child.once("exit", resolve) : resolve()));
-    child.kill();
+    process.off("exit", kill);
+    kill();
     await gone;
     rmSync(profile, { recursive: true, force: true, maxRetries: 5 });
   });

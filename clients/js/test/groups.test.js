@@ -77,3 +77,13 @@ test("all watches share one feed, and show each state", async (t) => {
     break;
   }
 });
+
+test("a watch begins before the first document of its collection", async (t) => {
+  const s = await start(t), c = new Fanfold(s.url).collection("c"), states = [];
+  for await (const doc of c.watch("a")) {
+    states.push(doc?.n ?? doc);
+    if (doc) break;
+    await new Fanfold(s.url).collection("c").put("a", { n: 1 });
+  }
+  assert.deepEqual(states, [null, 1]);
+});

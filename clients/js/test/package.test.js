@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import http from "node:http";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -9,6 +8,7 @@ import { gzipSync } from "node:zlib";
 import { buildSync } from "esbuild";
 import { FanfoldError } from "../dist/index.js";
 import { browse } from "./browser.js";
+import { served } from "./served.js";
 import { start } from "./server.js";
 
 const root = new URL("..", import.meta.url).pathname;
@@ -38,28 +38,8 @@ test("the package is small, the same each time, and runs where it is installed",
   const sample = /```html\n([^]*?)```/.exec(readFileSync(join(root, "../../docs/use/js-client.md"), "utf8"))[1].replace("http://127.0.0.1:8080", s.url);
   writeFileSync(join(dir, "page.html"), sample.replace("<!doctype html>", `$&<script>${tell}</script>`));
   browse(t, page.url + "/page.html");
-  assert.equal(await page.said, "Roughing It");
+  assert.equal(await page.hear(), "Roughing It");
 });
-
-/** served serves the files of a directory until the test ends. said is the first text that a page posts to /said. */
-async function served(t, dir) {
-  let tell;
-  const said = new Promise((resolve) => (tell = resolve));
-  const server = http.createServer(async (req, res) => {
-    if (req.url === "/said") {
-      let text = "";
-      for await (const part of req.setEncoding("utf8")) text += part;
-      tell(text);
-      return res.end();
-    }
-    const file = join(dir, req.url);
-    if (!existsSync(file)) return res.writeHead(404).end();
-    res.setHeader("Content-Type", file.endsWith(".js") ? "text/javascript" : "text/html").end(readFileSync(file));
-  }).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  t.after(() => (server.closeAllConnections(), server.close()));
-  return { url: `http://127.0.0.1:${server.address().port}`, said };
-}
 
 test("the wire types are those of openapi.json", () => {
   const made = execFileSync("npx", ["openapi-typescript", "../../api/openapi.json"], { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"], maxBuffer: 1 << 26 });

@@ -7,4 +7,6 @@ export const nodeAlone = {
   "the wire types are those of openapi.json": "it needs a process",
   "codes are those of the server": "it reads sources",
   "each route has a method, or a reason": "it reads sources",
+  "useDocument shows each change, shares a feed, and ends with its component": "it runs in a browser already",
+  "the page of the example shows a book, and each change of it": "it runs in a browser already",
 };
