@@ -122,12 +122,15 @@ clients:
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
 
 # The client for JavaScript, against a real server: its types, its size, its samples and what breaks beneath it, under Node and in Chromium,
-# and under Deno and Bun where they are installed. It installs what is missing, on a Debian as root.
+# and under Deno and Bun where they are installed. It installs what is missing, on a Debian as root. Where Node is older
+# than 20, as Debian 12's is, it takes one from npm.
+NODE = $(CURDIR)/bin/node/node_modules/.bin
 js: build
 	@$(call install,node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell)
-	npm ci --prefix clients/js --no-audit --no-fund
-	npm ci --prefix examples/react --no-audit --no-fund
-	npm test --prefix clients/js
+	@node -e 'process.exit(parseInt(process.versions.node) < 20)' || test -x $(NODE)/node || npm install --prefix bin/node --no-save --no-audit --no-fund node@22
+	PATH="$(NODE):$$PATH" npm ci --prefix clients/js --no-audit --no-fund
+	PATH="$(NODE):$$PATH" npm ci --prefix examples/react --no-audit --no-fund
+	PATH="$(NODE):$$PATH" npm test --prefix clients/js
 
 # The console in Chromium, against real nodes, and what it measures: its types, uses of the types that openapi.json gives, then the scenarios of tests/console. A proxy holds
 # all that passes against /openapi.json. It installs what is missing, on a Debian as root. In CI a scenario that

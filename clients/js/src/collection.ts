@@ -59,7 +59,7 @@ export interface DocumentPage<T> {
 export type PatchOperation = { op: "add" | "remove" | "replace" | "move" | "copy" | "test" | "increment"; path: string; from?: string; value?: unknown; min?: unknown; max?: unknown };
 
 /** MergePatch is a merge patch (RFC 7396): members to set, and null for those to remove. */
-export type MergePatch = { readonly [member: string]: unknown; readonly push?: never };
+export type MergePatch = ({ readonly [member: string]: unknown } | object) & { readonly push?: never };
 
 /** ByQueryOptions say how many documents are written at once. */
 export interface ByQueryOptions extends Waits {

@@ -31,7 +31,7 @@ export interface Options {
 export interface Call {
   query?: Record<string, unknown>;
   headers?: Record<string, string>;
-  body?: BodyInit | null;
+  body?: string | null;
   signal?: AbortSignal | undefined;
   /** A read, which joins the session. */
   read?: boolean;

@@ -26,3 +26,10 @@ test("the first example of the package runs", async (t) => {
   await run("fanfold", "console", (await samples("clients/js/README.md")).replaceAll("http://127.0.0.1:8080", s.url))(fanfold, { log: (text) => said.push(text) });
   assert.deepEqual(said, ["Roughing It"]);
 });
+
+test("the sample of the project's README runs", async (t) => {
+  const s = await start(t), books = new fanfold.Fanfold(s.url).collection("books");
+  await books.put("b1", { title: "Roughing It" });
+  await run("fanfold", (await samples("README.md")).replaceAll("http://127.0.0.1:8080", s.url))(fanfold);
+  assert.equal((await books.get("b1")).doc.year, 1872);
+});

@@ -15,7 +15,7 @@ const root = new URL("..", import.meta.url).pathname;
 const openapi = JSON.parse(readFileSync(join(root, "../../api/openapi.json"), "utf8"));
 
 /** pack makes the package's file in a directory. */
-const pack = (into) => join(into, JSON.parse(execFileSync("npm", ["pack", "--json", "--pack-destination", into], { cwd: root, encoding: "utf8" }))[0].filename);
+const pack = (into) => join(into, JSON.parse(execFileSync("npm", ["pack", "--json", "--ignore-scripts", "--pack-destination", into], { cwd: root, encoding: "utf8" }))[0].filename);
 
 test("the package is small, the same each time, and runs where it is installed", async (t) => {
   const dir = mkdtempSync(join(tmpdir(), "fanfold-pack-"));

@@ -3,6 +3,8 @@ import { Fanfold, FanfoldError, RawNumber, type Change, type Document } from "..
 
 interface Book { id?: string; title: string; year?: number }
 
+interface Shelf { shelf: string }
+
 const db = new Fanfold("http://127.0.0.1:8080", { key: async (again) => (again ? "new" : "old"), retryFor: 0, numbers: "exact" });
 const books = db.collection<Book>("books");
 
@@ -12,6 +14,8 @@ export async function mustCompile(signal: AbortSignal): Promise<void> {
   await books.put("b1", { ...b.doc, year: 1873 }, { ifMatch: b.etag, if: "doc.n > params.n", params: { n: 1 }, refresh: "price" });
   await books.patch("b1", [{ op: "increment", path: "/stock", value: -1, min: 0 }], { return: "representation" });
   await books.patch("b1", { title: null });
+  const shelf: Shelf = { shelf: "A" };
+  await books.patch("b1", shelf);
   await db.transaction((tx) => {
     tx.put(books, "b2", { title: "x" });
     tx.check(books, "b1", { ifMatch: "*" });
@@ -40,6 +44,8 @@ export async function mustNotCompile(): Promise<void> {
   await books.get("b1", { ifmatch: "*" });
   // @ts-expect-error there is no such operation
   await books.patch("b1", [{ op: "multiply", path: "/n" }]);
+  // @ts-expect-error a patch is an object, or a list
+  await books.patch("b1", "title");
   // @ts-expect-error find may give null
   (await books.find("b1")).doc;
   // @ts-expect-error there is no such code
