@@ -1,6 +1,7 @@
 import { FanfoldError } from "./errors.js";
 import { callOf } from "./options.js";
-import { backOff, problemError, sleep, within, type Transport } from "./transport.js";
+import { lines } from "./streams.js";
+import { backOff, final, endOf, follow, sleep, within, type Transport } from "./transport.js";
 
 /** Change is a row of the change feed: see docs/use/feed.md. */
 export interface Change<T = any> {
@@ -35,31 +36,9 @@ export interface ChangesOptions {
   cascades?: "exclude";
   /** Such as 1/3. */
   partition?: string;
-  /** How often the server tells where it is, in milliseconds: 10,000 if not given. The feed connects again after three of them without a word. */
+  /** How often the server tells where it is, in milliseconds: 15,000 if not given. The feed connects again after three of them without a word, and five seconds at least. */
   heartbeat?: number;
   signal?: AbortSignal;
-}
-
-/** lines yields the lines of a stream of bytes, each of at most max bytes. */
-export async function* lines(body: ReadableStream<Uint8Array>, max: number, next: <R>(read: Promise<R>) => Promise<R> = (r) => r): AsyncGenerator<string> {
-  const reader = body.getReader(), decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  let rest = "";
-  try {
-    for (;;) {
-      const part = await next(reader.read());
-      if (part.done) return;
-      rest += decoder.decode(part.value, { stream: true });
-      let from = 0;
-      for (let end; (end = rest.indexOf("\n", from)) >= 0; from = end + 1) yield rest.slice(from, end);
-      rest = rest.slice(from);
-      if (rest.length > max) throw new FanfoldError("bad-answer", `a line is longer than ${max} bytes: set maxAnswer higher`);
-    }
-  } catch (cause) {
-    if (cause instanceof TypeError && /decod|utf/i.test(String(cause.message))) throw new FanfoldError("bad-answer", "the answer is not UTF-8", { cause });
-    throw cause;
-  } finally {
-    reader.cancel().catch(() => {});
-  }
 }
 
 /** Changes is a change feed, for one loop. It goes on after broken connections and restarts from the last position, and reads no faster than the loop. */
@@ -78,41 +57,42 @@ export class Changes<T = any> implements AsyncIterable<Change<T>> {
 
   /** The changes. A change comes twice where the loop had not asked for the next one before the connection broke. It throws on a 410, with oldest. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Change<T>> {
-    const { since: _, includeDocs, signal, heartbeat = 10_000, ...rest } = this.#o;
-    let next = backOff();
-    for (;;) {
+    const { since: _, includeDocs, signal, heartbeat = 15_000, ...rest } = this.#o, silence = Math.max(3 * heartbeat, 5000);
+    for (let next = backOff(), wait; ; await sleep(next(wait), signal)) {
       signal?.throwIfAborted();
-      const stop = new AbortController(), silent = () => new FanfoldError("connection", `the feed was silent for ${3 * heartbeat} ms`);
-      const passOn = () => stop.abort(signal!.reason);
-      signal?.addEventListener("abort", passOn);
+      wait = 0;
+      const stop = new AbortController(), leave = follow(signal, stop);
       try {
-        const a = await this.#t.request("changes", "GET", "/v1/_changes", callOf(
+        const a = await this.#t.request("GET", "/v1/_changes", callOf(
           { ...rest, include_docs: includeDocs, heartbeat, since: this.position, feed: "continuous", signal: stop.signal },
-          { stream: true, idempotent: true, headers: { Accept: "application/x-ndjson" } }));
+          { stream: true, attempt: silence, idempotent: true, headers: { Accept: "application/x-ndjson" } }));
+        // So that nothing is left out where the connection breaks before the first line.
+        if (this.position === "now") this.position = a.headers.get("Fanfold-Position") ?? "now";
         const soon = <R>(read: Promise<R>): Promise<R> => {
-          const timer = setTimeout(() => stop.abort(silent()), 3 * heartbeat);
+          const timer = setTimeout(() => stop.abort(new FanfoldError("connection", `the feed was silent for ${silence} ms`)), silence);
           return within(read, stop.signal).finally(() => clearTimeout(timer));
         };
         for await (const line of lines(a.body!, this.#t.maxAnswer, soon)) {
+          signal?.throwIfAborted();
           if (!line) continue;
-          const row = this.#t.parse(line);
+          const row = Object(this.#t.parse(line));
           next = backOff();
           if (row.end === "position-gone") throw new FanfoldError("position-gone", `changes after ${row.last_seq} are no longer kept`, { status: 410, oldest: row.oldest });
           if (row.seq) {
             yield row;
             this.position = row.seq;
           } else if (row.last_seq) this.position = row.last_seq;
-          else if (row.type) throw problemError(line, row.status) ?? new FanfoldError("bad-answer", "the feed has a line of another kind");
+          else if (row.type) throw endOf(row);
           if (row.end) break; // rights-changed, work-bound: go on from there, with a new key
         }
       } catch (error) {
         signal?.throwIfAborted();
-        if (!(error instanceof FanfoldError) ? error instanceof TypeError === false : error.code !== "connection") throw error;
+        if (final(error)) throw error;
+        wait = (error as FanfoldError).retryAfter;
       } finally {
-        signal?.removeEventListener("abort", passOn);
+        leave();
         stop.abort();
       }
-      await sleep(next(), signal);
     }
   }
 }

@@ -1,11 +1,10 @@
-import { Changes, lines, type ChangesOptions } from "./changes.js";
+import { Changes, type ChangesOptions } from "./changes.js";
 import { Collection } from "./collection.js";
-import { FanfoldError } from "./errors.js";
-import { stringify } from "./json.js";
-import { callOf, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
+import { callOf, pages, pathOf, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
 import { consume, type ConsumerOptions } from "./consume.js";
 import { Transaction } from "./transaction.js";
-import { randomKey, Transport, type Options } from "./transport.js";
+import { importFrom, type ImportOptions, type ImportResult, type ImportSource } from "./transfer.js";
+import { invalid, isPosition, Transport, type Options } from "./transport.js";
 import { Watches } from "./watch.js";
 
 /** TransactionResult is what came of a transaction. */
@@ -43,6 +42,7 @@ export class Fanfold {
 
   /** see makes reads show at least a position, such as another client's that came with a message. */
   see(position: string): void {
+    if (position && !isPosition(position)) throw invalid("this is no position");
     this.#t.see(position);
   }
 
@@ -50,9 +50,9 @@ export class Fanfold {
   async transaction(fn: (tx: Transaction) => void | PromiseLike<void>, options: Omit<WriteOptions, "ifMatch" | "ifNoneMatch" | "if" | "params" | "refresh"> = {}): Promise<TransactionResult> {
     const tx = new Transaction();
     await fn(tx);
-    const o = this.#t.idempotencyKeys && !options.dryRun ? { idempotencyKey: randomKey(), ...options } : options;
-    const a = await this.#t.request("transaction", "POST", "/v1/_transactions", callOf(o, {
-      headers: { "Content-Type": "application/json" }, body: stringify({ operations: tx.operations }), idempotent: !!o.idempotencyKey || !!o.dryRun,
+    const idempotencyKey = this.#t.keyOf(options);
+    const a = await this.#t.request("POST", "/v1/_transactions", callOf({ ...options, idempotencyKey }, {
+      json: { operations: tx.operations }, idempotent: !!idempotencyKey || !!options.dryRun,
     }));
     const value = a.text ? this.#t.parse(a.text) : {};
     return options.dryRun ? { position: a.headers.get("Fanfold-Position") ?? "", operations: [], report: value } : { operations: [], ...value, position: value.position ?? a.headers.get("Fanfold-Position") };
@@ -71,55 +71,47 @@ export class Fanfold {
   /** Consumer groups. */
   readonly groups = {
     /** put makes a group, or changes its settings. */
-    put: (name: string, settings: object = {}, options?: Waits): Promise<any> =>
-      this.#t.request("groups", "PUT", "/v1/_groups/" + encodeURIComponent(name), callOf(options, { idempotent: true, headers: { "Content-Type": "application/json" }, body: stringify(settings) })),
+    put: async (name: string, settings: object = {}, options?: Waits): Promise<any> =>
+      this.#t.request("PUT", pathOf("_groups", name), callOf(options, { idempotent: true, json: settings })),
     /** get returns a group with its lag. */
-    get: (name: string, options?: Waits): Promise<any> => this.#t.json("groups", "GET", "/v1/_groups/" + encodeURIComponent(name), callOf(options, { idempotent: true })),
+    get: async (name: string, options?: Waits): Promise<any> => this.#t.json("GET", pathOf("_groups", name), callOf(options, { idempotent: true })),
     /** list returns all groups. */
-    list: (options?: Waits): Promise<any> => this.#t.json("groups", "GET", "/v1/_groups", callOf(options, { idempotent: true })),
+    list: (options?: Waits): Promise<any> => this.#t.json("GET", "/v1/_groups", callOf(options, { idempotent: true })),
     /** delete takes a group away, and where it stands. */
-    delete: (name: string, options?: Waits): Promise<any> => this.#t.request("groups", "DELETE", "/v1/_groups/" + encodeURIComponent(name), callOf(options, { once: true })),
+    delete: async (name: string, options?: Waits): Promise<any> => this.#t.request("DELETE", pathOf("_groups", name), callOf(options)),
   };
 
   /** collections returns the collections with their numbers of documents. */
   async *collections(options?: ReadOptions): AsyncGenerator<{ name: string; documents?: number; declared: boolean }> {
-    for (let cursor: string | undefined, page; ; cursor = page.next) {
-      page = await this.#t.json("collections", "GET", "/v1", callOf({ ...options, cursor } as ReadOptions, { read: true, idempotent: true }));
-      yield* page.collections;
-      if (!page.next) return;
-    }
+    yield* pages("collections", options?.signal, (cursor) => this.#t.list("collections", "GET", "/v1", callOf({ ...options, cursor }, { read: true, idempotent: true })));
   }
 
   /** diff yields the documents that differ between two states. */
   async *diff(options: Waits & { from: string | Date; to?: string | Date; collections?: readonly string[]; derived?: "exclude"; limit?: number }): AsyncGenerator<any> {
-    for (let cursor: string | undefined, page; ; cursor = page.next) {
-      page = await this.#t.json("diff", "GET", "/v1/_diff", callOf({ ...options, cursor } as Waits, { read: true, idempotent: true }));
-      yield* page.items;
-      if (!page.next) return;
-    }
+    yield* pages("items", options.signal, (cursor) => this.#t.list("items", "GET", "/v1/_diff", callOf({ ...options, cursor }, { read: true, idempotent: true })));
   }
 
   /** status returns how the node stands. */
   status(options?: Waits): Promise<any> {
-    return this.#t.json("status", "GET", "/v1/_status", callOf(options, { idempotent: true }));
+    return this.#t.json("GET", "/v1/_status", callOf(options, { idempotent: true }));
   }
 
   /** me returns whom the server takes this client for, and what it may do. */
   me(options?: Waits): Promise<any> {
-    return this.#t.json("me", "GET", "/v1/_me", callOf(options, { idempotent: true }));
+    return this.#t.json("GET", "/v1/_me", callOf(options, { idempotent: true }));
   }
 
   /** ticket asks for a ticket by which a browser's EventSource follows a feed, such as /v1/_changes?feed=eventsource&since=now. url is a whole one. */
   async ticket(path: string, options: Waits & { ttl?: string } = {}): Promise<{ ticket: string; url: string; expires: string }> {
     const { ttl, ...rest } = options;
-    const t = await this.#t.json("ticket", "POST", "/v1/_tickets", callOf(rest, { idempotent: true, headers: { "Content-Type": "application/json" }, body: stringify({ path, ttl }) }));
+    const t = await this.#t.json("POST", "/v1/_tickets", callOf(rest, { idempotent: true, json: { path, ttl } }));
     return { ...t, url: new URL(t.url, this.#t.server).href };
   }
 
   /** The model: the collections, their rules, and who may do what. */
   readonly model = {
     /** get returns the model that applies. */
-    get: (options?: ReadOptions): Promise<any> => this.#t.json("model", "GET", "/v1/_model", callOf(options, { read: true, idempotent: true })),
+    get: (options?: ReadOptions): Promise<any> => this.#t.json("GET", "/v1/_model", callOf(options, { read: true, idempotent: true })),
     /** put applies a whole model. A text is YAML. It is never tried again. */
     put: (model: object | string, options?: ModelOptions): Promise<any> => this.#model("PUT", model, options),
     /** patch changes the model by a merge patch. */
@@ -128,42 +120,35 @@ export class Fanfold {
 
   async #model(method: string, model: object | string, options?: ModelOptions): Promise<any> {
     const yaml = typeof model === "string";
-    const a = await this.#t.request("model", method, "/v1/_model", callOf(options, {
-      once: true, slow: true, body: yaml ? model : stringify(model), headers: { "Content-Type": yaml ? "application/yaml" : method === "PUT" ? "application/json" : "application/merge-patch+json" },
+    const a = await this.#t.request(method, "/v1/_model", callOf(options, {
+      once: true, attempt: 0, ...(yaml ? { body: model } : { json: model }), headers: yaml ? { "Content-Type": "application/yaml" } : method === "PUT" ? {} : { "Content-Type": "application/merge-patch+json" },
     }));
     return a.text ? this.#t.parse(a.text) : undefined;
   }
 
-  /** import writes documents of one collection, or lines { collection, doc } of several. refusals has the lines that were refused. It is never tried again by itself. */
-  async import(documents: Iterable<object> | AsyncIterable<object>, options: Waits & { collection?: string; allowFanout?: boolean; restore?: boolean } = {}): Promise<ImportResult> {
-    let body = "", result: any;
-    for await (const d of documents) body += stringify(d) + "\n";
-    const refusals: any[] = [];
-    const a = await this.#t.request("import", "POST", "/v1/_import", callOf(options, { once: true, stream: true, body, headers: { "Content-Type": "application/x-ndjson" } }));
-    for await (const line of lines(a.body!, this.#t.maxAnswer)) {
-      const said = this.#t.parse(line);
-      if (said.done) result = said;
-      else if (!said.progress) refusals.push(said);
-    }
-    if (!result) throw new FanfoldError("connection", "the answer to the import broke off: what was imported by then stays", { status: a.status });
-    return { ...result, refusals };
+  /** import writes documents of one collection, or lines { collection, doc } of several, as an export has them. It sends them in pieces of 1 MiB, one after the other, and is never tried again by itself. */
+  import(documents: ImportSource, options: ImportOptions = {}): Promise<ImportResult> {
+    return importFrom(this.#t, documents, options);
   }
 
-  /** export returns the lines of an export, as an import takes them. */
-  async *export(options: ReadOptions & { collections?: readonly string[] } = {}): AsyncGenerator<any> {
-    const a = await this.#t.request("export", "GET", "/v1/_export", callOf(options, { read: true, idempotent: true, stream: true }));
-    for await (const line of lines(a.body!, this.#t.maxAnswer)) if (line) yield this.#t.parse(line);
+  /** export yields the lines of an export, as an import takes them. It reads no faster than the loop. */
+  async *export(options: ExportOptions = {}): AsyncGenerator<any> {
+    yield* this.#t.objects(await this.#export(options), options.signal);
+  }
+
+  /** exportText yields the lines as the store sends them, byte for byte. An import takes them, too. */
+  async *exportText(options: ExportOptions = {}): AsyncGenerator<string> {
+    yield* this.#t.lines(await this.#export(options), options.signal);
+  }
+
+  #export(options: ExportOptions) {
+    return this.#t.request("GET", "/v1/_export", callOf(options, { read: true, idempotent: true, stream: true, attempt: 0 }));
   }
 }
 
-/** ImportResult is what came of an import. */
-export interface ImportResult {
-  position?: string;
-  written: number;
-  refused: number;
-  line: number;
-  /** Each line that was refused, with the reason. */
-  refusals: any[];
+/** ExportOptions say what is exported. */
+export interface ExportOptions extends ReadOptions {
+  collections?: readonly string[];
 }
 
 /** ModelOptions say how a model is applied. */

@@ -1,7 +1,7 @@
-import { lines } from "./changes.js";
 import { stringify } from "./json.js";
-import { callOf, type ListOptions, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
-import { backOff, invalid, randomKey, sleep, type Answer, type Call, type Transport } from "./transport.js";
+import { callOf, pages, pathOf, type ListOptions, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
+import { brokenOff } from "./streams.js";
+import { endOf, type Answer, type Call, type Transport } from "./transport.js";
 import type { Watches } from "./watch.js";
 import { FanfoldError } from "./errors.js";
 
@@ -31,7 +31,9 @@ export interface Written<T> {
   derivedChanges?: number;
   /** With return: "representation". */
   doc?: T;
-  /** With dryRun: what would come of the write. */
+  /** false where the write is stored and this node does not show it yet: ask for position. */
+  shown: boolean;
+  /** With dryRun: what would come of the write. Of a delete with steps: what came of all steps. */
   report?: any;
 }
 
@@ -65,8 +67,13 @@ export type MergePatch = ({ readonly [member: string]: unknown } | object) & { r
 export interface ByQueryOptions extends Waits {
   params?: object;
   dryRun?: boolean;
+  /** With dryRun: how many derived changes are shown, up to 20. */
+  examples?: number;
+  allowFanout?: boolean;
   refresh?: string | readonly string[];
   idempotencyKey?: string;
+  /** Is told what came of it so far, after each step. */
+  progress?: (sum: Omit<ByQueryResult, "refusals">) => void;
 }
 
 /** ByQueryResult is what came of it. */
@@ -79,45 +86,35 @@ export interface ByQueryResult {
   position?: string;
 }
 
-const query = Symbol();
-
 /** Query is a query whose pages are read as they are needed. */
 export class Query<T> implements AsyncIterable<Document<T>> {
-  readonly #ask: (more: object) => Promise<any>;
+  readonly #ask: (member: string, more: object) => Promise<any>;
   readonly #options: QueryOptions;
 
   /** @internal */
-  constructor(_: typeof query, options: QueryOptions, ask: (more: object) => Promise<any>) {
+  constructor(options: QueryOptions, ask: (member: string, more: object) => Promise<any>) {
     this.#options = options;
     this.#ask = ask;
   }
 
   /** The documents of all pages, each page from its own moment. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Document<T>> {
-    for (let cursor: string | undefined, page; ; cursor = page.next) {
-      page = await this.page(cursor);
-      yield* page.items;
-      if (!page.next) return;
-    }
+    yield* pages("items", this.#options.signal, (cursor) => this.page(cursor));
   }
 
   /** page returns one page, from a cursor that another one had as next. */
   async page(cursor?: string): Promise<DocumentPage<T>> {
-    return pageOf<T>(await this.#ask({ cursor }));
+    return pageOf<T>(await this.#ask("items", { cursor }));
   }
 
   /** count tells how many documents there are. */
   async count(): Promise<number> {
-    return (await this.#ask({ count: true, limit: 1, sort: undefined })).count;
+    return (await this.#ask("items", { count: true, limit: 1, sort: undefined })).count;
   }
 
   /** group returns groups of documents, and what is computed of each, such as group(["genre"], ["count", "sum(price)"]). */
   async *group(by: readonly string[], compute: readonly string[] = ["count"]): AsyncGenerator<{ key: any; values: any }> {
-    for (let cursor: string | undefined, page; ; cursor = page.next) {
-      page = await this.#ask({ group: by, compute, cursor, sort: this.#options.sort });
-      yield* page.groups;
-      if (!page.next) return;
-    }
+    yield* pages("groups", this.#options.signal, (cursor) => this.#ask("groups", { group: by, compute, cursor }));
   }
 }
 
@@ -131,7 +128,6 @@ function documentOf<T>(item: any): Document<T> {
   return { id: doc.id, doc, revision: m?.rev, etag: "", position: m?.position, updatedAt: new Date(m?.updatedAt), createdAt: new Date(m?.createdAt) };
 }
 
-const e = encodeURIComponent;
 const read: Call = { read: true, idempotent: true };
 
 /** Collection reads and writes the documents of one collection. */
@@ -147,14 +143,13 @@ export class Collection<T = any> {
     this.#watches = watches;
   }
 
-  #path(id?: string): string {
-    if (id === "") throw invalid("the id of a document is not empty");
-    return `/v1/${e(this.name)}${id === undefined ? "" : "/" + e(id)}`;
+  #path(...id: string[]): string {
+    return pathOf(this.name, ...id);
   }
 
   /** get returns a document. The code is not-found where there is none. */
   async get(id: string, options?: ReadOptions): Promise<Document<T>> {
-    const a = await this.#t.request("get", "GET", this.#path(id), callOf(options, read));
+    const a = await this.#t.request("GET", this.#path(id), callOf(options, read));
     return { ...this.#found(id, a), doc: this.#t.parse(a.text) };
   }
 
@@ -170,7 +165,7 @@ export class Collection<T = any> {
 
   /** getText returns a document as the text that the store has, byte for byte. */
   async getText(id: string, options?: ReadOptions): Promise<Document<string>> {
-    const a = await this.#t.request("get", "GET", this.#path(id), callOf(options, read));
+    const a = await this.#t.request("GET", this.#path(id), callOf(options, read));
     return { ...this.#found(id, a), doc: a.text };
   }
 
@@ -182,8 +177,9 @@ export class Collection<T = any> {
   /** getMany returns the documents with some ids, in this order, with null for each that is not there. */
   async getMany(ids: readonly string[], options?: ReadOptions): Promise<(Document<T> | null)[]> {
     const found = new Map<string, Document<T>>();
-    for (let i = 0; i < ids.length; i += 100) {
-      const page = await this.#t.json("getMany", "GET", this.#path(), callOf(options, { ...read, query: { id: ids.slice(i, i + 100) } }));
+    // The longest 50 ids go into the 64 KiB that the headers of a request may have.
+    for (let i = 0; i < ids.length; i += 50) {
+      const page = await this.#t.list("items", "GET", this.#path(), callOf(options, { ...read, query: { id: ids.slice(i, i + 50) } }));
       for (const item of page.items) found.set(item.id, documentOf<T>(item));
     }
     return ids.map((id) => found.get(id) ?? null);
@@ -191,9 +187,9 @@ export class Collection<T = any> {
 
   /** watch yields a document as it is now, then as it is after each change; null where it is not there. All watches of a client share one feed. */
   watch(id: string, options: Waits = {}): AsyncGenerator<T | null> {
-    return this.#watches.watch(`${this.name}/${id}`, async () => {
+    return this.#watches.watch(`${this.name}/${id}`, async (minPosition) => {
       try {
-        const a = await this.#t.request("watch", "GET", this.#path(), callOf(options, { ...read, query: { id: [id] } })), [item] = this.#t.parse(a.text).items;
+        const a = await this.#t.request("GET", this.#path(), callOf({ ...options, minPosition }, { ...read, query: { id: [id] } })), [item] = this.#t.parse(a.text).items;
         return { doc: item ? documentOf<T>(item).doc : null, position: a.headers.get("Fanfold-Position")! };
       } catch (error) {
         if (error instanceof FanfoldError && error.code === "unknown-collection" && error.position) return { doc: null, position: error.position }; // its first document makes it
@@ -204,119 +200,127 @@ export class Collection<T = any> {
 
   /** list returns all documents by id, page by page. */
   list(options?: ListOptions): Query<T> {
-    return new Query<T>(query, {}, (more) => this.#t.json("list", "GET", this.#path(), callOf({ ...options, ...more }, read)));
+    return new Query<T>({ ...options }, async (member, more) => this.#t.list(member, "GET", this.#path(), callOf({ ...options, ...more }, read)));
   }
 
   /** query returns what meets a filter, in an order. */
   query(options: QueryOptions = {}): Query<T> {
     const { signal, minPosition, timeout, consistency, maxLag, ...asked } = options;
-    return new Query<T>(query, options, (more) =>
-      this.#t.json("query", "POST", this.#path() + "/_query", callOf({ signal, minPosition, timeout, consistency, maxLag },
-        { ...read, headers: { "Content-Type": "application/json" }, body: stringify(clean({ ...asked, fields: listOf(asked.fields), ...more })) })));
+    return new Query<T>(options, async (member, more) =>
+      this.#t.list(member, "POST", this.#path() + "/_query", callOf({ signal, minPosition, timeout, consistency, maxLag },
+        { ...read, json: clean({ ...asked, fields: listOf(asked.fields), ...more }) })));
   }
 
   /** children returns the documents of this collection that refer to one of another, in order of creation. */
   children(parent: string, id: string, options: QueryOptions & { relation?: string } = {}): Query<T> {
-    return new Query<T>(query, options, (more) => this.#t.json("children", "GET", `/v1/${e(parent)}/${e(id)}/${e(this.name)}`, callOf({ ...options, ...more }, read)));
+    return new Query<T>(options, async (member, more) => this.#t.list(member, "GET", pathOf(parent, id, this.name), callOf({ ...options, ...more }, read)));
   }
 
   /** page returns one of the fixed pages of the documents that refer to one of another collection: from 1 on, or the last. */
   async page(parent: string, id: string, number: number | "last", options: ReadOptions & { relation?: string } = {}): Promise<{ page: number; pages: number; items: T[] }> {
-    const p = await this.#t.json("page", "GET", `/v1/${e(parent)}/${e(id)}/${e(this.name)}`, callOf({ ...options, page: number } as ReadOptions, read));
+    const p = await this.#t.list(this.name, "GET", pathOf(parent, id, this.name), callOf({ ...options, page: number } as ReadOptions, read));
     return { page: p.page, pages: p.pages, items: p[this.name] };
   }
 
   /** lineage tells where a document's derived values come from, and which documents have copies of it. */
-  lineage(id: string, options?: ReadOptions): Promise<any> {
-    return this.#t.json("lineage", "GET", this.#path(id) + "/_lineage", callOf(options, read));
+  async lineage(id: string, options?: ReadOptions): Promise<any> {
+    return this.#t.json("GET", this.#path(id) + "/_lineage", callOf(options, read));
   }
 
   /** history returns a document's versions, the newest first unless order is asc. */
   async *history(id: string, options: ReadOptions & { order?: "asc" | "desc"; limit?: number; from?: string | Date; to?: string | Date; derived?: "exclude"; includeDocs?: boolean } = {}): AsyncGenerator<any> {
     const { includeDocs, ...rest } = options;
-    for (let cursor: string | undefined, page; ; cursor = page.next) {
-      page = await this.#t.json("history", "GET", this.#path(id) + "/_history", callOf({ ...rest, cursor, include_docs: includeDocs === false ? "false" : undefined } as ReadOptions, read));
-      yield* page.items;
-      if (!page.next) return;
-    }
+    yield* pages("items", options.signal, (cursor) =>
+      this.#t.list("items", "GET", this.#path(id) + "/_history", callOf({ ...rest, cursor, include_docs: includeDocs === false ? "false" : undefined }, read)));
   }
 
   /** create writes a new document. Without an id the store makes one. */
-  create(doc: T, options?: WriteOptions): Promise<Written<T>> {
-    return this.#write("create", "POST", this.#path(), stringify(doc), options);
+  async create(doc: T, options?: WriteOptions): Promise<Written<T>> {
+    return this.#write("POST", this.#path(), stringify(doc), options);
   }
 
   /** put writes a whole document. */
-  put(id: string, doc: T, options?: WriteOptions): Promise<Written<T>> {
-    return this.#write("put", "PUT", this.#path(id), stringify(doc), options);
+  async put(id: string, doc: T, options?: WriteOptions): Promise<Written<T>> {
+    return this.#write("PUT", this.#path(id), stringify(doc), options);
   }
 
   /** putText does what put does with JSON as it is. */
-  putText(id: string, text: string, options?: WriteOptions): Promise<Written<T>> {
-    return this.#write("put", "PUT", this.#path(id), text, options);
+  async putText(id: string, text: string, options?: WriteOptions): Promise<Written<T>> {
+    return this.#write("PUT", this.#path(id), text, options);
   }
 
   /** patch changes a document: by a JSON Patch, which is a list, or by a merge patch (RFC 7396). */
-  patch(id: string, patch: readonly PatchOperation[] | MergePatch, options?: WriteOptions): Promise<Written<T>> {
-    return this.#write("patch", "PATCH", this.#path(id), stringify(patch), options, Array.isArray(patch) ? "json-patch+json" : "merge-patch+json");
+  async patch(id: string, patch: readonly PatchOperation[] | MergePatch, options?: WriteOptions): Promise<Written<T>> {
+    return this.#write("PATCH", this.#path(id), stringify(patch), options, Array.isArray(patch) ? "json-patch+json" : "merge-patch+json");
   }
 
   /** delete deletes a document. With steps it goes on, step by step, until all that the delete causes is done. */
   async delete(id: string, options: WriteOptions & { steps?: boolean } = {}): Promise<Written<T>> {
-    for (;;) {
-      const w = await this.#write("delete", "DELETE", this.#path(id), null, options);
-      if (!options.steps || options.dryRun || !w.report || w.report.done) return w;
+    if (!options.steps || options.dryRun) return this.#write("DELETE", this.#path(id), null, options);
+    const sum = { done: false, steps: 0, deleted: 0, changed: 0, position: "" };
+    for (let call; !sum.done; ) {
+      try {
+        const a = await this.#t.request("DELETE", this.#path(id), (call = callOf(options, { idempotent: true }))), said = this.#t.parse(a.text), step = said?.result ?? said;
+        if (typeof step?.done !== "boolean") throw new FanfoldError("bad-answer", "a step does not say whether it is done");
+        Object.assign(sum, { done: step.done, steps: sum.steps + 1, deleted: sum.deleted + step.deleted, changed: sum.changed + step.changed, position: step.position });
+      } catch (error) {
+        // Nothing is there any more: an earlier step, whose answer was lost, was the last one, or somebody else's was.
+        if (!(error instanceof FanfoldError) || error.code !== "not-found" || (!sum.steps && !call?.unsure)) throw error;
+        sum.done = true;
+      }
     }
+    return { id, created: false, revision: 0, etag: "", position: sum.position, shown: true, report: sum };
   }
 
   /** revert writes a document as it was written at a position or a time. */
-  revert(id: string, at: string | Date, options?: WriteOptions): Promise<Written<T>> {
-    return this.#write("revert", "POST", this.#path(id) + "/_revert", stringify({ at: at instanceof Date ? at.toISOString() : at }), options);
+  async revert(id: string, at: string | Date, options?: WriteOptions): Promise<Written<T>> {
+    return this.#write("POST", this.#path(id) + "/_revert", stringify({ at: at instanceof Date ? at.toISOString() : at }), options);
   }
 
   /** updateByQuery patches all documents of which a filter is true. With dryRun it writes nothing, and tells what would come of it. */
-  updateByQuery(filter: string, patch: readonly PatchOperation[] | MergePatch, options?: ByQueryOptions): Promise<ByQueryResult> {
+  async updateByQuery(filter: string, patch: readonly PatchOperation[] | MergePatch, options?: ByQueryOptions): Promise<ByQueryResult> {
     return this.#byQuery("PATCH", filter, stringify(patch), options, Array.isArray(patch) ? "json-patch+json" : "merge-patch+json");
   }
 
   /** deleteByQuery deletes all documents of which a filter is true. */
-  deleteByQuery(filter: string, options?: ByQueryOptions): Promise<ByQueryResult> {
+  async deleteByQuery(filter: string, options?: ByQueryOptions): Promise<ByQueryResult> {
     return this.#byQuery("DELETE", filter, null, options);
   }
 
   /** It goes on under its key where the answer breaks off. */
   async #byQuery(method: string, filter: string, body: string | null, options: ByQueryOptions = {}, type?: string): Promise<ByQueryResult> {
-    const o = options.dryRun ? options : { idempotencyKey: randomKey(), ...options }, next = backOff();
-    for (let tries = 0; ; tries++) {
+    const { progress, ...rest } = options, idempotencyKey = this.#t.keyOf(options);
+    let result: any;
+    const call = callOf({ ...rest, idempotencyKey, filter }, {
+      body, idempotent: !!idempotencyKey || !!options.dryRun, headers: type ? { "Content-Type": "application/" + type } : {}, stream: !options.dryRun,
+    });
+    const a = await this.#t.request(method, this.#path(), options.dryRun ? call : { ...call, finish: async (a) => {
       const refusals: any[] = [];
-      try {
-        const a = await this.#t.request("byQuery", method, this.#path(), callOf({ ...o, filter } as WriteOptions, { body, stream: true, idempotent: true, headers: type ? { "Content-Type": "application/" + type } : {} }));
-        for await (const line of lines(a.body!, this.#t.maxAnswer)) {
-          const said = this.#t.parse(line);
-          if (said.done || options.dryRun) {
-            this.#t.see(said.position);
-            return { refusals, ...said };
-          }
-          if (!said.progress) refusals.push(said);
+      for await (const said of this.#t.objects(a, options.signal)) {
+        if (said.done === false) throw endOf(said);
+        if (said.done) result = { refusals, ...said };
+        else if (!said.progress) refusals.push(said);
+        else {
+          call.since = Date.now();
+          progress?.({ ...said.progress, position: said.position });
         }
-      } catch (error) {
-        options.signal?.throwIfAborted();
-        if (tries === 100 || (error instanceof FanfoldError && error.code !== "connection")) throw error;
       }
-      if (tries === 100) throw new FanfoldError("connection", "the answer broke off again and again: what was written by then stays");
-      await sleep(next(), options.signal);
-    }
+      if (!result) throw brokenOff();
+      this.#t.see(result.position);
+    } });
+    return result ?? this.#t.parse(a.text);
   }
 
-  async #write(operation: string, method: string, path: string, body: string | null, options: WriteOptions = {}, type = "json"): Promise<Written<T>> {
-    const o = this.#t.idempotencyKeys && !options.dryRun ? { idempotencyKey: randomKey(), ...options } : options;
-    const a = await this.#t.request(operation, method, path, callOf(o, { body, headers: body === null ? {} : { "Content-Type": "application/" + type }, idempotent: !!o.idempotencyKey || !!o.dryRun }));
+  async #write(method: string, path: string, body: string | null, options: WriteOptions = {}, type = "json"): Promise<Written<T>> {
+    const idempotencyKey = this.#t.keyOf(options);
+    const a = await this.#t.request(method, path, callOf({ ...options, idempotencyKey }, { body, headers: body === null ? {} : { "Content-Type": "application/" + type }, idempotent: !!idempotencyKey || !!options.dryRun }));
     const h = (name: string) => a.headers.get(name) ?? "", derived = h("Fanfold-Derived-Changes"), value = a.text ? this.#t.parse(a.text) : undefined;
+    const id = path.split("/")[3] ?? /\/([^/]+)$/.exec(h("Location"))?.[1];
     return {
-      id: /\/([^/]+)$/.test(h("Location")) ? decodeURIComponent(RegExp.$1) : path.split("/")[3] ? decodeURIComponent(path.split("/")[3]!) : value?.id,
-      created: a.status === 201, revision: +h("Fanfold-Revision"), etag: h("ETag"), position: h("Fanfold-Position"),
+      id: id ? decodeURIComponent(id) : value?.id,
+      created: a.status === 201, revision: +h("Fanfold-Revision"), etag: h("ETag"), position: h("Fanfold-Position"), shown: a.status !== 202,
       ...(derived && { derivedChanges: +derived }),
-      ...(value !== undefined && (o.return === "representation" && !o.dryRun ? { doc: value } : { report: value })),
+      ...(value !== undefined && (options.return === "representation" && !options.dryRun && a.status !== 202 ? { doc: value } : { report: value })),
     };
   }
 }

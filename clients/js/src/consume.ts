@@ -1,7 +1,7 @@
 import type { Change } from "./changes.js";
 import { FanfoldError } from "./errors.js";
-import { stringify } from "./json.js";
-import { backOff, invalid, randomKey, sleep, within, type Call, type Transport } from "./transport.js";
+import { callOf, pathOf } from "./options.js";
+import { backOff, final, follow, invalid, randomKey, sleep, within, type Call, type Transport } from "./transport.js";
 
 /** Batch says of which lease changes are that a handler gets. */
 export interface Batch {
@@ -37,70 +37,69 @@ export interface ConsumerOptions<T = any> {
 
 const readFor = 20_000;
 
-/** final tells whether an error stays the same, however often it is tried. */
-const final = (e: unknown): boolean => e instanceof FanfoldError && (e.code === "bad-answer" || (e.status >= 400 && e.status < 500 && e.code !== "busy" && e.code !== "too-slow"));
-
 /** consume is a member of a group until its signal ends. It throws what trying again does not help. */
 export async function consume<T>(t: Transport, group: string, o: ConsumerOptions<T>): Promise<void> {
-  if (!group || !o.handle) throw invalid("a consumer needs a group and handle");
-  const member = o.member ?? randomKey(), path = `/v1/_groups/${encodeURIComponent(group)}`, failed = o.failed ?? (() => {});
+  const { member = randomKey(), failed = () => {}, grace = 10_000 } = o, path = pathOf("_groups", group);
+  if (!o.handle || !(Math.min(o.max ?? 0, o.concurrency ?? 0, o.batchSize ?? 0, grace) >= 0)) throw invalid("a consumer needs handle, and numbers that are not negative");
   const post = (below: string, body: object, call: Call = {}) =>
-    t.request("consume", "POST", path + below, { idempotent: true, headers: { "Content-Type": "application/json" }, body: stringify(body), ...call });
-  const end = new AbortController(), hard = new AbortController();
-  const stop = () => (end.abort(o.signal!.reason), setTimeout(() => hard.abort(o.signal!.reason), o.grace ?? 10_000));
+    t.request("POST", path + below, callOf({}, { idempotent: true, json: body, ...call }));
   if (o.signal?.aborted) return;
-  o.signal?.addEventListener("abort", stop);
-  let slots = o.concurrency ?? 4, fatal: unknown;
+  const end = new AbortController(), leave = follow(o.signal, end);
   const waiting: (() => void)[] = [];
-  const give = (error: unknown) => ((fatal ??= error), end.abort(error));
+  let free = o.concurrency || 4, fatal: { error: unknown } | undefined;
+  const give = (error: unknown) => ((fatal ??= { error }), end.abort(error));
 
   /** work handles the batches of one lease until reading ends or the lease is lost. */
-  const work = async (lease: any, reading: AbortController, lost: AbortController): Promise<void> => {
-    let position = lease.checkpoint, next = backOff();
-    const settle = (route: string, upTo: string, error?: string) =>
-      post(route, { partition: lease.partition, token: lease.token, position: upTo, ...(error !== undefined && { error }) }, { signal: AbortSignal.timeout(10_000) });
-    while (!reading.signal.aborted) {
+  const work = async ({ partition, token, checkpoint }: any, reading: AbortSignal, lost: AbortSignal): Promise<void> => {
+    let position = checkpoint, next = backOff();
+    const settle = (route: string, error?: string) => post(route, { partition, token, position, error }, { attempt: 10_000, signal: lost });
+    while (!reading.aborted) {
       try {
-        const page = await t.json("consume", "GET", path + "/_changes", {
-          signal: reading.signal, idempotent: true,
-          query: { partition: lease.partition, token: lease.token, feed: "longpoll", limit: o.batchSize ?? 100, timeout: readFor, include_docs: o.includeDocs || undefined },
+        const page = await t.list("results", "GET", path + "/_changes", {
+          signal: reading, idempotent: true,
+          query: { partition, token, feed: "longpoll", limit: o.batchSize || 100, timeout: readFor, include_docs: o.includeDocs || undefined },
         });
+        const moved = page.last_seq !== position;
+        position = page.last_seq;
         if (page.results.length) {
-          while (slots === 0) await within(new Promise<void>((free) => waiting.push(free)), reading.signal);
-          slots--;
+          while (!free) await within(new Promise<void>((go) => waiting.push(go)), reading);
+          free--;
           try {
-            await o.handle(page.results, { partition: lease.partition, token: lease.token, position: page.last_seq, signal: lost.signal });
+            await o.handle(page.results, { partition, token, position, signal: lost });
           } catch (error) {
-            if (lost.signal.aborted) return;
+            if (lost.aborted) return;
             failed(error);
-            await settle("/_nack", page.last_seq, String((error as any)?.message ?? error).slice(0, 500));
+            await settle("/_nack", String((error as any)?.message ?? error).slice(0, 500));
             continue;
           } finally {
-            slots++;
-            waiting.shift()?.();
+            free++;
+            for (const go of waiting.splice(0)) go();
           }
         }
-        if (page.last_seq !== position) await settle("/_ack", page.last_seq);
-        position = page.last_seq;
+        if (moved) await settle("/_ack");
         next = backOff();
       } catch (error) {
-        if (reading.signal.aborted || lost.signal.aborted || (error instanceof FanfoldError && error.code === "lease-lost")) break;
+        if (lost.aborted || (error instanceof FanfoldError && error.code === "lease-lost")) return;
+        if (reading.aborted) break;
         if (final(error)) return give(error);
         failed(error);
-        await sleep(next(), reading.signal).catch(() => {});
+        await sleep(next((error as FanfoldError).retryAfter), reading).catch(() => {});
       }
     }
-    if (!lost.signal.aborted) await post("/_release", { partition: lease.partition, token: lease.token }, { signal: AbortSignal.timeout(5000) }).catch(failed);
+    if (!lost.aborted) await post("/_release", { partition, token }, { attempt: 5000, signal: lost }).catch(failed);
   };
 
-  const all = new Map<number, { token: string; reading: AbortController; lost: AbortController; timer: any; done: Promise<void>; over: boolean }>();
+  const all = new Map<number, Lease>();
+  const loseAll = () => all.forEach((w) => w.lost.abort(end.signal.reason));
+  let hard: ReturnType<typeof setTimeout> | undefined;
+  end.signal.addEventListener("abort", () => (hard = setTimeout(loseAll, grace)));
   try {
     for (let duration = 0, next = backOff(); !end.signal.aborted; ) {
       const asked = Date.now();
-      let wait = next();
+      let wait = 0;
       try {
-        const { leases } = JSON.parse((await post("/_lease", { member, max: o.max }, { once: true, signal: AbortSignal.any([end.signal, AbortSignal.timeout(10_000)]) })).text);
-        duration ||= msOf((await t.json("consume", "GET", path, { signal: end.signal, idempotent: true })).settings.lease);
+        const { leases } = await t.parse((await post("/_lease", { member, max: o.max }, { once: true, attempt: 10_000, signal: end.signal })).text);
+        duration ||= msOf((await t.json("GET", path, { signal: end.signal, idempotent: true })).settings.lease);
         for (const [n, w] of all) {
           const lease = leases.find((l: any) => l.partition === n);
           if (w.over) all.delete(n);
@@ -111,16 +110,16 @@ export async function consume<T>(t: Transport, group: string, o: ConsumerOptions
           let w = all.get(lease.partition);
           if (!w) {
             const lost = new AbortController(), reading = new AbortController();
-            lost.signal.addEventListener("abort", () => reading.abort());
-            w = { token: lease.token, reading, lost, timer: 0, over: false, done: Promise.resolve() };
-            const mine = w;
-            w.done = work(lease, reading, lost).catch(give).finally(() => ((mine.over = true), clearTimeout(mine.timer)));
+            follow(lost.signal, reading);
+            const mine: Lease = (w = { token: lease.token, reading, lost, timer: undefined, over: false, done: Promise.resolve() });
+            w.done = work(lease, reading.signal, lost.signal).catch(give).finally(() => ((mine.over = true), clearTimeout(mine.timer)));
             all.set(lease.partition, w);
           }
-          if (w.token === lease.token) {
+          if (w.token === lease.token && !w.over) {
             clearTimeout(w.timer);
-            const lose = w.lost;
-            w.timer = setTimeout(() => lose.abort(new FanfoldError("lease-lost", "the lease ended before it was renewed")), asked + duration * 0.75 - Date.now());
+            const { lost } = w;
+            // The server may have written the lease a quarter of its time before.
+            w.timer = setTimeout(() => lost.abort(new FanfoldError("lease-lost", "the lease ended before it was renewed")), asked + duration * 0.75 - Date.now());
           }
         }
         next = backOff();
@@ -129,18 +128,31 @@ export async function consume<T>(t: Transport, group: string, o: ConsumerOptions
         if (end.signal.aborted) break;
         if (final(error)) give(error);
         else failed(error);
+        wait = next((error as FanfoldError).retryAfter);
       }
       await sleep(wait, end.signal).catch(() => {});
     }
-    hard.signal.addEventListener("abort", () => all.forEach((w) => w.lost.abort(hard.signal.reason)));
     for (const w of all.values()) w.reading.abort();
     await Promise.all([...all.values()].map((w) => w.done));
-    await post("/_release", { member }, { once: true, signal: AbortSignal.timeout(5000) }).catch(failed);
+    await post("/_release", { member }, { once: true, attempt: 5000 }).catch(failed);
   } finally {
-    o.signal?.removeEventListener("abort", stop);
+    clearTimeout(hard);
+    leave();
     for (const w of all.values()) clearTimeout(w.timer);
   }
-  if (fatal) throw fatal;
+  if (fatal) throw fatal.error;
+}
+
+/** Lease is the work on a partition. */
+interface Lease {
+  token: string;
+  /** Ends the reading, after the batch at hand. */
+  reading: AbortController;
+  /** Ends the handler, too. */
+  lost: AbortController;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  done: Promise<void>;
+  over: boolean;
 }
 
 /** msOf returns a time such as 1m30s in milliseconds. */

@@ -6,4 +6,5 @@ export * from "./errors.js";
 export { parse, RawNumber, stringify, type Numbers } from "./json.js";
 export type { ListOptions, ReadOptions, Waits, WriteOptions } from "./options.js";
 export type { OperationOptions, Transaction } from "./transaction.js";
+export type { ImportOptions, ImportResult, ImportSource, Refusal } from "./transfer.js";
 export type { Key, Options } from "./transport.js";

@@ -1,5 +1,6 @@
 import type { Numbers } from "./json.js";
-import type { Call } from "./transport.js";
+import { stringify } from "./json.js";
+import { invalid, type Call } from "./transport.js";
 
 export type { Numbers };
 
@@ -80,6 +81,34 @@ export function callOf(options: object = {}, call: Call = {}): Call {
     else if (name === "respondAsync") prefer.push("respond-async");
     else if (name !== "consistency" || value !== "session") query[name] = value;
   }
+  if (call.json !== undefined) {
+    headers["Content-Type"] ??= "application/json";
+    call = { ...call, body: stringify(call.json) };
+  }
   if (prefer[0]) headers.Prefer = prefer.join(", ");
   return { ...call, query, headers, signal };
+}
+
+/** pathOf returns the path of names below /v1. A URL has no . and no .. as a name: they would lead elsewhere. */
+export function pathOf(...names: string[]): string {
+  return "/v1" + names.map((name) => {
+    if (/^\.{0,2}$/.test(name)) throw invalid("a name is empty, or . or .., which no URL has as one");
+    try {
+      return "/" + encodeURIComponent(name);
+    } catch {
+      throw invalid("a name is no text of Unicode");
+    }
+  }).join("");
+}
+
+/** pages yields the items of all pages, until the signal ends. */
+export async function* pages(member: string, signal: AbortSignal | undefined, ask: (cursor?: string) => Promise<any>): AsyncGenerator<any> {
+  for (let cursor: string | undefined; ; ) {
+    const page = await ask(cursor);
+    for (const item of page[member]) {
+      signal?.throwIfAborted();
+      yield item;
+    }
+    if (!(cursor = page.next)) return;
+  }
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Fanfold, FanfoldError } from "../dist/index.js";
-import { lines } from "../dist/changes.js";
+import { lines } from "../dist/streams.js";
 import { chaos, seeded, start } from "./server.js";
 
 test("a feed has every change, through restarts and broken connections", async (t) => {
