@@ -29,7 +29,7 @@ export interface Written<T> {
   position: string;
   /** How many documents changed by it; undefined where that is not told. */
   derivedChanges?: number;
-  /** With return: "representation". */
+  /** With return: "representation", unless another write came between. */
   doc?: T;
   /** false where the write is stored and this node does not show it yet: ask for position. */
   shown: boolean;

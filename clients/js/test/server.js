@@ -43,40 +43,53 @@ export async function start(t, { key = false, args = [] } = {}) {
   return s;
 }
 
-/** chaos is a proxy that cuts connections at a random byte of the answer, and sends some requests twice. */
+/** chaos is a proxy that breaks a share of the requests: it cuts connections before the server has them, while it works and at a random byte of the answer, and doubles requests, at once or later. It delays others. */
 export async function chaos(t, to, random, share = 0.3) {
-  const proxy = http.createServer((req, res) => {
-    const parts = [];
-    req.on("data", (part) => parts.push(part));
-    req.on("end", () => {
-      const body = Buffer.concat(parts), kind = random();
-      const send = (then) => {
-        const up = http.request({ port: to, method: req.method, path: req.url, headers: req.headers, agent: false }, (answer) => {
-          const all = [];
-          answer.on("data", (part) => all.push(part));
-          answer.on("end", () => then(answer, Buffer.concat(all)));
-        });
-        up.on("error", () => req.socket.destroy());
-        up.end(body);
-      };
-      if (kind < share / 3) return req.socket.destroy(); // before the server has it
-      const answer = (a, text) => {
-        if (kind < share) { // after it
-          const cut = Math.floor(random() * (text.length + 1));
-          res.writeHead(a.statusCode, a.headers);
-          if (text.length > 0) res.write(text.subarray(0, cut));
-          return setTimeout(() => req.socket.destroy(), random() * 5);
-        }
-        res.writeHead(a.statusCode, a.headers);
-        res.end(text);
-      };
-      if (kind > 1 - share / 3) return send(() => send(answer)); // twice
-      send(answer);
+  const pause = (most) => new Promise((resolve) => setTimeout(resolve, random() * most)), late = new Set();
+  const proxy = http.createServer(async (req, res) => {
+    const parts = [], kind = Math.floor(random() * (6 / share));
+    /** send asks the server, and returns its answer. */
+    const send = (cut = false) => new Promise((resolve) => {
+      const up = http.request({ port: to, method: req.method, path: req.url, headers: req.headers, agent: false }, (answer) => {
+        const all = [];
+        answer.on("data", (part) => all.push(part));
+        answer.on("error", () => resolve());
+        answer.on("end", () => resolve({ status: answer.statusCode, headers: answer.headers, text: Buffer.concat(all) }));
+      });
+      up.on("error", () => resolve());
+      up.end(Buffer.concat(parts));
+      if (cut) pause(20).then(() => up.destroy());
     });
+    const again = (ms) => {
+      const sending = pause(ms).then(() => send()).finally(() => late.delete(sending));
+      late.add(sending);
+    };
+    req.on("error", () => {});
+    res.on("error", () => {});
+    for await (const part of req) parts.push(part);
+    if (kind === 0) return req.socket.destroy();
+    if (kind === 1) again(0);
+    if (kind === 2) again(200);
+    if (random() < share) await pause(30);
+    const a = await send(kind === 3);
+    if (random() < share) await pause(30);
+    if (!a) return req.socket.destroy();
+    if (kind === 4) {
+      req.socket.write("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nFanfold-Pos");
+      return setImmediate(() => req.socket.destroy());
+    }
+    res.writeHead(a.status, a.headers);
+    if (kind !== 5) return res.end(a.text);
+    res.write(a.text.subarray(0, Math.floor(random() * (a.text.length + 1))));
+    await pause(5);
+    req.socket.destroy();
   });
   proxy.listen(0, "127.0.0.1");
   await new Promise((resolve) => proxy.once("listening", resolve));
-  t.after(() => new Promise((resolve) => (proxy.closeAllConnections(), proxy.close(resolve))));
+  t.after(async () => {
+    await Promise.all(late);
+    await new Promise((resolve) => (proxy.closeAllConnections(), proxy.close(resolve)));
+  });
   return `http://127.0.0.1:${proxy.address().port}`;
 }
 
