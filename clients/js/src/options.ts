@@ -69,10 +69,11 @@ const headerNames: Record<string, string> = {
 };
 
 /** callOf returns a call with options: as headers those that are headers, as parameters all others. */
-export function callOf(options: object = {}, call: Call = {}): Call {
+export function callOf(options?: object, call: Call = {}): Call {
+  if (!options && call.json === undefined) return { ...call };
   const query = { ...call.query }, headers = { ...call.headers }, prefer: string[] = [];
   let { signal } = call;
-  for (const [name, value] of Object.entries(options)) {
+  for (const [name, value] of Object.entries(options ?? {})) {
     if (value == null || value === false) continue;
     const header = headerNames[name];
     if (name === "signal") signal = value;

@@ -12,7 +12,7 @@ export function decoder(what = "the answer"): (part?: Uint8Array) => string {
   };
 }
 
-const tooLong = (what: string, max: number, status = 0) => new FanfoldError("bad-answer", `${what} is longer than ${max} bytes: ask for less, or set maxAnswer higher`, { status });
+const tooLong = (what: string, max: number, status = 0) => new FanfoldError("bad-answer", `${what} is longer than ${max} bytes: set maxAnswer higher`, { status });
 
 /** brokenOff is the error for an answer that ends early. */
 export const brokenOff = (cause?: unknown) => new FanfoldError("connection", "the answer broke off: what was done by then stays", { cause });

@@ -105,9 +105,9 @@ export function backOff(): (atLeast?: number) => number {
   };
 }
 
-/** randomKey returns a text that nobody has had: 128 bits by crypto.getRandomValues, for randomUUID is absent on plain HTTP. */
+/** randomKey returns a text that nobody has had. randomUUID is many times faster, and absent on plain HTTP. */
 export function randomKey(): string {
-  return Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
+  return crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
 }
 
 /** retryAfter returns how long an answer asks to wait, in milliseconds. */
@@ -167,14 +167,14 @@ export class Transport {
   #deadline: Deadline | undefined;
 
   constructor(server: string, o: Options = {}) {
-    let url: URL;
+    let url: URL | undefined;
     try {
       url = new URL(server);
     } catch {
-      throw invalid("the server's URL is none: give one such as http://127.0.0.1:8080");
+      // It is told below, without the text, which may have a password.
     }
-    if (!/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
-      throw invalid("the server's URL is one of http or https, without user, query and fragment: a key goes into the option key");
+    if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
+      throw invalid("the server's URL is one such as http://127.0.0.1:8080, without user, query and fragment: a key goes into the option key");
     this.server = url.origin + url.pathname.replace(/\/$/, "");
     this.#key = typeof o.key === "string" ? checked(o.key) : o.key;
     this.#headers = { ...o.headers };
@@ -193,7 +193,7 @@ export class Transport {
 
   /** see makes reads show at least a position. An older one than the newest changes nothing, and what is none neither. */
   see(at: string | null | undefined): void {
-    if (!at || !isPosition(at)) return;
+    if (!at || at === this.position || !isPosition(at)) return;
     const [seq, n, store] = at.split("-") as [string, string, string?], [seq0, n0, store0] = this.position.split("-") as [string, string, string?];
     if (!this.position || store !== store0 || +seq > +seq0 || (+seq === +seq0 && +n >= +n0)) this.position = at;
   }

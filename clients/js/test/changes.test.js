@@ -69,3 +69,23 @@ test("lines are the same wherever a stream is cut", async () => {
     assert.deepEqual(got, ['{"a":"é山"}', "", '{"b":1}']);
   }
 });
+
+test("a feed goes on with another key once its own is revoked, and throws where none works", async (t) => {
+  const s = await start(t, { key: true }), db = new Fanfold(s.url, { key: s.key }), c = db.collection("c");
+  const ask = async (method, path, body) => (await fetch(s.url + path, { method, headers: { Authorization: "Bearer " + s.key, "Content-Type": "application/json" }, body: body && JSON.stringify(body) })).json().catch(() => {});
+  const made = [await ask("POST", "/v1/_keys", { name: "one", roles: ["admin"] }), await ask("POST", "/v1/_keys", { name: "two", roles: ["admin"] })];
+  let at = 0;
+  const asked = [], feed = new Fanfold(s.url, { key: (again) => (asked.push(again), again && at < 1 && at++, made[at].key) }).changes({ mode: "all", heartbeat: 100 });
+  const seen = [], reading = (async () => {
+    for await (const change of feed) seen.push(change.id);
+  })();
+  const failed = assert.rejects(reading, (error) => error instanceof FanfoldError && error.code === "unauthenticated");
+  for (let n = 0; n < 2; n++) {
+    await c.put("d" + n, {});
+    while (seen.length <= n) await new Promise((resolve) => setTimeout(resolve, 5));
+    await ask("DELETE", "/v1/_keys/" + made[n].id);
+  }
+  await failed;
+  assert.deepEqual(seen, ["d0", "d1"]);
+  assert.ok(asked.filter((again) => again).length === 2, String(asked));
+});

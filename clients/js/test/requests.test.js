@@ -46,6 +46,15 @@ test("a write has one key in all its attempts, and none where it is turned off",
     await db.collection("c").put("x", {}, options);
     assert.ok(sent[3].headers["Idempotency-Key"] !== keys[0]);
   }
+  Object.defineProperty(crypto, "randomUUID", { value: undefined, configurable: true }); // as on plain HTTP
+  try {
+    const { db, sent } = scripted({}, ok({}, {}, 201));
+    await db.collection("c").put("x", {});
+    await db.collection("c").put("x", {});
+    assert.ok(sent[0].headers["Idempotency-Key"].length > 15 && sent[0].headers["Idempotency-Key"] !== sent[1].headers["Idempotency-Key"]);
+  } finally {
+    delete crypto.randomUUID;
+  }
   const { db, sent } = scripted({ idempotencyKeys: false }, lost);
   for (const write of [() => db.collection("c").put("x", {}), () => db.transaction((tx) => tx.put(db.collection("c"), "x", {})), () => db.collection("c").deleteByQuery("true")]) {
     const before = sent.length;

@@ -150,3 +150,18 @@ test("what a store exports, another one imports, byte for byte, and an import go
   assert.equal((await a.collection("d").get("e0")).revision < Number(last.split("-")[0]), true);
   assert.equal(await a.collection("d").query().count(), N);
 });
+
+test("a line may have as many bytes as maxAnswer, wherever it is cut", async () => {
+  const enough = new TextEncoder().encode('{"seq":"1-0-aaaaaaaa","id":"é"}\n'.repeat(3)), max = enough.length / 3 - 1;
+  for (let cut = 1; cut < enough.length; cut++) {
+    const part = (to) => (to.enqueue(enough.slice(0, cut)), to.enqueue(enough.slice(cut)), to.close());
+    const read = async (maxAnswer) => {
+      const db = new Fanfold("http://127.0.0.1:1", { key: undefined, maxAnswer, fetch: async () => new Response(new ReadableStream({ start: part })) });
+      let n = 0;
+      for await (const _ of db.export()) n++;
+      return n;
+    };
+    assert.equal(await read(max), 3);
+    await assert.rejects(read(max - 2), (error) => error instanceof FanfoldError && error.code === "bad-answer");
+  }
+});
