@@ -84,6 +84,7 @@ test("a feed goes on with another key once its own is revoked, and throws where 
     await c.put("d" + n, {});
     while (seen.length <= n) await new Promise((resolve) => setTimeout(resolve, 5));
     await ask("DELETE", "/v1/_keys/" + made[n].id);
+    while (at < 1) await new Promise((resolve) => setTimeout(resolve, 5));
   }
   await failed;
   assert.deepEqual(seen, ["d0", "d1"]);
