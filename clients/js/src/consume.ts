@@ -40,7 +40,7 @@ const readFor = 20_000;
 /** consume is a member of a group until its signal ends. It throws what trying again does not help. */
 export async function consume<T>(t: Transport, group: string, o: ConsumerOptions<T>): Promise<void> {
   const { member = randomKey(), failed = () => {}, grace = 10_000 } = o, path = pathOf("_groups", group);
-  if (!o.handle || !(Math.min(o.max ?? 0, o.concurrency ?? 0, o.batchSize ?? 0, grace) >= 0)) throw invalid("a consumer needs handle, and numbers that are not negative");
+  if (!o.handle || !(Math.min(o.max ?? 0, o.concurrency ?? 0, o.batchSize ?? 0, grace) >= 0)) throw invalid("a consumer needs handle, and no negative numbers");
   const post = (below: string, body: object, call: Call = {}) =>
     t.request("POST", path + below, callOf({}, { idempotent: true, json: body, ...call }));
   if (o.signal?.aborted) return;
@@ -119,7 +119,7 @@ export async function consume<T>(t: Transport, group: string, o: ConsumerOptions
             clearTimeout(w.timer);
             const { lost } = w;
             // The server may have written the lease a quarter of its time before.
-            w.timer = setTimeout(() => lost.abort(new FanfoldError("lease-lost", "the lease ended before it was renewed")), asked + duration * 0.75 - Date.now());
+            w.timer = setTimeout(() => lost.abort(new FanfoldError("lease-lost", "the lease ended")), asked + duration * 0.75 - Date.now());
           }
         }
         next = backOff();

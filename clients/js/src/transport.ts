@@ -174,7 +174,7 @@ export class Transport {
       // It is told below, without the text, which may have a password.
     }
     if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash)
-      throw invalid("the server's URL is one such as http://127.0.0.1:8080, without user, query and fragment: a key goes into the option key");
+      throw invalid("the server's URL is one such as http://127.0.0.1:8080, without user, query and fragment");
     this.server = url.origin + url.pathname.replace(/\/$/, "");
     this.#key = typeof o.key === "string" ? checked(o.key) : o.key;
     this.#headers = { ...o.headers };
@@ -318,7 +318,7 @@ export class Transport {
     }
     const { status } = response, answer: Answer = { status, headers: response.headers, text: "", body: response.body };
     if (bearer && (response.type === "opaqueredirect" || (status >= 300 && status < 400 && status !== 304)))
-      throw new FanfoldError("bad-answer", `${this.server} redirects, and no key goes elsewhere: give the server's own URL`, { status });
+      throw new FanfoldError("bad-answer", `${this.server} redirects: give the server's own URL`, { status });
     if (call.stream && status < 400) return answer;
     try {
       answer.text = await textOf(response, status < 400 ? this.maxAnswer : maxProblem);

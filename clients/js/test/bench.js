@@ -60,6 +60,13 @@ await db.import((function* () {
 })(), { collection: "f" });
 console.log(`an import of ${changes} documents holds, in MiB: ${kept.map((x) => x.toFixed(0)).join(" ")}`);
 kept.length = 0;
+let n = 0;
+heap();
+for await (const _ of db.changes({ includeDocs: true, collections: ["f"] })) {
+  if (++n % (changes / 10) === 0) heap();
+  if (n === changes) break;
+}
+console.log(`a feed of ${changes} changes holds, in MiB: ${kept.map((x) => x.toFixed(0)).join(" ")}`);
 
 /** feed reads rows by of, and returns what rate does. */
 async function feed(rows, of) {
@@ -79,12 +86,4 @@ await compare("lines of the feed", () => feed(20_000, async (rows) => {
     for (const line of of) if (line && JSON.parse(line).seq && ++n === rows) return stop.abort();
   }
 }), 7);
-
-let n = 0;
-heap();
-for await (const _ of db.changes({ includeDocs: true, collections: ["f"] })) {
-  if (++n % (changes / 10) === 0) heap();
-  if (n === changes) break;
-}
-console.log(`a feed of ${changes} changes holds, in MiB: ${kept.map((x) => x.toFixed(0)).join(" ")}`);
 for (const fn of ends) await fn();
