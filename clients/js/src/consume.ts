@@ -52,31 +52,31 @@ export async function consume<T>(t: Transport, group: string, o: ConsumerOptions
   /** work handles the batches of one lease until reading ends or the lease is lost. */
   const work = async ({ partition, token, checkpoint }: any, reading: AbortSignal, lost: AbortSignal): Promise<void> => {
     let position = checkpoint, next = backOff();
-    const settle = (route: string, error?: string) => post(route, { partition, token, position, error }, { attempt: 10_000, signal: lost });
+    const settle = (route: string, position: string, error?: string) => post(route, { partition, token, position, error }, { attempt: 10_000, signal: lost });
     while (!reading.aborted) {
       try {
         const page = await t.list("results", "GET", path + "/_changes", {
           signal: reading, idempotent: true,
           query: { partition, token, feed: "longpoll", limit: o.batchSize || 100, timeout: readFor, include_docs: o.includeDocs || undefined },
         });
-        const moved = page.last_seq !== position;
-        position = page.last_seq;
+        const upTo = page.last_seq;
         if (page.results.length) {
           while (!free) await within(new Promise<void>((go) => waiting.push(go)), reading);
           free--;
           try {
-            await o.handle(page.results, { partition, token, position, signal: lost });
+            await o.handle(page.results, { partition, token, position: upTo, signal: lost });
           } catch (error) {
             if (lost.aborted) return;
             failed(error);
-            await settle("/_nack", String((error as any)?.message ?? error).slice(0, 500));
+            await settle("/_nack", upTo, String((error as any)?.message ?? error).slice(0, 500));
             continue;
           } finally {
             free++;
             for (const go of waiting.splice(0)) go();
           }
         }
-        if (moved) await settle("/_ack");
+        if (upTo !== position) await settle("/_ack", upTo);
+        position = upTo;
         next = backOff();
       } catch (error) {
         if (lost.aborted || (error instanceof FanfoldError && error.code === "lease-lost")) return;

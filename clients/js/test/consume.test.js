@@ -138,3 +138,18 @@ test("a member that ends waits for its handlers, for grace at most, and leaves n
   await work;
   assert.ok(timers() <= before, `${timers()} timers, ${before} before`);
 });
+
+test("a batch whose acknowledgement is lost comes again, and is acknowledged then", async (t) => {
+  const s = await start(t), db = new Fanfold(s.url), c = db.collection("c"), stop = new AbortController();
+  await db.groups.put("g", { partitions: 1, lease: "20s" });
+  let lost = 0;
+  const member = new Fanfold(s.url, { retryFor: 0, fetch: (url, init) => (url.endsWith("/_ack") && lost++ < 2 ? Promise.reject(new TypeError("lost")) : fetch(url, init)) });
+  const handled = [], work = member.consume("g", { signal: stop.signal, handle: (changes) => void handled.push(changes.map((x) => x.id).join()) });
+  await c.put("x", {});
+  await until(() => lost > 2);
+  await c.put("y", {});
+  await until(() => handled.at(-1) === "y");
+  stop.abort();
+  await work;
+  assert.deepEqual(handled, ["x", "x", "x", "y"]);
+});
