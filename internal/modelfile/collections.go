@@ -51,7 +51,7 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 				sequenceParser{p}.sequence(c, path, v, fmt.Sprintf("%s[%q]", at, path))
 			})
 		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access, private and release")
+			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access, private, release")
 		}
 	})
 }

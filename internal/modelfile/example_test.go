@@ -38,6 +38,6 @@ func ExampleParse_mistakes() {
 		}
 	}
 	// Output:
-	// collections.books.colour: unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access, private and release
+	// collections.books.colour: unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access, private, release
 	// collections.books.relations.author.to: unknown collection "authors": declare it, if only as authors: {}
 }
