@@ -298,7 +298,7 @@ func (ck *checker) prepareMasked(op *Operation) error {
 	if len(found) > 0 && op.Strict {
 		return private(op.Key.Collection, "the body", found[0])
 	}
-	op.Key, op.Dropped, op.forms = op.event.Key, append(dropped, found...), nil
+	op.Key, op.Dropped, op.forms = op.event.Key, slices.Concat(dropped, found), nil
 	return nil
 }
 

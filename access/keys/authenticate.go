@@ -135,7 +135,7 @@ func (s *Store) judge(t *table, authorization []string) (*access.Principal, Resu
 	}
 	key, err := access.ParseKey(text)
 	if err != nil {
-		return nil, Malformed, nil
+		return nil, Malformed, nil //nolint:nilerr // the reason says it
 	}
 	hash := key.Hash()
 	if s.admin != nil {

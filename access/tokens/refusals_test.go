@@ -75,10 +75,10 @@ func TestReasons(t *testing.T) {
 			t.Errorf("nobody has refused %d for %s", n, name)
 		}
 	}
-	if p, _, err := b.Tokens.Principal(strings.Repeat(".", 100_000)); p != nil || err != nil {
+	if p, _, err := b.Principal(strings.Repeat(".", 100_000)); p != nil || err != nil {
 		t.Errorf("dots: %+v %v", p, err)
 	}
-	if p, _, err := b.Tokens.Principal(base64.RawURLEncoding.EncodeToString([]byte(goodHeader)) + strings.Repeat(".", maxToken-100)); p != nil || err != nil {
+	if p, _, err := b.Principal(base64.RawURLEncoding.EncodeToString([]byte(goodHeader)) + strings.Repeat(".", maxToken-100)); p != nil || err != nil {
 		t.Errorf("dots: %+v %v", p, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -143,7 +144,7 @@ func TestKeysForOtherUses(t *testing.T) {
 	}
 	for more, verifies := range map[string]bool{"": true, `,"use":"sig"`: true, `,"use":"enc"`: false, `,"key_ops":["verify"]`: true, `,"key_ops":["sign","verify"]`: true, `,"key_ops":["encrypt"]`: false, `,"key_ops":[]`: true} {
 		keys, err := readKeys(fmt.Appendf(nil, `{"keys":[{"kty":"OKP","crv":"Ed25519","x":%q%s}]}`, base64.RawURLEncoding.EncodeToString(public), more))
-		if (err == nil && len(keys) == 1) != verifies || !verifies && err != errNoKeys {
+		if (err == nil && len(keys) == 1) != verifies || !verifies && !errors.Is(err, errNoKeys) {
 			t.Errorf("a key with %s: %d keys, %v", more, len(keys), err)
 		}
 	}

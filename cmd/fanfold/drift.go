@@ -176,7 +176,7 @@ func (im *importer) compare(cmd *cobra.Command, path string, m *model.Model) (er
 	if im.drift.spool, err = os.CreateTemp("", "fanfold-drift-"); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, "cannot make a temporary file: %v", err)
 	}
-	defer os.Remove(im.drift.spool.Name())
+	defer func() { _ = os.Remove(im.drift.spool.Name()) }()
 	defer im.drift.spool.Close()
 	return im.run(cmd, path)
 }

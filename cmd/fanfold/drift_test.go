@@ -110,11 +110,10 @@ func (l *bookstore) damage(r *rand.Rand) map[string]string {
 	for _, b := range l.books {
 		for i := range b.Authors {
 			place := fmt.Sprintf("books/%s/authors/%d/name", b.ID, i)
-			switch {
-			case hit():
+			if hit() {
 				b.Authors[i].Name = strings.ToUpper(b.Authors[i].Name)
 				wrong[place] = "wrong"
-			case hit():
+			} else if hit() {
 				b.Authors[i].Name = ""
 				wrong[place] = "missing"
 			}

@@ -286,7 +286,7 @@ func (im *importer) load(cmd *cobra.Command, path string) (result importResult, 
 	if err != nil {
 		return result, err
 	}
-	defer src.close()
+	defer func() { _ = src.close() }()
 	before := client.ImportResult{}
 	if !im.dryRun && !im.scratch {
 		if before, err = im.storedLines(cmd.Context()); err != nil {

@@ -413,7 +413,7 @@ func (im *importer) sampleFile(cmd *cobra.Command, path string, sample *modelgue
 	if err != nil {
 		return err
 	}
-	defer src.close()
+	defer func() { _ = src.close() }()
 	im.dryRun, im.refusals.most = true, 20
 	im.drift = &driftCheck{sample: sample}
 	lines, err := im.lines(src, 0)

@@ -168,24 +168,24 @@ func (c *converter) dated(n jsondoc.Node) error {
 	}
 	is := c.t.Text(c.t.Member(n, "__datatype__"))
 	value := c.t.Member(n, "value")
-	switch {
-	case is == "":
+	switch is {
+	case "":
 		return c.each(n, c.dated)
-	case is == "timestamp":
+	case "timestamp":
 		seconds, err := strconv.ParseInt(c.t.Text(c.t.Member(value, "_seconds")), 10, 64)
 		nanos, err2 := strconv.ParseInt(c.t.Text(c.t.Member(value, "_nanoseconds")), 10, 64)
 		if err != nil || err2 != nil {
 			return c.refuse(n, "it is no time: want _seconds and _nanoseconds")
 		}
 		return c.time(n, time.Unix(seconds, nanos))
-	case is == "geopoint":
+	case "geopoint":
 		latitude, longitude := c.t.Member(value, "_latitude"), c.t.Member(value, "_longitude")
 		if latitude == jsondoc.None || longitude == jsondoc.None {
 			return c.refuse(n, "it is no place: want _latitude and _longitude")
 		}
 		c.out = fmt.Appendf(c.out, `{"latitude":%s,"longitude":%s}`, c.t.Raw(latitude), c.t.Raw(longitude))
 		return nil
-	case is == "documentReference":
+	case "documentReference":
 		c.out = jsondoc.AppendQuote(c.out, idOfPath(c.t.Text(value)))
 		return nil
 	}

@@ -5,6 +5,7 @@ package foreign
 import (
 	"bufio"
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -162,7 +163,7 @@ func (r *Reader) begin(text io.Reader, name string) error {
 
 // unreadable returns an Invalid for a stream that cannot be read.
 func unreadable(err error) error {
-	if err == io.ErrUnexpectedEOF {
+	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fanfold.Wrap(err, fanfold.Invalid, "the file ends within what is compressed: it was cut; export it again")
 	}
 	return fanfold.Wrap(err, fanfold.Invalid, "%v", err)
@@ -187,7 +188,7 @@ func (r *Reader) Next() (doc *Document, err error) {
 			}
 		}
 		text, line, err := r.in.next()
-		if err == io.EOF && r.files != nil {
+		if errors.Is(err, io.EOF) && r.files != nil {
 			r.in = nil
 			if err := r.files.close(); err != nil {
 				return nil, err
@@ -197,7 +198,7 @@ func (r *Reader) Next() (doc *Document, err error) {
 		if err == nil && len(text) > 0 {
 			doc, err = r.convert(text, line)
 		}
-		if refused, ok := err.(*Refusal); ok {
+		if refused := (*Refusal)(nil); errors.As(err, &refused) {
 			refused.Place.File = r.file()
 			return nil, refused
 		}

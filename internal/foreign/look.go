@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -262,6 +261,3 @@ func stringOf(text []byte) (s string, ok bool) {
 	}
 	return jsondoc.MustParse(text).Text(jsondoc.Root), true
 }
-
-// quoted returns a name for a message.
-func quoted(name string) string { return fmt.Sprintf("%.80q", name) }

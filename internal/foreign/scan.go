@@ -92,9 +92,11 @@ func (s *scanner) value() ([]byte, error) {
 		window, err := s.window()
 		if errors.Is(err, io.EOF) && v.scalar {
 			break
-		} else if errors.Is(err, io.EOF) {
+		}
+		if errors.Is(err, io.EOF) {
 			return nil, s.damaged(fmt.Sprintf("the file ends within the value that begins in line %d", line))
-		} else if err != nil {
+		}
+		if err != nil {
 			return nil, unreadable(err)
 		}
 		n := v.scan(window)
@@ -232,14 +234,16 @@ func (w *walker) next() (text []byte, line int, err error) {
 // element returns the next element of the list; it is within no list any more where there is none.
 func (w *walker) element() (text []byte, line int, err error) {
 	c, err := w.sc.peek()
-	if err == nil && w.some && c == ',' {
+	switch {
+	case err != nil:
+	case w.some && c == ',':
 		if err = w.sc.take(','); err == nil {
 			_, err = w.sc.peek()
 		}
-	} else if err == nil && c == ']' {
+	case c == ']':
 		w.within = false
 		return nil, 0, w.sc.take(']')
-	} else if err == nil && w.some {
+	case w.some:
 		return nil, 0, w.sc.damaged(fmt.Sprintf("a comma or the end of the list is wanted here, and not %q", c))
 	}
 	if err == nil {

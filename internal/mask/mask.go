@@ -132,7 +132,7 @@ func (m *Mask) Hides(names []string) string {
 		return ""
 	}
 	path := ""
-	m.root.along(names, func(p *place, rest []string) {
+	m.root.along(names, func(p *place, _ []string) {
 		if p.masked != "" {
 			path = p.masked
 		}

@@ -191,7 +191,7 @@ func killUnder(p *os.Process, ended <-chan error, path string) error {
 	for {
 		if _, err := os.Stat(path); err == nil {
 			_ = p.Kill()
-			<-ended
+			<-ended //nolint:errcheck // it was killed
 			return nil
 		}
 		select {
