@@ -122,7 +122,7 @@ func PathsRead(source, name string) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	parsed, issues := env.Parse(source)
+	parsed, issues := env.Parse(readable(source))
 	if issues.Err() != nil {
 		return nil, issues.Err()
 	}
