@@ -260,9 +260,9 @@ func (p *Prefix) ErasuresAfter(after, upTo fanfold.AsOf) (out []NotedErasure) {
 	return out
 }
 
-// askErasures asks the log for the erase and erased events that this process does not know, and takes note of them. It blocks for two
+// askErasures asks the log, in a run of its server, for the erase and erased events that this process does not know, and takes note of them. It blocks for two
 // round trips, and another for each of them. Errors are Invalid for an event that cannot be read, and Unavailable.
-func (p *Prefix) askErasures(ctx context.Context) error {
+func (p *Prefix) askErasures(ctx context.Context, run *serverRun) error {
 	t := p.losses.get()
 	for _, from := range []struct {
 		subject string
@@ -271,7 +271,7 @@ func (p *Prefix) askErasures(ctx context.Context) error {
 		var found []*fanfold.Event
 		var sizes []int
 		for after := from.after; ; {
-			m, err := p.log.getMsg(ctx, servers.LeaderQuery{Seq: after + 1, NextBySubject: from.subject})
+			m, err := run.message(ctx, p.log, servers.LeaderQuery{Seq: after + 1, NextBySubject: from.subject})
 			if err != nil {
 				return err
 			}

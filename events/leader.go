@@ -109,10 +109,14 @@ func (l *Log) lastBySubject(ctx context.Context, subject string) (*servers.Messa
 // getMsg asks the leader for a message and returns it, or nil where there is none. It blocks for
 // Options.Attempt at most, and then until the message is durable; the error is Unavailable.
 func (l *Log) getMsg(ctx context.Context, req servers.LeaderQuery) (*servers.Message, error) {
-	run := l.run.Load()
+	return l.run.Load().message(ctx, l, req)
+}
+
+// message does what Log.getMsg does in one run of the server. It may be about to begin: while the server is started again, it is not the log's yet.
+func (r *serverRun) message(ctx context.Context, l *Log, req servers.LeaderQuery) (*servers.Message, error) {
 	m, err := l.client.GetFromLeader(ctx, l.opt.Database, req)
 	if err != nil || m == nil {
 		return nil, err
 	}
-	return m, l.waitWhole(ctx, run, m.Seq) // nobody is told of what could be lost yet
+	return m, l.waitWhole(ctx, r, m.Seq) // nobody is told of what could be lost yet
 }

@@ -58,11 +58,11 @@ func (b BucketAccess) BaseFile() fanfold.BaseFile {
 func (p *Prefix) askBase(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
 	p.asking.Lock()
 	defer p.asking.Unlock()
-	return p.askBaseLocked(ctx, get)
+	return p.askBaseLocked(ctx, p.log.run.Load(), get)
 }
 
-// askBaseLocked is askBase for who holds the lock.
-func (p *Prefix) askBaseLocked(ctx context.Context, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
+// askBaseLocked is askBase for who holds the lock, in a run of the server.
+func (p *Prefix) askBaseLocked(ctx context.Context, run *serverRun, get func(ctx context.Context, subject string) (*servers.Message, error)) error {
 	began := time.Now()
 	m, err := get(ctx, p.log.sub.compact())
 	if err != nil {
@@ -71,7 +71,7 @@ func (p *Prefix) askBaseLocked(ctx context.Context, get func(ctx context.Context
 	if err := p.noteBegin(m); err != nil {
 		return err
 	}
-	if err := p.askErasures(ctx); err != nil {
+	if err := p.askErasures(ctx, run); err != nil {
 		return err
 	}
 	if standing := p.log.standing(m, p.log.sub.compact()); standing != m {
@@ -134,11 +134,16 @@ func (p *Prefix) findBase(ctx context.Context) (err error) {
 
 // knowingBase returns the state of a stream that seems to lack events, once the log was asked where it begins. If it lacks some of those
 // that nobody needs any more, they are purged: a loss of power may have undone a purge in part.
-func (p *Prefix) knowingBase(ctx context.Context, s State) (State, error) {
-	if err := p.askBase(ctx, p.log.lastBySubject); err != nil && !isRefusal(err) {
+func (p *Prefix) knowingBase(ctx context.Context, run *serverRun, s State) (State, error) {
+	p.asking.Lock()
+	err := p.askBaseLocked(ctx, run, func(ctx context.Context, subject string) (*servers.Message, error) {
+		return run.message(ctx, p.log, servers.LeaderQuery{LastBySubject: subject})
+	})
+	p.asking.Unlock()
+	if err != nil && !isRefusal(err) {
 		return s, err
 	}
-	s, err := p.log.State(ctx)
+	s, err = p.log.State(ctx)
 	base := p.Base().Seq
 	if err != nil || s.Complete() || base == 0 || s.Last <= base || s.First > base {
 		return s, err
@@ -177,7 +182,7 @@ func (p *Prefix) confirmBase(ctx context.Context) error {
 	if !p.asked.IsZero() && time.Since(p.asked) < p.purgeWait()/2 {
 		return nil
 	}
-	if err := p.askBaseLocked(ctx, p.log.currentBySubject); err != nil {
+	if err := p.askBaseLocked(ctx, p.log.run.Load(), p.log.currentBySubject); err != nil {
 		return fanfold.Wrap(err, fanfold.Unavailable, unreachable)
 	}
 	return nil

@@ -178,7 +178,7 @@ func (r *Recovery) restartServer(ctx context.Context, stopped error, folded func
 	run.began = last
 	run.highest.Store(last)
 	r.log.prefix.losses.change(func(t *lossTable) { t.forget(last) })
-	if err := r.log.prefix.askErasures(ctx); err != nil {
+	if err := r.log.prefix.askErasures(ctx, run); err != nil {
 		return err
 	}
 	if begun := r.begunAt.Load(); begun == 0 || last < begun {

@@ -212,7 +212,7 @@ func (l *Log) checkOnce(ctx context.Context, run *serverRun, known Known) (repli
 		}
 	}()
 	if !s.Complete() {
-		if s, err = l.prefix.knowingBase(ctx, s); err != nil {
+		if s, err = l.prefix.knowingBase(ctx, run, s); err != nil {
 			return s.replicated, err
 		}
 	}

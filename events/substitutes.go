@@ -36,7 +36,7 @@ func (r *Reader) fillGap(ctx context.Context, end uint64) (first *fanfold.Substi
 	next := r.last + 1
 	s, by := r.log.prefix.losses.get().find(next, r.asOf)
 	if s == nil { // a node that lags does not know what was erased meanwhile, or what is in force
-		if err := r.log.prefix.askErasures(ctx); err != nil {
+		if err := r.log.prefix.askErasures(ctx, r.log.run.Load()); err != nil {
 			return nil, err
 		}
 		s, by = r.log.prefix.losses.get().find(next, r.asOf)

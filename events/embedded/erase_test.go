@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 
@@ -314,5 +315,70 @@ func TestEraseWhileWriting(t *testing.T) {
 	}
 	if n := x.count("SECRET"); n != 0 {
 		t.Errorf("what is erased stands %d times in files", n)
+	}
+}
+
+// TestRestartAfterUnknownErasure: the server is started again although the log has an erase event that its node does not know of yet. The answer
+// of its write may be on the way when the restart begins.
+func TestRestartAfterUnknownErasure(t *testing.T) {
+	x := &erasing{t: t, dir: filepath.Join(t.TempDir(), "nats"), random: rand.New(rand.NewPCG(5, 6))}
+	x.start()
+	defer func() { x.stop() }()
+	x.fill(20)
+	x.erase()
+	list := &fanfold.Erasure{Documents: []fanfold.ErasedDocument{{Key: fanfold.Key{Collection: "c", ID: "nobody"}}}}
+	event := events.Encode(&fanfold.Event{Kind: fanfold.KindLoss, Loss: &fanfold.Loss{List: list}})
+	known, _ := x.l.Prefix().Erasures()
+	x.step = func(what, _ string) error {
+		if what != "cut" { // which is before the server stops
+			return nil
+		}
+		stored, err := x.nc.Request("fanfold.fanfold.erase", event, time.Minute)
+		if err == nil && !strings.Contains(string(stored.Data), `"seq"`) {
+			err = errors.New(string(stored.Data))
+		}
+		return err
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second) // it would be tried again for ever
+	defer cancel()
+	if err := x.l.Prefix().EraseMessages(ctx, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if listed, _ := x.l.Prefix().Erasures(); listed == known {
+		t.Error("the node does not know of the erase event")
+	}
+	if _, err := x.l.Append(t.Context(), largePut("new"), fanfold.Exactly(0)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRestartOfDamagedLog: the server is started again although a block of the log is gone. The node then says so, and refuses writes.
+func TestRestartOfDamagedLog(t *testing.T) {
+	x := &erasing{t: t, dir: filepath.Join(t.TempDir(), "nats"), random: rand.New(rand.NewPCG(7, 8))}
+	x.start()
+	defer func() { x.stop() }()
+	x.fill(420)
+	x.erase()
+	begun := &fanfold.Loss{Base: &fanfold.Compaction{Horizon: fanfold.Horizon{Seq: 1, Position: fanfold.At(1, 0)}, Base: fanfold.BaseFile{Name: "base-1", Bytes: 1}}}
+	if _, err := x.l.Append(t.Context(), &fanfold.Event{Kind: fanfold.KindLoss, Loss: begun}, fanfold.Exactly(0)); err != nil {
+		t.Fatal(err)
+	}
+	x.step = func(what, msgs string) error {
+		if what != "directory" { // which is while the server does not run
+			return nil
+		}
+		blocks, _, err := listBlocks(msgs)
+		if err != nil || len(blocks) < 3 {
+			return errors.Join(err, fmt.Errorf("there are %d blocks", len(blocks)))
+		}
+		return os.Remove(blocks[1].path)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	if err := x.l.Prefix().EraseMessages(ctx, nil, nil); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := x.l.Append(t.Context(), largePut("new"), fanfold.Exactly(0)); fanfold.CodeOf(err) != fanfold.LogDamaged {
+		t.Error(err)
 	}
 }
