@@ -13,7 +13,6 @@ import (
 	"testing/iotest"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/embedded"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -88,7 +87,7 @@ func damageBase(t *testing.T, url string) {
 func TestBasesAreDurable(t *testing.T) {
 	var synced atomic.Int64
 	var failing, named atomic.Bool
-	e, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Durability: embedded.Always, Fsync: func(f *os.File) error {
+	l, _ := openIn(t, embedded.Options{Dir: t.TempDir(), Durability: embedded.Always, Fsync: func(f *os.File) error {
 		if strings.Contains(f.Name(), "OBJ_fanfold_fanfold_base") {
 			if failing.Load() {
 				return errors.New("the disk is broken")
@@ -106,19 +105,6 @@ func TestBasesAreDurable(t *testing.T) {
 		}
 		return f.Sync()
 	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = e.Close() }()
-	nc, err := e.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
-	if err != nil {
-		t.Fatal(err)
-	}
 	bases := buckets.NewSnapshots(l)
 	for i := range 2 { // the second one is synced by what the first one opened
 		content := bytes.Repeat([]byte{byte('0' + i)}, 100_000)
@@ -139,22 +125,10 @@ func TestBasesAreDurable(t *testing.T) {
 // TestRemovedBasesLeaveFilesAlone: an embedded server removes old bases by whole files, and makes none anew, for that would not be durable.
 func TestRemovedBasesLeaveFilesAlone(t *testing.T) {
 	dir := t.TempDir()
-	e, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: embedded.Always})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = e.Close() }()
-	nc, err := e.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, _ := openIn(t, embedded.Options{Dir: dir, Durability: embedded.Always})
 	bases := buckets.NewSnapshots(l)
 	var last buckets.Snapshot
+	var err error
 	for seq, size := range []int{10 << 20, 6 << 20, 1 << 20} { // the last one shares a file with most of the second
 		if last, err = bases.Put(t.Context(), base(uint64(seq+1), 0), bytes.NewReader(make([]byte, size))); err != nil {
 			t.Fatal(err)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nats-io/nats.go"
 	"github.com/nats-io/nats.go/jetstream"
 
 	"github.com/fanfold/fanfold"
@@ -39,24 +40,31 @@ func requireNowhere(t *testing.T, dir, text string) {
 	}
 }
 
-// TestRemake: the object stores are made anew with nothing but the base to keep, and no file has anything of the others. It may be repeated from
-// where a part was done.
-func TestRemake(t *testing.T) {
-	dir := t.TempDir()
-	e, err := embedded.Start(t.Context(), embedded.Options{Dir: dir, Durability: embedded.Always})
+// openIn opens a log on an embedded server, and returns its connection, too. They end with the test.
+func openIn(t *testing.T, opt embedded.Options) (*events.Log, *nats.Conn) {
+	t.Helper()
+	e, err := embedded.Start(t.Context(), opt)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = e.Close() }()
+	t.Cleanup(func() { _ = e.Close() })
 	nc, err := e.Connect()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer nc.Close()
+	t.Cleanup(nc.Close)
 	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
 	if err != nil {
 		t.Fatal(err)
 	}
+	return l, nc
+}
+
+// TestRemake: the object stores are made anew with nothing but the base to keep, and no file has anything of the others. It may be repeated from
+// where a part was done.
+func TestRemake(t *testing.T) {
+	dir := t.TempDir()
+	l, _ := openIn(t, embedded.Options{Dir: dir, Durability: embedded.Always})
 	s := buckets.NewSnapshots(l)
 	if err := s.Remake(t.Context(), fanfold.BaseFile{Name: "none"}, 5); fanfold.CodeOf(err) != fanfold.LogDamaged {
 		t.Errorf("without a base: %v", err)
@@ -95,20 +103,7 @@ func TestRemake(t *testing.T) {
 
 // TestGetAfterRemake: a base that was found before Remake moved it is read at its new place, and reading makes no object store.
 func TestGetAfterRemake(t *testing.T) {
-	e, err := embedded.Start(t.Context(), embedded.Options{Dir: t.TempDir(), Durability: embedded.Always})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = e.Close() }()
-	nc, err := e.Connect()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer nc.Close()
-	l, err := events.Open(t.Context(), nc, events.Options{Embedded: e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l, nc := openIn(t, embedded.Options{Dir: t.TempDir(), Durability: embedded.Always})
 	s := buckets.NewSnapshots(l)
 	found, err := s.Put(t.Context(), base(3, 4), strings.NewReader("new"))
 	if err != nil {
