@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -112,6 +113,15 @@ func TestModelFlows(t *testing.T) {
 		if err := fanfoldCommand(t.Context(), &out, append([]string{"model"}, c.args...)...); err != nil || !strings.Contains(out.String(), c.want+"\n") {
 			t.Errorf("model %v prints %s, %v; want %s", c.args, out.String(), err, c.want)
 		}
+	}
+}
+
+// TestModelSchema: model schema prints what editors take: JSON, with the members of models.
+func TestModelSchema(t *testing.T) {
+	r := runCommand(t, "", "model", "schema")
+	r.want(t, exitDone, `"relations": {`, `"$schema"`)
+	if !json.Valid([]byte(r.out)) {
+		t.Errorf("it is no JSON: %s", r.out)
 	}
 }
 

@@ -71,12 +71,12 @@ func TestNoCommandMovesTheTerminal(t *testing.T) {
 		{"changes", "--since", "0", "--once"}, {"changes", "--since", "0", "--once", "--json", "--mode", "all"}, {"history", "free", hostile}, {"history", "free", hostile, "--json"}, {"diff", "--from", "0"},
 		{"diff", "--from", "0", "--json"}, {"revert", "free", hostile, "--at", "7", "--dry-run"}, {"revert", "--at", "3", "--dry-run"}, {"export"}, {"import", lines, "--collection", "books"}, {"import", hostile},
 		{"model", "check", model}, {"model", "diff", good}, {"model", "apply", good}, {"model", "apply", good, "--allow-removal"}, {"erase", "free", hostile, "--dry-run"}, {"erase", "--find", "title"}, {"erase", "shelves", hostile, "--dry-run"}, {"erasures"},
-		{"compact", "--before", "2", "--dry-run"}, {"group", "list"}, {"group", "show", hostile}, {"keys", "list"}, {"access", "explain", "free/" + hostile, "--sub", hostile}, {"access", "explain", hostile}, {"keys", "revoke", hostile}, {"import", foreign, "--collection", "free", "--from", "mongo"}, {"import", foreign, "--collection", "free", "--model", derived, "--drift", "--dry-run"}, {"drift"}, {"drift", "--model", derived}, {"model", "suggest"}, {"model", "suggest", "--collection", "free", foreign}, {"status"}, {"verify"}, {"replay", "--check"},
+		{"compact", "--before", "2", "--dry-run"}, {"group", "list"}, {"group", "show", hostile}, {"keys", "list"}, {"access", "explain", "free/" + hostile, "--sub", hostile}, {"access", "explain", hostile}, {"keys", "revoke", hostile}, {"import", foreign, "--collection", "free", "--from", "mongo"}, {"import", foreign, "--collection", "free", "--model", derived, "--drift", "--dry-run"}, {"drift"}, {"drift", "--model", derived}, {"model", "suggest"}, {"model", "schema"}, {"model", "suggest", "--collection", "free", foreign}, {"status"}, {"verify"}, {"replay", "--check"},
 		{"backup", "--out", backup}, {"restore", backup, "--data", filepath.Join(t.TempDir(), hostile)}, {"log", "export", "--data", hostile}, {"snapshot", hostile}, {"nothing" + hostile}, {"get", "--no" + hostile},
 	} {
 		tested[args[0]] = true
 		all := args
-		if args[0] != "restore" && args[0] != "log" && (args[0] != "model" || args[1] != "check") {
+		if args[0] != "restore" && args[0] != "log" && (args[0] != "model" || args[1] != "check" && args[1] != "schema") {
 			all = append(all, "--server", s.URL)
 		}
 		code, sent := onScreen(t, `{"n":"x",`+quoted+`:1}`, all...)

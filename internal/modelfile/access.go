@@ -19,18 +19,15 @@ func (p *parser) access(n jsondoc.Node, at string) *model.Access {
 		return nil
 	}
 	a, written := &model.Access{}, ""
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	someAccess.read(p, n, at, func(member, at string, v jsondoc.Node) {
 		switch {
 		case member == actWrite && written == "":
 			a.Create = readRight(p, v, at, actWrite)
 			a.Update, a.Delete = a.Create, a.Create
 		case slices.Contains(model.Acts, member) && (member == model.ActRead || written != actWrite):
 			*a.Of(member) = readRight(p, v, at, member)
-		case member == actWrite || slices.Contains(model.Acts, member):
-			p.problem(at, "write stands for create, update and delete, and does not go beside them")
 		default:
-			p.problem(at, "unknown member; access has read, write, create, update and delete")
+			p.problem(at, "write stands for create, update and delete, and does not go beside them")
 		}
 		if member != model.ActRead {
 			written = member
@@ -46,8 +43,7 @@ func readRight(p *parser, n jsondoc.Node, at, act string) (r model.Right) {
 		r.Roles = p.roles(n, at)
 		return r
 	}
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	aRight.read(p, n, at, func(member, at string, v jsondoc.Node) {
 		switch member {
 		case "roles":
 			r.Roles = p.roles(v, at)
@@ -55,8 +51,6 @@ func readRight(p *parser, n jsondoc.Node, at, act string) (r model.Right) {
 			if r.Where = p.text(v, at); r.Where != "" {
 				checkText(p, r.Where, at, ofRight(act))
 			}
-		default:
-			p.problem(at, "unknown member; a right has roles and where")
 		}
 	})
 	return r

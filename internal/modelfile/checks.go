@@ -25,8 +25,7 @@ func readCheck(p *parser, c *model.Collection, name string, n jsondoc.Node, at s
 		p.problem(at, "must be a mapping with that and message")
 		return
 	}
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	aCheck.read(p, n, at, func(member, at string, v jsondoc.Node) {
 		switch member {
 		case "that":
 			if k.That = p.expression(v, at); k.That != "" {
@@ -36,11 +35,6 @@ func readCheck(p *parser, c *model.Collection, name string, n jsondoc.Node, at s
 			if k.Message = p.text(v, at); p.isNew && len(k.Message) > maxMessage {
 				p.problem(at, "a check's message has at most %d bytes", maxMessage)
 			}
-		default:
-			p.problem(at, "unknown member; a check has that and message")
 		}
 	})
-	if p.tree.Member(n, "that") == jsondoc.None {
-		p.problem(at, "that is missing: the condition over doc which must hold")
-	}
 }

@@ -2,6 +2,7 @@ package modelfile
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -21,8 +22,7 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 	}
 	c := &model.Collection{Name: name}
 	p.model.Collections = append(p.model.Collections, c)
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	aCollection.read(p, n, at, func(member, at string, v jsondoc.Node) {
 		switch member {
 		case "relations":
 			p.members(v, at, func(name string, v jsondoc.Node) { p.relation(c, name, v, at+"."+name) })
@@ -50,8 +50,6 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 			p.members(v, at, func(path string, v jsondoc.Node) {
 				sequenceParser{p}.sequence(c, path, v, fmt.Sprintf("%s[%q]", at, path))
 			})
-		default:
-			p.problem(at, "unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access, private, release")
 		}
 	})
 }
@@ -113,8 +111,7 @@ func (p *parser) relation(c *model.Collection, name string, n jsondoc.Node, at s
 		p.problem(at, "must be a mapping with path and to")
 		return
 	}
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	aRelation.read(p, n, at, func(member, at string, v jsondoc.Node) {
 		switch member {
 		case "path":
 			if s := p.text(v, at); s != "" {
@@ -126,15 +123,8 @@ func (p *parser) relation(c *model.Collection, name string, n jsondoc.Node, at s
 			p.onDelete(r, p.text(v, at), at)
 		case "strict":
 			r.Strict = p.flag(v, at)
-		default:
-			p.problem(at, "unknown member; a relation has path, to, onDelete and strict")
 		}
 	})
-	for _, member := range []string{"path", "to"} {
-		if p.tree.Member(n, member) == jsondoc.None {
-			p.problem(at, "%s is missing", member)
-		}
-	}
 	if len(r.Path) > 0 && (r.Path.String() == "id" || strings.HasPrefix(r.Path[0].Name, "_")) {
 		p.problem(at+".path", "%q cannot hold a relation's ids", r.Path)
 	}
@@ -150,13 +140,15 @@ func reportName(p *parser, kind, name, at string) {
 	}
 }
 
+// policies are what a relation's onDelete takes.
+var policies = []model.OnDelete{model.Clear, model.Keep, model.Unlink, model.Cascade, model.Restrict}
+
 // onDelete sets the delete policy.
 func (p *parser) onDelete(r *model.Relation, policy, at string) {
-	switch model.OnDelete(policy) {
-	case model.Clear, model.Keep, model.Unlink, model.Cascade, model.Restrict:
+	switch {
+	case slices.Contains(policies, model.OnDelete(policy)):
 		r.OnDelete = model.OnDelete(policy)
-	case "":
-	default:
+	case policy != "":
 		p.problem(at, "unknown policy %q: use clear, keep, unlink, cascade or restrict", policy)
 	}
 }
@@ -164,21 +156,13 @@ func (p *parser) onDelete(r *model.Relation, policy, at string) {
 // readPages reads what pages a collection is kept in, such as {by: post, size: 100}.
 func (p *parser) readPages(c *model.Collection, n jsondoc.Node, at string) {
 	pages := pendingPages{c: c, at: at}
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	somePages.read(p, n, at, func(member, at string, v jsondoc.Node) {
 		switch member {
 		case "by":
 			pages.by = p.text(v, at)
 		case "size":
 			pages.size = p.number(v, at, maxPageSize)
-		default:
-			p.problem(at, "unknown member; pages have by and size")
 		}
 	})
-	for _, member := range []string{"by", "size"} {
-		if p.tree.Kind(n) != jsondoc.Object || p.tree.Member(n, member) == jsondoc.None {
-			p.problem(at, "%s is missing", member)
-		}
-	}
 	p.pages = append(p.pages, pages)
 }

@@ -30,7 +30,7 @@ collections:
 }
 
 func ExampleParse_mistakes() {
-	_, err := modelfile.Parse([]byte(`{"collections":{"books":{"colour":"red","relations":{"author":{"path":"author","to":"authors"}}}}}`))
+	_, err := modelfile.Parse([]byte(`{"collections":{"books":{"relations":{"author":{"path":"author","to":"authors","colour":"red"}}}}}`))
 	var e *fanfold.Error
 	if errors.As(err, &e) {
 		for _, p := range e.Problems {
@@ -38,6 +38,6 @@ func ExampleParse_mistakes() {
 		}
 	}
 	// Output:
-	// collections.books.colour: unknown member; a collection has relations, derive, pages, schema, defaults, unique, sequences, indexes, checks, access, private, release
+	// collections.books.relations.author.colour: unknown member; a relation has path, to, onDelete and strict
 	// collections.books.relations.author.to: unknown collection "authors": declare it, if only as authors: {}
 }

@@ -183,38 +183,45 @@ func (p *parser) flag(n jsondoc.Node, at string) bool {
 	return kind == jsondoc.True
 }
 
+// The mappings of a whole model.
+var (
+	wholeModel = &mapping{has: "the model has", members: []member{
+		{name: "collections", about: "The collections that the model says something of, by their names.", takes: byName(collectionName, of("collection"), maxCollections)},
+		{name: "open", about: "Whether collections that the model does not name take documents: by default they do.", takes: shape{"type": []string{"boolean", "null"}}},
+		{name: "fanout", about: "How many documents one write may change.", takes: of("fanout")},
+		{name: "embedded", about: "How many bytes a document may have with its derived fields.", takes: of("embedded")},
+	}}
+	fanoutLimit   = &mapping{name: "fanout", has: "fanout has one:", null: true, members: []member{{name: "limit", about: "The most documents that one write may change.", takes: whole(fanfold.MaxChanges)}}}
+	embeddedLimit = &mapping{name: "embedded", has: "embedded has one:", null: true, members: []member{{name: "limit", about: "The most bytes of a document with its derived fields.", takes: whole(model.MaxEmbeddedLimit)}}}
+)
+
+// definitions are the mappings within a model.
+var definitions = []*mapping{fanoutLimit, embeddedLimit, aCollection, aRelation, aCheck, somePages, aSequence, someAccess, aRight, aRule}
+
 // parse reads the whole model.
 func (p *parser) parse() {
 	if p.tree.Kind(jsondoc.Root) != jsondoc.Object {
 		p.problem("", "the model must be a mapping with the member collections")
 		return
 	}
-	p.members(jsondoc.Root, "", func(name string, n jsondoc.Node) {
+	wholeModel.read(p, jsondoc.Root, "", func(name, _ string, n jsondoc.Node) {
 		switch name {
 		case "collections":
 			p.members(n, name, p.collection)
 		case "fanout":
-			p.limit(n, name, fanfold.MaxChanges, func(limit int) { p.model.FanoutLimit = int64(limit) })
+			p.limit(n, fanoutLimit, name, fanfold.MaxChanges, func(limit int) { p.model.FanoutLimit = int64(limit) })
 		case "embedded":
-			p.limit(n, name, model.MaxEmbeddedLimit, func(limit int) { p.model.EmbeddedLimit = limit })
+			p.limit(n, embeddedLimit, name, model.MaxEmbeddedLimit, func(limit int) { p.model.EmbeddedLimit = limit })
 		case "open":
 			p.model.Closed = p.tree.Kind(n) != jsondoc.Null && !p.flag(n, name)
-		default:
-			p.problem(name, "unknown member; the model has collections, open, fanout and embedded")
 		}
 	})
 	p.model.Index()
 }
 
 // limit reads an object whose only member is a limit, from 1 to most.
-func (p *parser) limit(n jsondoc.Node, name string, most int, set func(limit int)) {
-	p.members(n, name, func(member string, v jsondoc.Node) {
-		if member != "limit" {
-			p.problem(name+"."+member, "unknown member; %s has one: limit", name)
-			return
-		}
-		set(p.number(v, name+".limit", most))
-	})
+func (p *parser) limit(n jsondoc.Node, d *mapping, name string, most int, set func(limit int)) {
+	d.read(p, n, name, func(_, at string, v jsondoc.Node) { set(p.number(v, at, most)) })
 }
 
 // path parses a path; nil stands for a mistake.

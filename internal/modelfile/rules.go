@@ -45,8 +45,7 @@ func (p *parser) rule(c *model.Collection, path string, n jsondoc.Node, at strin
 	}
 	relation := ""
 	var options []string
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	aRule.read(p, n, at, func(member, at string, v jsondoc.Node) {
 		_, isKind := ruleOptions[model.RuleKind(member)]
 		if member == string(model.Computed) || member == string(model.Max) && p.tree.Kind(v) == jsondoc.Number {
 			isKind = false // value is also an option of copy, and max of recent
@@ -141,8 +140,6 @@ func (p *parser) option(r *model.Rule, name string, v jsondoc.Node, at string) {
 		p.orderBy(r, v, at)
 	case "fields":
 		r.Fields = p.fields(v, at)
-	default:
-		p.problem(at, "unknown member; a derived field has one of %s, what goes with it, takeOver and publish", kindNames)
 	}
 }
 

@@ -32,8 +32,7 @@ func (p sequenceParser) sequence(c *model.Collection, path string, n jsondoc.Nod
 		p.problem(at, "must be a mapping, {} where nothing is to be said")
 		return
 	}
-	p.members(n, at, func(member string, v jsondoc.Node) {
-		at := at + "." + member
+	aSequence.read(p.parser, n, at, func(member, at string, v jsondoc.Node) {
 		switch member {
 		case "per":
 			p.sequencePer(s, v, at)
@@ -49,8 +48,6 @@ func (p sequenceParser) sequence(c *model.Collection, path string, n jsondoc.Nod
 				p.problem(at, "%v", err)
 			}
 			s.Format = format
-		default:
-			p.problem(at, "unknown member; a sequence has per, start and format")
 		}
 	})
 	if s.Format.HasPer() && s.Per == "" {
