@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/modelguess"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
 )
@@ -155,4 +156,93 @@ func (d sequences) assigned(c echo.Context, key fanfold.Key) map[string]json.Raw
 		}
 	}
 	return all
+}
+
+// Bounds of the documents that a model is proposed for. Those beyond are counted, and not looked at.
+const (
+	maxSuggestDocuments = 100_000
+	maxSuggestBytes     = 32 << 20
+	suggestPage         = 500 // documents of a read, so that none lasts long
+)
+
+// sampler reads a sample of all collections, as their documents were written.
+type sampler struct {
+	seen   view.View
+	judge  func() error // tells whether to go on
+	sample *modelguess.Sample
+	at     fanfold.Position // of the first read
+}
+
+// sampled is a collection that is read in part.
+type sampled struct {
+	name      string
+	last      string // id that was read
+	documents int    // that are not read
+	ended     bool
+}
+
+// run reads a page of each collection in turn, while there is room. Errors are judge's, and the view's.
+func (s *sampler) run() error {
+	all, err := s.collections()
+	for more := true; more && err == nil; {
+		more = false
+		for i := range all {
+			of := &all[i]
+			if of.ended = of.ended || s.sample.Full(of.name); of.ended {
+				continue
+			}
+			if err = s.page(of); err != nil {
+				return err
+			}
+			more = more || !of.ended
+		}
+	}
+	for _, of := range all {
+		s.sample.Leave(of.name, max(0, of.documents))
+	}
+	return err
+}
+
+// collections returns those that have documents.
+func (s *sampler) collections() (all []sampled, err error) {
+	after, more := "", true
+	for more && err == nil {
+		if err = s.judge(); err != nil {
+			return nil, err
+		}
+		err = s.seen.Read(func(p *view.Prefix) error {
+			if after == "" {
+				s.at = p.At()
+			}
+			var some []fanfold.CollectionCount
+			some, more, err = p.Collections(after, maxLimit)
+			for _, of := range some {
+				if after = of.Name; of.Documents > 0 {
+					all = append(all, sampled{name: of.Name, documents: int(of.Documents)})
+				}
+			}
+			return err
+		})
+	}
+	return all, err
+}
+
+// page adds the next documents of a collection to the sample.
+func (s *sampler) page(of *sampled) error {
+	if err := s.judge(); err != nil {
+		return err
+	}
+	return s.seen.Read(func(p *view.Prefix) error {
+		more, err := p.EachListed(of.name, of.last, suggestPage, fanfold.Referenced, func(doc *fanfold.Document) (bool, error) {
+			if s.sample.Full(of.name) {
+				return false, nil
+			}
+			s.sample.Add(of.name, doc.Body)
+			of.last = doc.Key.ID
+			of.documents--
+			return true, nil
+		})
+		of.ended = !more
+		return err
+	})
 }

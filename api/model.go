@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
@@ -17,6 +18,7 @@ import (
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/flows"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/modelguess"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
@@ -268,6 +270,38 @@ func (ms *models) getFlows(c echo.Context) error {
 	m, seq, _ := ms.models.Model()
 	c.Response().Header().Set(headerRevision, strconv.FormatUint(seq, 10))
 	return sendJSON(c, ms.budget, wire.ModelFlows{Flows: flows.Of(m)})
+}
+
+// suggest answers GET /v1/_suggest-model: a model that is proposed for a sample of the documents, as YAML with the evidence in comments.
+func (ms *models) suggest(c echo.Context) error {
+	if err := readParameters(c); err != nil {
+		return err
+	}
+	if err := ms.fresh.await(c); err != nil {
+		return err
+	}
+	leave, err := enter(c, ms.budget, admission.Suggestions, admission.Applicant{})
+	if err != nil {
+		return err
+	}
+	defer leave()
+	ctx, cancel := context.WithTimeout(c.Request().Context(), ms.previewTime)
+	defer cancel()
+	s := &sampler{seen: ms.views.Open(rightsOf(c)), judge: func() error { return cmp.Or(ctx.Err(), judgeAgain(c)) },
+		sample: &modelguess.Sample{Documents: maxSuggestDocuments, Bytes: maxSuggestBytes}}
+	err = s.run()
+	var text []byte
+	if err == nil {
+		text, err = s.sample.Model(ctx, true)
+	}
+	if errors.Is(err, context.DeadlineExceeded) && c.Request().Context().Err() == nil {
+		err = fanfold.Errorf(fanfold.TakesLong, "to look at a sample of the documents takes longer than %v: save an export, and give its file to fanfold model suggest", ms.previewTime.Round(time.Millisecond))
+	}
+	if err != nil {
+		return err
+	}
+	c.Response().Header().Set(headerPosition, ms.positions.mark(s.at).String())
+	return sendText(c, http.StatusOK, "application/yaml", text)
 }
 
 // deletePending answers DELETE /v1/_model/_pending: it withdraws the announced model, and ends what this node does in the

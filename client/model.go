@@ -173,6 +173,16 @@ func ModelFlows(ctx context.Context, c *Client, opts ...ReadOption) ([]Flow, err
 	return list.Flows, err
 }
 
+// SuggestModel returns a model that the server proposes for its documents, as YAML with the evidence in comments. It applies nothing. It
+// needs the role admin. The error is TakesLong where a minute is too short.
+func SuggestModel(ctx context.Context, c *Client, opts ...ReadOption) ([]byte, error) {
+	a, err := c.send(ctx, readRequest("/v1/_suggest-model", opts))
+	if err != nil {
+		return nil, err
+	}
+	return a.body, nil
+}
+
 // PendingModel returns the event that announced the model that is being prepared, 0 where none is.
 func (c *Client) PendingModel(ctx context.Context) (announced uint64, err error) {
 	a, err := c.send(ctx, newRequest(http.MethodGet, "/v1/_model/_pending"))

@@ -57,6 +57,7 @@ const (
 	ReplicaChanges
 	LargeQueries // those that look at many documents
 	Updates      // of all documents that a filter matches
+	Suggestions  // of models
 	kinds
 )
 
@@ -69,11 +70,12 @@ const (
 	maxSearches      = 1
 	maxLargeQueries  = 4
 	maxUpdates       = 2
+	maxSuggestions   = 1
 )
 
 // placesOf has the bounds by kind.
 var placesOf = [kinds]int{Imports: maxImports, Exports: maxExports, Previews: maxPreviews, Verifications: maxVerifications, Searches: maxSearches,
-	ReplicaChanges: 1, LargeQueries: maxLargeQueries, Updates: maxUpdates}
+	ReplicaChanges: 1, LargeQueries: maxLargeQueries, Updates: maxUpdates, Suggestions: maxSuggestions}
 
 // Applicant is who asks for a place.
 type Applicant struct {

@@ -25,6 +25,9 @@ const (
 func (s *Sample) relate() {
 	for _, c := range s.collections {
 		for _, m := range c.paths {
+			if s.over() {
+				return
+			}
 			if m.path == "id" || m.values == 0 || m.others > m.values || len(m.distinct) < min(fewest, len(c.bodies)) {
 				continue
 			}
@@ -153,11 +156,15 @@ func (s *Sample) derive() {
 	}
 	for _, c := range s.collections {
 		for _, r := range c.relations {
+			if s.over() {
+				return
+			}
 			holders := r.holders()
 			if c.left == 0 {
 				r.counts(holders)
+				r.sums(s.over)
 			}
-			r.copies()
+			r.copies(s.over)
 		}
 	}
 }
@@ -171,7 +178,7 @@ func (r *relation) isList() bool {
 // backlinks turns a relation into a list of ids that the store derives, where another relation leads back and has the same.
 func (s *Sample) backlinks(list *relation) {
 	for _, back := range list.to.relations {
-		if back.to != list.from || back == list || back.from.left > 0 {
+		if back.to != list.from || back == list || back.from.left > 0 || s.over() {
 			continue
 		}
 		holders, same, some := back.holders(), 0, 0
@@ -245,7 +252,7 @@ type pair struct {
 }
 
 // copies finds the members of holders that are equal to members of their targets.
-func (r *relation) copies() {
+func (r *relation) copies(ended over) {
 	some := map[string]int{}
 	pairs := map[[2]string]*pair{}
 	looked := 0
@@ -256,7 +263,7 @@ func (r *relation) copies() {
 		around(&t, jsondoc.Root, prefix, func(element jsondoc.Node) {
 			id := t.Text(at(&t, element, rest))
 			i, there := r.to.ids[id]
-			if looked++; !there || looked > maxPairs {
+			if looked++; !there || looked > maxPairs || ended() {
 				return
 			}
 			target.Reset(r.to.bodies[i])

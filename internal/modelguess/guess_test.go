@@ -34,7 +34,7 @@ func TestGuess(t *testing.T) {
 		s.Add("publishers", fmt.Appendf(nil, `{"id":"%024x","name":"P%d","x]":1}`, i, i))
 	}
 	s.Add("odd name:", []byte(`{}`))
-	got := string(s.Model(false))
+	got := s.model(t, false)
 	for _, want := range []string{
 		Header, "# It is not accepted as it is: collections.",
 		"  authors: # 50 documents\n",
@@ -68,8 +68,8 @@ func TestGuessIsAccepted(t *testing.T) {
 		s.Add("people", fmt.Appendf(nil, `{"id":%d,"name":"N%d","no":%d}`, i, i, i))
 		s.Add("notes", fmt.Appendf(nil, `{"id":"n%d","person":%d,"in":{"name":"N%d"}}`, i, i, i))
 	}
-	text := s.Model(true)
-	if _, err := modelfile.Parse(text); err != nil || strings.Contains(string(text), "not accepted") || strings.Contains(string(text), "relations") {
+	text := s.model(t, true)
+	if _, err := modelfile.Parse([]byte(text)); err != nil || strings.Contains(text, "not accepted") || strings.Contains(text, "relations") {
 		t.Errorf("%v\n%s", err, text) // person is not called after people, and small numbers are ids by chance
 	}
 	s = &Sample{}
@@ -77,11 +77,11 @@ func TestGuessIsAccepted(t *testing.T) {
 		s.Add("persons", fmt.Appendf(nil, `{"id":%d,"name":"N%d"}`, i, i))
 		s.Add("notes", fmt.Appendf(nil, `{"id":"n%d","person":%d,"in":{"name":"N%d"}}`, i, i, i))
 	}
-	text = s.Model(true)
-	if _, err := modelfile.Parse(text); err != nil || !strings.Contains(string(text), `"in.name": { copy: person, value: doc.name, takeOver: true }`) {
+	text = s.model(t, true)
+	if _, err := modelfile.Parse([]byte(text)); err != nil || !strings.Contains(text, `"in.name": { copy: person, value: doc.name, takeOver: true }`) {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if text := (&Sample{}).Model(false); !strings.Contains(string(text), "collections: {}") {
+	if text := (&Sample{}).model(t, false); !strings.Contains(text, "collections: {}") {
 		t.Errorf("of nothing: %s", text)
 	}
 }
@@ -95,7 +95,7 @@ func TestSampleIsBounded(t *testing.T) {
 	for i := range maxCollections + 2 {
 		s.Add(fmt.Sprint("c", i), []byte(`{"`+strings.Repeat("x", i)+`":1}`))
 	}
-	got := string(s.Model(false))
+	got := s.model(t, false)
 	if !strings.Contains(got, "a: {} # 50000 documents, and 3 that were not looked at") || !strings.Contains(got, "# 3 documents of further collections are left out") {
 		t.Error(got[:400])
 	}
@@ -113,8 +113,8 @@ func FuzzGuess(f *testing.F) {
 			}
 			s.Add(fmt.Sprint("c", i%2), body)
 		}
-		text := s.Model(false)
-		if _, err := modelfile.Parse(text); err != nil && !strings.Contains(string(text), "not accepted") {
+		text := s.model(t, false)
+		if _, err := modelfile.Parse([]byte(text)); err != nil && !strings.Contains(text, "not accepted") {
 			t.Fatalf("%v\n%s", err, text)
 		}
 	})

@@ -4,6 +4,7 @@ package modelguess
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
@@ -15,15 +16,63 @@ const (
 	maxDocuments   = 50_000    // of a collection
 	maxBytes       = 256 << 20 // of all documents
 	maxCollections = 500
-	maxPaths       = 300 // members of a collection, nested ones included
-	maxLevels      = 6   // in which members are looked at
+	maxPaths       = 300       // members of a collection, nested ones included
+	maxLevels      = 6         // in which members are looked at
+	maxTold        = 2_000_000 // values that are told apart, of all members
 )
 
 // Sample holds documents. It is for one goroutine.
 type Sample struct {
+	Documents int // most documents of all collections; 0 for as many as there is room for
+	Bytes     int // of their text; default 256 MiB
+
 	collections []*collection
+	documents   int
 	bytes       int
-	left        int // documents of collections that are too many
+	left        int  // documents of collections that are too many
+	told        int  // values that are told apart
+	over        over // of Model
+}
+
+// over tells that nobody waits any more.
+type over func() bool
+
+// Full tells whether no document of a collection has room any more, so that others need not be read.
+func (s *Sample) Full(name string) bool {
+	if s.Documents > 0 && s.documents >= s.Documents || s.bytes >= s.most() {
+		return true
+	}
+	at, found := s.find(name)
+	return found && len(s.collections[at].bodies) >= maxDocuments || !found && len(s.collections) >= maxCollections
+}
+
+// Leave counts documents of a collection that are not in the sample.
+func (s *Sample) Leave(name string, documents int) {
+	if c := s.collection(name); c != nil {
+		c.left += documents
+		return
+	}
+	s.left += documents
+}
+
+// most returns how many bytes the documents may have.
+func (s *Sample) most() int { return cmp.Or(s.Bytes, maxBytes) }
+
+// find returns the place of a collection in the sample, or where it would be.
+func (s *Sample) find(name string) (at int, found bool) {
+	return slices.BinarySearchFunc(s.collections, name, func(c *collection, name string) int { return strings.Compare(c.name, name) })
+}
+
+// collection returns a collection of the sample, nil where there is no room for one more.
+func (s *Sample) collection(name string) *collection {
+	at, found := s.find(name)
+	if !found {
+		if len(s.collections) >= maxCollections {
+			return nil
+		}
+		s.collections = slices.Insert(s.collections, at, &collection{name: name, ids: map[string]int{}, byPath: map[string]*member{}, owned: map[string]bool{}})
+	}
+	return s.collections[at]
 }
 
 // collection holds the documents of one.
@@ -70,20 +119,17 @@ type derived struct {
 
 // Add adds a document of a collection to the sample, while there is room. body must be a JSON object.
 func (s *Sample) Add(name string, body []byte) {
-	at, found := slices.BinarySearchFunc(s.collections, name, func(c *collection, name string) int { return strings.Compare(c.name, name) })
-	if !found {
-		if len(s.collections) >= maxCollections {
-			s.left++
-			return
-		}
-		s.collections = slices.Insert(s.collections, at, &collection{name: name, ids: map[string]int{}, byPath: map[string]*member{}, owned: map[string]bool{}})
+	c := s.collection(name)
+	if c == nil {
+		s.left++
+		return
 	}
-	c := s.collections[at]
-	if len(c.bodies) >= maxDocuments || s.bytes+len(body) > maxBytes {
+	if s.Full(name) || s.bytes+len(body) > s.most() {
 		c.left++
 		return
 	}
 	s.bytes += len(body)
+	s.documents++
 	t := jsondoc.MustParse(body)
 	if id := t.Text(t.Member(jsondoc.Root, "id")); id != "" {
 		c.ids[id] = len(c.bodies)
@@ -102,9 +148,12 @@ func (s *Sample) measure() {
 	var t jsondoc.Tree
 	for _, c := range s.collections {
 		for i, body := range c.bodies {
+			if s.over() {
+				return
+			}
 			t.Reset(body)
 			each(&t, jsondoc.Root, "", 0, func(path string, n jsondoc.Node) {
-				c.note(path, i, &t, n, owners)
+				s.note(c, path, i, &t, n, owners)
 			})
 		}
 	}
@@ -138,8 +187,8 @@ func each(t *jsondoc.Tree, n jsondoc.Node, path string, level int, fn func(path 
 // maxDistinct bounds how many values of a member are told apart.
 const maxDistinct = 50_000
 
-// note counts one value.
-func (c *collection) note(path string, document int, t *jsondoc.Tree, n jsondoc.Node, owners map[string][]*collection) {
+// note counts one value of a collection.
+func (s *Sample) note(c *collection, path string, document int, t *jsondoc.Tree, n jsondoc.Node, owners map[string][]*collection) {
 	m := c.byPath[path]
 	if m == nil {
 		if len(c.paths) >= maxPaths {
@@ -159,8 +208,9 @@ func (c *collection) note(path string, document int, t *jsondoc.Tree, n jsondoc.
 	text := t.Text(n)
 	if _, twice := m.distinct[text]; twice {
 		m.repeated = true
-	} else if len(m.distinct) < maxDistinct {
+	} else if len(m.distinct) < maxDistinct && s.told < maxTold {
 		m.distinct[text] = struct{}{}
+		s.told++
 	}
 	m.plain = m.plain && len(text) <= 64 && !strings.ContainsAny(text, " \t\n") && text != ""
 	for _, owner := range owners[text] {

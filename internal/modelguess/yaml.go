@@ -2,6 +2,7 @@ package modelguess
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"regexp"
@@ -17,11 +18,15 @@ import (
 const Header = "# Proposed from a sample of documents. Nothing applies by itself: read it, change it, and fanfold model apply it.\n"
 
 // Model returns a model for the documents of the sample, as YAML with the evidence beside each line. takeOver says that documents are stored
-// already, so that rules take over the members that they have.
-func (s *Sample) Model(takeOver bool) []byte {
+// already, so that rules take over the members that they have. The error is ctx's, which is asked every now and then.
+func (s *Sample) Model(ctx context.Context, takeOver bool) ([]byte, error) {
+	s.over = func() bool { return ctx.Err() != nil }
 	s.measure()
 	s.relate()
 	s.derive()
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	out := &strings.Builder{}
 	out.WriteString(Header)
 	if s.left > 0 {
@@ -29,7 +34,7 @@ func (s *Sample) Model(takeOver bool) []byte {
 	}
 	if len(s.collections) == 0 {
 		out.WriteString("collections: {}\n")
-		return []byte(out.String())
+		return []byte(out.String()), nil
 	}
 	out.WriteString("collections:\n")
 	for _, c := range s.collections {
@@ -44,7 +49,7 @@ func (s *Sample) Model(takeOver bool) []byte {
 		}
 		text = strings.Replace(text, "\n", "\n# It is not accepted as it is: "+comment(strings.Join(strings.Fields(why), " "))+"\n", 1)
 	}
-	return []byte(text)
+	return []byte(text), nil
 }
 
 // write writes what is proposed for the collection.

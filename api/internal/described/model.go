@@ -47,6 +47,13 @@ var ofModel = []Operation{
 			{"200", "Every derived field of the model that applies, with each collection that it tells about.", "Fanfold-Revision", is("ModelFlows")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden PositionGone Internal Unavailable Timeout"},
+	{Route: "GET /v1/_suggest-model", ID: "suggestModel", Summary: "A model that is proposed for the documents",
+		Text:  "It looks at a sample of the documents, as they were written: up to 100,000 of 32 MiB in all, by the order of their ids, of each collection in turn. It proposes relations, copies, counts, sums, lists and unique members, each with its evidence in a comment, and applies nothing.",
+		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Answers: []Answer{
+			{"200", "The model, as text with comments.", "Fanfold-Position", Content{"application/yaml": "Model"}},
+		},
+		Problems: "Invalid Unauthenticated Forbidden PositionGone Unprocessable TooMany Internal Unavailable Timeout"},
 	{Route: "DELETE /v1/_model/_pending", ID: "withdrawModel", Summary: "Withdraw the model that is being prepared",
 		Takes: "Fanfold-Timeout",
 		Answers: []Answer{

@@ -882,6 +882,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/_suggest-model": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * A model that is proposed for the documents
+         * @description It looks at a sample of the documents, as they were written: up to 100,000 of 32 MiB in all, by the order of their ids, of each collection in turn. It proposes relations, copies, counts, sums, lists and unique members, each with its evidence in a comment, and applies nothing.
+         */
+        get: operations["suggestModel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/_tickets": {
         parameters: {
             query?: never;
@@ -5897,6 +5917,46 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             500: components["responses"]["Internal"];
             503: components["responses"]["Unavailable"];
+        };
+    };
+    suggestModel: {
+        parameters: {
+            query?: {
+                /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
+                consistency?: components["parameters"]["consistency"];
+                /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
+                maxLag?: components["parameters"]["maxLag"];
+            };
+            header?: {
+                /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The model, as text with comments. */
+            200: {
+                headers: {
+                    "Fanfold-Position": components["headers"]["Fanfold-Position"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/yaml": components["schemas"]["Model"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            410: components["responses"]["PositionGone"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
+            504: components["responses"]["Timeout"];
         };
     };
     makeTicket: {
