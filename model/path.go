@@ -73,6 +73,17 @@ func (p Path) Pointer() (pointer string) {
 	return pointer
 }
 
+// Names returns the names of the steps. 0, as of an array's first element, stands for each element.
+func (p Path) Names() []string {
+	names := make([]string, len(p))
+	for i, step := range p {
+		if names[i] = step.Name; step.Each() {
+			names[i] = "0"
+		}
+	}
+	return names
+}
+
 // Arrays tells whether the path goes through an array.
 func (p Path) Arrays() bool {
 	for _, s := range p {

@@ -37,7 +37,7 @@ func (q *Query) checkPrivate() error {
 	}
 	for parameter, x := range q.terms() {
 		for _, c := range x.Components {
-			for _, path := range append(c.Named, pathNames(c.Path)) {
+			for _, path := range append(c.Named, c.Path.Names()) {
 				if err := check(parameter, path); err != nil {
 					return err
 				}
@@ -62,17 +62,6 @@ func (q *Query) terms() func(yield func(parameter string, x *model.Index) bool) 
 			}
 		}
 	}
-}
-
-// pathNames returns the names of a path, in which - stands for elements.
-func pathNames(path model.Path) []string {
-	names := make([]string, len(path))
-	for i, step := range path {
-		if names[i] = step.Name; step.Each() {
-			names[i] = "-"
-		}
-	}
-	return names
 }
 
 // cut takes from an item's document what who asks does not see.

@@ -85,25 +85,13 @@ func expressions(r *model.Rule) (all []place) {
 			}
 			for _, names := range paths {
 				if variable == "element" {
-					names = append(namesOf(r.Elements()), names...)
+					names = append(r.Elements().Names(), names...)
 				}
 				all = append(all, place{names: names, known: true})
 			}
 		}
 	}
 	return all
-}
-
-// namesOf returns the names of a path.
-func namesOf(path model.Path) (names []string) {
-	for _, step := range path {
-		name := step.Name
-		if step.Each() {
-			name = expr.AnyElement
-		}
-		names = append(names, name)
-	}
-	return names
 }
 
 // rolesOf returns who sees a private member.

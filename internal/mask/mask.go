@@ -164,13 +164,7 @@ func (m *Mask) Touches(path model.Path) (masked string) {
 	if m == nil {
 		return ""
 	}
-	names := make([]string, len(path))
-	for i, step := range path {
-		if names[i] = step.Name; step.Each() {
-			names[i] = "-"
-		}
-	}
-	m.root.along(names, func(p *place, rest []string) {
+	m.root.along(path.Names(), func(p *place, rest []string) {
 		if p.masked != "" {
 			masked = p.masked
 		} else if len(rest) == 0 {
