@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/mask"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -308,13 +309,13 @@ func (r *Rights) Grant(collection, act string) Grant {
 	return g
 }
 
-// MaskedBy returns the path of a private member of a collection that the principal does not see, at a place in a document or around it; "" for none. An index
+// CheckMember returns a Forbidden where part of a request names a private member of a collection that the principal does not see, or a place in one. An index
 // or - among the names stands for an element of an array.
-func (r *Rights) MaskedBy(collection string, names []string) string {
+func (r *Rights) CheckMember(part, collection string, names []string) error {
 	if r == nil || r.open {
-		return ""
+		return nil
 	}
-	return r.mask(r.model, collection).Hides(names)
+	return r.mask(r.model, collection).Check(part, collection, names)
 }
 
 // CheckAll returns nil where the principal may do something to every document of a collection, and a Forbidden otherwise.
@@ -374,8 +375,7 @@ func (r *Rights) CheckRelation(full string) error {
 	if path == "" {
 		return nil
 	}
-	return &fanfold.Error{Code: fanfold.Forbidden, Message: "the request goes by " + path + " of " + collection + ", which is private: ask for a key with a role that sees it",
-		Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
+	return mask.Refuse("the request goes by", collection, path)
 }
 
 // CheckReadEvery returns nil where the principal reads every document of a collection, if not all its members, and a Forbidden otherwise.

@@ -120,9 +120,8 @@ func (q *Query) checkNames() error {
 		}
 		for _, collection := range q.Collections {
 			for _, names := range paths {
-				if path := q.Rights.MaskedBy(collection, names); path != "" {
-					return &fanfold.Error{Code: fanfold.Forbidden, Message: "filter names " + path + " of " + collection + ", which is private: leave it out, or ask for a key with a role that sees it",
-						Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
+				if err := q.Rights.CheckMember("filter", collection, names); err != nil {
+					return err
 				}
 			}
 		}

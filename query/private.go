@@ -20,17 +20,9 @@ func (q *Query) checkPrivate() error {
 	if q.mask() == nil {
 		return nil
 	}
-	check := func(parameter string, names []string) error {
-		path := q.mask().Hides(names)
-		if path == "" {
-			return nil
-		}
-		return &fanfold.Error{Code: fanfold.Forbidden, Message: parameter + " names " + path + " of " + q.request.Collection + ", which is private: leave it out, or ask for a key with a role that sees it",
-			Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
-	}
 	for _, c := range q.conditions {
 		for _, path := range c.compiled.DocPaths() {
-			if err := check("filter", path); err != nil {
+			if err := q.mask().Check("filter", q.request.Collection, path); err != nil {
 				return err
 			}
 		}
@@ -38,7 +30,7 @@ func (q *Query) checkPrivate() error {
 	for parameter, x := range q.terms() {
 		for _, c := range x.Components {
 			for _, path := range append(c.Named, c.Path.Names()) {
-				if err := check(parameter, path); err != nil {
+				if err := q.mask().Check(parameter, q.request.Collection, path); err != nil {
 					return err
 				}
 			}

@@ -226,7 +226,7 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	}
 	if op.If != nil {
 		if path := op.If.Names(op.mask.Hides); path != "" {
-			return private(op.Key.Collection, "if", path)
+			return mask.Refuse("if names", op.Key.Collection, path)
 		}
 	}
 	switch op.Kind {

@@ -7,6 +7,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/condition"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/mask"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer/internal/gate"
 	"github.com/fanfold/fanfold/writer/internal/ruling"
@@ -296,7 +297,7 @@ func (ck *checker) prepareMasked(op *Operation) error {
 	}
 	found := op.mask.Found(op.Content)
 	if len(found) > 0 && op.Strict {
-		return private(op.Key.Collection, "the body", found[0])
+		return mask.Refuse("the body names", op.Key.Collection, found[0])
 	}
 	op.Key, op.Dropped, op.forms = op.event.Key, slices.Concat(dropped, found), nil
 	return nil
@@ -309,7 +310,7 @@ func checkMaskedPatch(op *Operation) error {
 	}
 	if op.PatchType == fanfold.MergePatch {
 		if found := op.mask.Found(op.Content); len(found) > 0 {
-			return private(op.Key.Collection, "the patch", found[0])
+			return mask.Refuse("the patch names", op.Key.Collection, found[0])
 		}
 		return nil
 	}
@@ -319,18 +320,12 @@ func checkMaskedPatch(op *Operation) error {
 	}
 	for _, o := range ops {
 		for _, names := range [][]string{o.Path, o.From} {
-			if path := op.mask.Hides(names); path != "" {
-				return private(op.Key.Collection, "the patch", path)
+			if err := op.mask.Check("the patch", op.Key.Collection, names); err != nil {
+				return err
 			}
 		}
 	}
 	return nil
-}
-
-// private returns the Forbidden of a part of a request that names a member which its sender does not see.
-func private(collection, part, path string) error {
-	return &fanfold.Error{Code: fanfold.Forbidden, Message: part + " names " + path + " of " + collection + ", which is private; nothing was written: leave it out, or ask for a key with a role that sees it",
-		Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
 }
 
 // put makes the event of a Put or a Create whose sender does not see all members. was is the document as it is written, nil for a new one. The error is
@@ -390,7 +385,7 @@ func (w underRules) patch(ctx context.Context, op *Operation, was *fanfold.Docum
 		return nil, err
 	}
 	if found := op.mask.Found(patched); len(found) > 0 && op.Strict {
-		return nil, private(op.Key.Collection, "the patch", found[0])
+		return nil, mask.Refuse("the patch names", op.Key.Collection, found[0])
 	}
 	doc, err := op.mask.Restore(op.mask.Cut(patched), was.Body)
 	if err != nil {

@@ -4,6 +4,7 @@ package mask
 import (
 	"strings"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -138,6 +139,20 @@ func (m *Mask) Hides(names []string) string {
 		}
 	})
 	return path
+}
+
+// Check returns a Forbidden where part of a request about documents of a collection names a masked member, or a place in one: see Hides.
+func (m *Mask) Check(part, collection string, names []string) error {
+	if path := m.Hides(names); path != "" {
+		return Refuse(part+" names", collection, path)
+	}
+	return nil
+}
+
+// Refuse returns the Forbidden of a request that does something with a masked member of a collection's documents.
+func Refuse(does, collection, path string) error {
+	return &fanfold.Error{Code: fanfold.Forbidden, Message: does + " " + path + " of " + collection + ", which is private: leave it out, or ask for a key with a role that sees it",
+		Problems: []fanfold.Problem{{Path: path, Detail: "is private"}}}
 }
 
 // along calls fn with each place on the way to some names, and the names that are left.
