@@ -46,8 +46,41 @@ func (s *Sample) relate() {
 				c.owned[m.path] = true
 			}
 		}
+		c.withoutTwins()
 		c.nameRelations()
 	}
+}
+
+// withoutTwins leaves out the relations whose ids are those that stand beside them anyway: where documents are called as their ids are, their
+// names are copies.
+func (c *collection) withoutTwins() {
+	c.relations = slices.DeleteFunc(slices.Clone(c.relations), func(r *relation) bool {
+		twin := slices.ContainsFunc(c.relations, func(other *relation) bool {
+			return other != r && other.to == r.to && strings.EqualFold(lastName(other.member.path), "id") && !strings.EqualFold(lastName(r.member.path), "id") && c.alike(other, r)
+		})
+		if twin {
+			delete(c.owned, r.member.path)
+		}
+		return twin
+	})
+}
+
+// alike tells whether the ids of two relations stand side by side, and are the same.
+func (c *collection) alike(a, b *relation) bool {
+	prefix, rest := split(a.member.path)
+	other, second := split(b.member.path)
+	same := prefix == other && len(a.member.distinct) == len(b.member.distinct)
+	var t jsondoc.Tree
+	for _, body := range c.bodies {
+		if !same {
+			return false
+		}
+		t.Reset(body)
+		around(&t, jsondoc.Root, prefix, func(element jsondoc.Node) {
+			same = same && t.Text(at(&t, element, rest)) == t.Text(at(&t, element, second))
+		})
+	}
+	return same
 }
 
 // isMeant tells whether the ids can hardly be meant otherwise: the member is called after the collection, or the ids are such as nothing else
@@ -156,12 +189,18 @@ func (s *Sample) derive() {
 	}
 	for _, c := range s.collections {
 		for _, r := range c.relations {
+			if c.left == 0 && !s.over() {
+				r.counts(r.holders())
+			}
+		}
+	}
+	for _, c := range s.collections {
+		for _, r := range c.relations {
 			if s.over() {
 				return
 			}
-			holders := r.holders()
+			r.holders() // which sees what is lost
 			if c.left == 0 {
-				r.counts(holders)
 				r.sums(s.over)
 			}
 			r.copies(s.over)
@@ -223,7 +262,7 @@ func (r *relation) counts(holders map[string][]string) {
 		of := len(holders[t.Text(t.Member(jsondoc.Root, "id"))])
 		for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
 			name := t.Key(n)
-			if t.Kind(n) != jsondoc.Number || name == "id" || r.to.owned[name] || strings.ContainsAny(name, ".[]") || len(some) >= maxPaths && some[name] == 0 {
+			if t.Kind(n) != jsondoc.Number || name == "id" || r.to.owned[name] && !r.to.refersBy(name) || strings.ContainsAny(name, ".[]") || len(some) >= maxPaths && some[name] == 0 {
 				continue
 			}
 			some[name]++
@@ -241,8 +280,14 @@ func (r *relation) counts(holders map[string][]string) {
 			continue
 		}
 		r.to.owned[name] = true
+		r.to.relations = slices.DeleteFunc(slices.Clone(r.to.relations), func(other *relation) bool { return other.member.path == name })
 		r.to.derived = append(r.to.derived, derived{name, fmt.Sprintf("{ count: %s.%s }", r.from.name, r.name), fmt.Sprintf("%s of %d numbers are how many documents refer", share(same[name], some[name]), some[name])})
 	}
+}
+
+// refersBy tells whether a member was taken for ids of documents: small numbers are ids by chance.
+func (c *collection) refersBy(path string) bool {
+	return slices.ContainsFunc(c.relations, func(r *relation) bool { return r.member.path == path })
 }
 
 // pair counts how often a member of a holder is equal to one of its target.

@@ -152,8 +152,14 @@ func (s *Sample) measure() {
 				return
 			}
 			t.Reset(body)
+			own := t.Text(t.Member(jsondoc.Root, "id"))
 			each(&t, jsondoc.Root, "", 0, func(path string, n jsondoc.Node) {
-				s.note(c, path, i, &t, n, owners)
+				s.note(c, path, i, &t, n, func(text string) (all []*collection) {
+					if all = owners[text]; text == own { // a member that is as the id does not refer to its own document
+						all = slices.DeleteFunc(slices.Clone(all), func(owner *collection) bool { return owner == c })
+					}
+					return all
+				})
 			})
 		}
 	}
@@ -188,7 +194,7 @@ func each(t *jsondoc.Tree, n jsondoc.Node, path string, level int, fn func(path 
 const maxDistinct = 50_000
 
 // note counts one value of a collection.
-func (s *Sample) note(c *collection, path string, document int, t *jsondoc.Tree, n jsondoc.Node, owners map[string][]*collection) {
+func (s *Sample) note(c *collection, path string, document int, t *jsondoc.Tree, n jsondoc.Node, owners func(id string) []*collection) {
 	m := c.byPath[path]
 	if m == nil {
 		if len(c.paths) >= maxPaths {
@@ -213,7 +219,7 @@ func (s *Sample) note(c *collection, path string, document int, t *jsondoc.Tree,
 		s.told++
 	}
 	m.plain = m.plain && len(text) <= 64 && !strings.ContainsAny(text, " \t\n") && text != ""
-	for _, owner := range owners[text] {
+	for _, owner := range owners(text) {
 		m.hits[owner.name]++
 	}
 }

@@ -120,3 +120,23 @@ func (s *Sample) model(t *testing.T, takeOver bool) string {
 	}
 	return string(text)
 }
+
+// TestNamesThatAreIDs: where documents are called as their ids are, names are copies, and small numbers that count are no ids.
+func TestNamesThatAreIDs(t *testing.T) {
+	s := &Sample{}
+	works := map[int]int{}
+	for i := range 40 {
+		a := i * i % 13
+		works[a]++
+		s.Add("books", fmt.Appendf(nil, `{"id":%d,"authors":[{"id":"Author %d","name":"Author %d"}]}`, i, a, a))
+	}
+	for a, n := range works {
+		s.Add("authors", fmt.Appendf(nil, `{"id":"Author %d","name":"Author %d","countOfBooks":%d}`, a, a, n))
+	}
+	got := s.model(t, false)
+	for _, want := range []string{"authors: { path: \"authors[].id\", to: authors }", "countOfBooks: { count: books.authors }", `"authors[].name": { copy: authors, value: doc.name }`} {
+		if !strings.Contains(got, want) || strings.Count(got, "path:") != 1 {
+			t.Errorf("want %s alone as a relation in\n%s", want, got)
+		}
+	}
+}
