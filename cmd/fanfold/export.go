@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,25 +21,36 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/sqlcopy"
+	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/node"
 )
 
 func exportCommand() *cobra.Command {
-	var collections, out, at string
+	var collections, out, at, copyTo string
+	var force bool
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "Write the model and every document as NDJSON, as import reads it",
 		Long: `Write the model and every document, as written, in order of creation: all of one position of
 the log, however long it takes and whatever is written meanwhile. The position is printed on
 standard error. A store that imports the result is equal: the same documents, and the same
-derived values.`,
-		Example: "  fanfold export > backup.ndjson\n  fanfold export --collections books,authors --out books.ndjson\n  fanfold export --at 2026-11-24T21:40:00Z > before.ndjson",
+derived values.
+
+With --sqlite it writes a SQLite file instead, for SQL, reports and notebooks: a table a collection,
+with a column for each member of its first 1,000 documents and the whole document in body, and a table
+a relation. It is a copy as of the position that its table fanfold_copy names, and does not follow the store.`,
+		Example: "  fanfold export > backup.ndjson\n  fanfold export --collections books,authors --out books.ndjson\n  fanfold export --sqlite books.db\n  fanfold export --at 2026-11-24T21:40:00Z > before.ndjson",
 		Args:    cobra.NoArgs,
 	}
 	server := serverFlag(cmd)
 	cmd.Flags().StringVar(&collections, "collections", "", "only these, separated by commas, and no model; each must be declared or have held a document")
 	cmd.Flags().StringVar(&out, "out", "", "file to write (default standard output)")
 	cmd.Flags().StringVar(&at, "at", "", "everything as it was at this position, or RFC 3339 time")
+	cmd.Flags().StringVar(&copyTo, "sqlite", "", "SQLite file to write instead of NDJSON; one that is there is not overwritten")
+	cmd.Flags().BoolVar(&force, "force", false, "with --sqlite: also over a file that is there")
 	fresh := freshnessFlags(cmd)
+	cmd.MarkFlagsMutuallyExclusive("sqlite", "out")
 	cmd.MarkFlagsMutuallyExclusive("at", "consistency")
 	cmd.MarkFlagsMutuallyExclusive("at", "max-lag")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -49,26 +61,44 @@ derived values.`,
 		if at != "" {
 			opts = append(opts, client.AsOf(at))
 		}
-		return server.export(cmd, collections, out, opts...)
+		if force && copyTo == "" {
+			return fanfold.Errorf(fanfold.Invalid, "--force goes with --sqlite: it writes over a SQLite file that is there")
+		}
+		ex := &exporting{server: server, file: out, to: cmd.OutOrStdout(), sqlite: copyTo, force: force}
+		if collections != "" {
+			ex.collections = strings.Split(collections, ",")
+		}
+		return ex.run(cmd, opts)
 	}
 	return cmd
 }
 
-// export writes the collections, or all where none are named, to a file or standard output.
-func (r *remote) export(cmd *cobra.Command, collections, file string, opts ...client.ReadOption) error {
-	c, err := r.connect()
+// exporting is one export.
+type exporting struct {
+	server      *remote
+	collections []string // nil for all
+	to          io.Writer
+	file        string // instead of to; "" for none
+	sqlite      string // a SQLite file, instead of both; "" for none
+	force       bool
+
+	copied sqlcopy.Counts
+}
+
+// run writes the export.
+func (ex *exporting) run(cmd *cobra.Command, opts []client.ReadOption) error {
+	if err := ex.wantNoFile(); err != nil {
+		return err
+	}
+	c, err := ex.server.connect()
 	if err != nil {
 		return err
 	}
-	defer r.close()
-	var named []string
-	if collections != "" {
-		named = strings.Split(collections, ",")
-	}
-	if err := wantCollections(cmd.Context(), c, named, opts); err != nil {
+	defer ex.server.close()
+	if err := wantCollections(cmd.Context(), c, ex.collections, opts); err != nil {
 		return err
 	}
-	export, err := c.ExportAs(cmd.Context(), named, opts...)
+	export, err := c.ExportAs(cmd.Context(), ex.collections, opts...)
 	if err != nil {
 		return err
 	}
@@ -76,25 +106,84 @@ func (r *remote) export(cmd *cobra.Command, collections, file string, opts ...cl
 	began := time.Now()
 	lines := &lineCounter{r: export}
 	stop := func() {}
-	if onTerminal() && (file != "" || !isTerminal(cmd.OutOrStdout())) { // lines on the same terminal tell by themselves
+	if onTerminal() && (ex.file != "" || ex.sqlite != "" || !isTerminal(ex.to)) { // lines on the same terminal tell by themselves
 		stop = lines.show(standardError(), began)
 	}
-	if file == "" {
-		_, err = io.Copy(cmd.OutOrStdout(), lines)
-	} else {
+	file := cmp.Or(ex.file, ex.sqlite)
+	switch {
+	case ex.sqlite != "":
+		err = ex.writeCopy(cmd.Context(), c, lines, export.Position)
+	case file == "":
+		_, err = io.Copy(ex.to, lines)
+	default:
 		err = writeFile(file, lines)
 	}
 	stop()
 	var refused *os.PathError
-	if errors.As(err, &refused) {
+	var known *fanfold.Error
+	switch {
+	case errors.As(err, &refused):
 		return fanfold.Wrap(err, fanfold.Invalid, "cannot write %s: %v", file, refused.Err)
-	}
-	if err != nil {
+	case errors.As(err, &known) && known.Code == fanfold.Invalid:
+		return err
+	case err != nil:
 		return fanfold.Wrap(err, fanfold.Unavailable, "the export was cut short: %v", err)
 	}
-	fmt.Fprintf(cmd.ErrOrStderr(), "%d lines in %.1f s, position %s\n",
-		lines.n.Load(), time.Since(began).Seconds(), export.Position)
+	if ex.sqlite == "" {
+		fmt.Fprintf(cmd.ErrOrStderr(), "%d lines in %.1f s, position %s\n", lines.n.Load(), time.Since(began).Seconds(), export.Position)
+		return nil
+	}
+	n := ex.copied
+	fmt.Fprintf(cmd.ErrOrStderr(), "%s in %s, and %s of relations, in %.1f s: a copy as of position %s\n", wire.Counted(n.Documents, "document", "documents"),
+		wire.Counted(n.Collections, "table", "tables"), wire.Counted(n.Relations, "table", "tables"), time.Since(began).Seconds(), export.Position)
+	if n.Columnless > 0 {
+		fmt.Fprintf(cmd.ErrOrStderr(), "members without a column stand in body alone, of %s\n", wire.Counted(n.Columnless, "document", "documents"))
+	}
 	return nil
+}
+
+// wantNoFile returns an Invalid if the SQLite file to write is there, unless it may be.
+func (ex *exporting) wantNoFile() error {
+	if ex.sqlite == "" || ex.force {
+		return nil
+	}
+	if _, err := os.Lstat(ex.sqlite); err == nil {
+		return fanfold.Errorf(fanfold.Invalid, "%s is there already: give a new file, or --force to write over it", ex.sqlite)
+	}
+	return nil
+}
+
+// writeCopy writes the lines of an export as a SQLite file: under a temporary name, so that a file of this name is always whole.
+func (ex *exporting) writeCopy(ctx context.Context, c *client.Client, lines io.Reader, position string) (err error) {
+	about := sqlcopy.About{Position: position, Program: "fanfold " + node.Version(), Taken: time.Now()}
+	if parts := strings.Split(position, "-"); len(parts) > 2 { // "<sequence>-<n>-<store>"
+		about.Store = parts[2]
+	}
+	if about.Collections = ex.collections; ex.collections != nil { // whose export has no model
+		m, err := c.Model(ctx)
+		if err != nil {
+			return err
+		}
+		if m.Revision > 0 {
+			about.Model = m.Source
+		}
+	}
+	f, err := os.CreateTemp(filepath.Dir(ex.sqlite), filepath.Base(ex.sqlite)+".*")
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.Remove(f.Name()))
+		}
+	}()
+	if ex.copied, err = sqlcopy.Write(ctx, f.Name(), lines, about); err != nil {
+		return errors.Join(err, f.Close())
+	}
+	if err := errors.Join(f.Sync(), f.Close(), ex.wantNoFile()); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), ex.sqlite)
 }
 
 // maxCollections bounds how many collections --collections names.

@@ -1,13 +1,17 @@
 package main
 
 import (
+	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/sqlite/driver"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -41,5 +45,65 @@ func TestExportText(t *testing.T) {
 	}
 	if got := lines.text(2 * time.Second); got != "300 lines, 0.0 MB, 150/s" {
 		t.Errorf("it says %q", got)
+	}
+}
+
+// TestExportSQLite: a SQLite file has what the store has, and names its position. A file that is there stays as it is.
+func TestExportSQLite(t *testing.T) {
+	s := harness.OpenTemp(t, "collections: {authors: {}, books: {relations: {authors: {path: 'authors[].id', to: authors}}}}")
+	dir := t.TempDir()
+	file := filepath.Join(dir, "copy.db")
+	export := func(args ...string) ran {
+		return runCommand(t, "", append([]string{"export", "--sqlite", file, "--server", s.URL}, args...)...)
+	}
+	want := map[string]string{}
+	for i := range 1500 {
+		id := strconv.Itoa(i)
+		body := fmt.Sprintf(`{"id":%q,"name":"Book %d","price":%d.50,"authors":[{"id":"a%d"}]}`, id, i, i, i%7)
+		s.Put("books", id, body)
+		want[id] = body
+	}
+	s.Put("notes", "n1", `{"id":"n1","Text":"\u001b[31m"}`)
+	r := export()
+	r.want(t, exitDone, "1501 documents in 3 tables, and 1 table of relations, in ", "a copy as of position ")
+	conn, err := driver.Open(file, driver.ReadOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	rows := 0
+	err = conn.Query("SELECT id, name, price, body, (SELECT target FROM books_authors r WHERE r.id = b.id) FROM books b", func(row driver.Row) error {
+		rows++
+		i, _ := strconv.Atoi(row.Text(0))
+		if row.Text(3) != want[row.Text(0)] || row.Text(1) != fmt.Sprintf("Book %d", i) || row[2] != float64(i)+0.5 || row.Text(4) != fmt.Sprintf("a%d", i%7) {
+			t.Errorf("a row is %v", row)
+		}
+		return nil
+	})
+	if err != nil || rows != len(want) {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+	if _, err := conn.QueryRow("SELECT position, store, documents FROM fanfold_copy", func(row driver.Row) {
+		if !strings.Contains(r.err, row.Text(0)+"\n") || len(row.Text(1)) != 8 || !strings.Contains(row.Text(0), row.Text(1)) || row.Int(2) != 1501 {
+			t.Errorf("it says %v, and the command %s", row, r.err)
+		}
+	}); err != nil {
+		t.Error(err)
+	}
+	before, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	export().want(t, exitUsage, "copy.db is there already: give a new file, or --force to write over it")
+	export("--force", "--collections", "nothing").want(t, exitFailed, "there is no collection")
+	if after, err := os.ReadFile(file); err != nil || !bytes.Equal(after, before) {
+		t.Errorf("the file is another, %v", err)
+	}
+	export("--force", "--collections", "books").want(t, exitDone, "1500 documents in 1 table, and 1 table of relations")
+	export("--out", "x").want(t, exitUsage, "sqlite")
+	runCommand(t, "", "export", "--force", "--server", s.URL).want(t, exitUsage, "--force goes with --sqlite")
+	runCommand(t, "", "export", "--sqlite", filepath.Join(dir, "none", "x.db"), "--server", s.URL).want(t, exitUsage, "cannot write")
+	if files, err := filepath.Glob(filepath.Join(dir, "*")); err != nil || len(files) != 1 {
+		t.Errorf("%v are left, %v", files, err)
 	}
 }

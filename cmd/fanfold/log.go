@@ -162,7 +162,7 @@ func rescue(cmd *cobra.Command, data, out string) (err error) {
 	return withRemains(cmd.Context(), work, func(r *node.Remains) error {
 		printLogReport(cmd.OutOrStdout(), r.Log)
 		return r.Documents(cmd.Context(), func(url string, key access.Key, last uint64) error {
-			if err := (&remote{server: url, rescueKey: key.Text()}).export(cmd, "", out); err != nil {
+			if err := (&exporting{server: &remote{server: url, rescueKey: key.Text()}, file: out, to: cmd.OutOrStdout()}).run(cmd, nil); err != nil {
 				return err
 			}
 			printRescued(cmd.OutOrStdout(), r, last, out)
