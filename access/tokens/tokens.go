@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 	"unicode"
-	"unicode/utf8"
 
 	"github.com/golang-jwt/jwt/v5"
 
@@ -180,7 +179,7 @@ func (t *Tokens) verify(text string) (*access.Principal, error) {
 		return nil, refuse(missing, "the token has no iat")
 	case c.ExpiresAt.Sub(c.IssuedAt.Time) > maxLife:
 		return nil, refuse(life, "the token works for more than %s", maxLife)
-	case c.Subject == "" || len(c.Subject) > maxSub || !utf8.ValidString(c.Subject) || strings.ContainsFunc(c.Subject, unicode.IsControl):
+	case c.Subject == "" || len(c.Subject) > maxSub || strings.ContainsFunc(c.Subject, unicode.IsControl):
 		return nil, refuse(subject, "the token's sub has not 1 to %d bytes of UTF-8 without control characters", maxSub)
 	case strings.HasPrefix(c.Subject, access.KeySubject):
 		return nil, refuse(subject, "the token's sub begins with %s, which is for the store's own keys", access.KeySubject)
