@@ -12,7 +12,8 @@ import (
 
 // accessModel lets support read every book, and everybody else those that are theirs. One in a hundred is rare's, and the others are ann's.
 const accessModel = `{"collections":{"authors":{},"books":{"indexes":{"byOwner":["owner"]},
-"access":{"read":{"roles":["support"],"where":"doc.owner == auth.sub && auth.sub in doc.members"},"write":["support"]}}}}`
+"access":{"read":{"roles":["support"],"where":"doc.owner == auth.sub && auth.sub in doc.members"},"create":["support"],"delete":["support"],
+"update":{"roles":["support"],"where":"old.owner == auth.sub && doc.owner == old.owner"}}}}}`
 
 // accessBooks is how many books there are.
 const accessBooks = 10_000
@@ -34,7 +35,20 @@ func withKey(key string, path func(n int) string) request {
 	}
 }
 
-// benchAccess compares reads under a rule that judges each document with those under an unconditional right.
+// accessBook is the number of one of ann's books.
+func accessBook(i int) int { return i%accessBooks/100*100 + 1 + i%99 }
+
+// rewritesWithKey writes ann's books by a key. Each request of a round writes other content, and so does each round.
+func rewritesWithKey(key string, round int) request {
+	return func(dst []byte, worker, n int) []byte {
+		i := accessBook(worker*7919 + n*31)
+		body := ownedBook(i)
+		body = fmt.Sprintf(`%s,"round":"%s %d %d"}`, body[:len(body)-1], key[:8], round, n)
+		return appendBody(dst, "PUT /v1/books/"+strconv.Itoa(i), "application/json\r\nAuthorization: Bearer "+key, []byte(body))
+	}
+}
+
+// benchAccess compares reads and writes under rules that judge each document with those under an unconditional right.
 func benchAccess(ctx context.Context, b *bench) error {
 	s := benchStore{model: accessModel, authors: 1, books: accessBooks, text: ownedBook}
 	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, _ *client.Client) error {
@@ -46,7 +60,7 @@ func benchAccess(ctx context.Context, b *bench) error {
 			}
 			secret[k.Name] = key.Text()
 		}
-		one := func(i int) string { return "/v1/books/" + strconv.Itoa(i%accessBooks/100*100+1+i%99) }
+		one := func(i int) string { return "/v1/books/" + strconv.Itoa(accessBook(i)) }
 		list := func(int) string { return "/v1/books?limit=50" }
 		for _, row := range []struct {
 			name, who string
@@ -62,7 +76,12 @@ func benchAccess(ctx context.Context, b *bench) error {
 				return err
 			}
 		}
-		return nil
+		put := func(who string) func(round int) (float64, error) {
+			return func(round int) (float64, error) {
+				return rateOf(ctx, n.Addr(), 64, rewritesWithKey(secret[who], round))(round)
+			}
+		}
+		return b.pair(pair{name: "durable PUT under a rule, 64 connections", unit: "writes/s", limit: "the same with a right to all", ours: put("ann"), plain: put("support")})
 	})
 }
 
