@@ -11,7 +11,7 @@ RUN go mod download
 COPY . .
 ARG VERSION=dev
 # SQLite is C, so that cgo is needed; linked statically the program runs on an empty image. Go then looks up names by itself.
-RUN mkdir -p /out/data && CGO_ENABLED=1 go build -tags netgo,osusergo \
+RUN mkdir -p /out/data && CGO_ENABLED=1 go build -tags netgo,osusergo,sqlite_omit_load_extension \
     -ldflags "-s -w -linkmode external -extldflags -static -X github.com/fanfold/fanfold/node.version=${VERSION}" \
     -o /out/fanfold ./cmd/fanfold
 

@@ -34,7 +34,7 @@ phases = @rm -f bin/times; began=$${CI_BEGAN:-$$(date +%s)}; code=0; for phase i
 
 CHECK = lint test deploy race
 
-.PHONY: check ci full build test js lint vuln versions race soak fuzz bench clients console vendor deploy stack short short-versions short-clients short-stack
+.PHONY: check ci full build test js lint vuln versions race soak fuzz bench clients console vendor deploy stack short short-versions short-clients short-stack release test-release
 check: bin/retest
 	$(call phases,$(CHECK))
 
@@ -48,7 +48,7 @@ ci: bin/retest
 full: lint
 	@! grep -v '^#' flaky.txt || { echo "these tests are flaky: mend them, then remove their lines from flaky.txt"; exit 1; }
 	fuller="$(FULLER)"; go test -timeout=30m $$(go list ./... | grep -vxF "$$(go list $$fuller)") && go test -timeout=60m $$fuller -full
-	$(MAKE) deploy versions race clients js console stack vuln
+	$(MAKE) deploy versions race clients js console stack test-release vuln
 
 # Known vulnerabilities that the code reaches, of the modules and of the Go that builds it. Where the database cannot be reached
 # nothing is checked, and the last line says so. VULNDB may be a copy: file:///path.
@@ -75,6 +75,7 @@ lint:
 	go run ./tests/retest -flaky flaky.txt -check
 	$(LINT) run --build-tags clients,console,nextfold ./...
 	cd $(STACK) && go tool -modfile=../../tools/go.mod golangci-lint run --build-tags stack ./...
+	cd deploy/release && go tool -modfile=../../tools/go.mod golangci-lint run ./...
 
 # The tests of a change from one version of the fold to the next, with a fold that has one version more.
 VERSIONS = TestTwoFolds|TestTwoFoldsOfFrozenCopies|TestGroupOverTwoFolds|TestUpgradesItself
@@ -179,3 +180,15 @@ fuzz:
 
 bench:
 	go run ./cmd/fanfold-bench
+
+# The files of a release under dist/ (deploy/release/build.sh): make release VERSION=v1.2.3, or SNAPSHOT=1 for what is there. Nothing is published.
+# It installs the C compilers that are missing, on a Debian as root; go fetches its modules.
+release:
+	@$(call install,x86_64-linux-gnu-gcc:gcc aarch64-linux-gnu-gcc:gcc-aarch64-linux-gnu aarch64-linux-gnu-gcc:libc6-dev-arm64-cross)
+	deploy/release/build.sh $(if $(SNAPSHOT),--snapshot,$(VERSION))
+
+# A snapshot's files: the deb in a fresh Debian, where the service's command runs as its user, and what the others have.
+test-release:
+	@$(call install,debootstrap:debootstrap rpm:rpm qemu-aarch64-static:qemu-user-static)
+	$(MAKE) release SNAPSHOT=1
+	cd $(STACK) && $(GOTEST) -tags=stack -timeout=15m -count=1 -v -run='^TestRelease$$' .

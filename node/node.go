@@ -372,8 +372,8 @@ func (n *Node) watch(groups *group.Groups) http.Handler {
 		Members: n.members, Backed: n.Backups.Last})
 }
 
-// version is set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.
-var version string
+// version and revision are set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.
+var version, revision string
 
 // Version returns the program's version: what it was linked with, else what Go's build information has, and "(devel)"
 // without either.
@@ -385,6 +385,21 @@ func Version() string {
 		return info.Main.Version
 	}
 	return "(devel)"
+}
+
+// Revision returns the commit of which the program was built, and "" where nobody knows.
+func Revision() string {
+	if revision != "" {
+		return revision
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, s := range info.Settings {
+			if s.Key == "vcs.revision" {
+				return s.Value
+			}
+		}
+	}
+	return ""
 }
 
 // Writer returns the node's writer.

@@ -109,6 +109,7 @@ YAML file named by --config; a flag wins over the environment, and that over the
 		SilenceErrors:     true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return configure(cmd, config) },
 	}
+	root.SetVersionTemplate(versionLine() + "\n")
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())

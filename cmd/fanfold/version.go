@@ -16,7 +16,7 @@ func versionCommand() *cobra.Command {
 		Use:   "version",
 		Short: "Print the version of this program",
 		Long: `Print the version of this program: its release, or for one that was built in a checkout the commit, with "+dirty" where
-files were changed; (devel) where neither is known. Behind it stands what it was built with, and the newest version of
+files were changed; (devel) where neither is known. Then come the commit, what it was built with, and the newest version of
 the fold that it knows (docs/run/upgrade.md). "fanfold status" tells the version of a running server.`,
 		Example: "  fanfold version\n  fanfold version --json",
 		Args:    cobra.NoArgs,
@@ -24,12 +24,20 @@ the fold that it knows (docs/run/upgrade.md). "fanfold status" tells the version
 	cmd.Flags().BoolVar(&asJSON, "json", false, "as JSON")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		if asJSON {
-			return printJSON(cmd, map[string]any{"version": node.Version(), "go": runtime.Version(),
+			return printJSON(cmd, map[string]any{"version": node.Version(), "commit": node.Revision(), "go": runtime.Version(),
 				"platform": runtime.GOOS + "/" + runtime.GOARCH, "fold": fold.LatestVersion})
 		}
-		_, err := fmt.Fprintf(cmd.OutOrStdout(), "fanfold %s (%s, %s/%s, fold %d)\n",
-			node.Version(), runtime.Version(), runtime.GOOS, runtime.GOARCH, fold.LatestVersion)
+		_, err := fmt.Fprintln(cmd.OutOrStdout(), versionLine())
 		return err
 	}
 	return cmd
+}
+
+// versionLine returns what "fanfold version" and "fanfold --version" print.
+func versionLine() string {
+	commit := ""
+	if revision := node.Revision(); revision != "" {
+		commit = "commit " + revision[:min(12, len(revision))] + ", "
+	}
+	return fmt.Sprintf("fanfold %s (%s%s, %s/%s, fold %d)", node.Version(), commit, runtime.Version(), runtime.GOOS, runtime.GOARCH, fold.LatestVersion)
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -23,6 +22,20 @@ import (
 // manifests decodes the objects of the Kubernetes example, by the API's types; a member that they do not have is an error.
 func manifests(t *testing.T) map[string]runtime.Object {
 	t.Helper()
+	out := map[string]runtime.Object{}
+	files, err := filepath.Glob(root + "/deploy/kubernetes/*.yaml")
+	if err != nil || len(files) != 2 {
+		t.Fatal(files, err)
+	}
+	for _, path := range files {
+		decode(t, path, read(t, path), out)
+	}
+	return out
+}
+
+// decode adds the objects of a text to out, by kind and name.
+func decode(t *testing.T, path, text string, out map[string]runtime.Object) {
+	t.Helper()
 	scheme := runtime.NewScheme()
 	for _, add := range []func(*runtime.Scheme) error{appsv1.AddToScheme, corev1.AddToScheme, networkingv1.AddToScheme, policyv1.AddToScheme} {
 		if err := add(scheme); err != nil {
@@ -30,29 +43,24 @@ func manifests(t *testing.T) map[string]runtime.Object {
 		}
 	}
 	codec := serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDeserializer()
-	out := map[string]runtime.Object{}
-	files, err := filepath.Glob(root + "/deploy/kubernetes/*.yaml")
-	if err != nil || len(files) != 2 {
-		t.Fatal(files, err)
-	}
-	for _, path := range files {
-		documents := yaml.NewDocumentDecoder(io.NopCloser(bytes.NewReader([]byte(read(t, path)))))
-		for buf := make([]byte, 1<<20); ; {
-			n, err := documents.Read(buf)
-			if errors.Is(err, io.EOF) {
-				break
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			object, kind, err := codec.Decode(buf[:n], nil, nil)
-			if err != nil {
-				t.Fatalf("%s: %v\n%s", path, err, buf[:n])
-			}
-			out[kind.Kind+" "+object.(metav1.Object).GetName()] = object
+	documents := yaml.NewDocumentDecoder(io.NopCloser(strings.NewReader(text)))
+	for buf := make([]byte, 1<<20); ; {
+		n, err := documents.Read(buf)
+		if errors.Is(err, io.EOF) {
+			return
 		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(strings.TrimSpace(string(buf[:n]))) == 0 {
+			continue
+		}
+		object, kind, err := codec.Decode(buf[:n], nil, nil)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", path, err, buf[:n])
+		}
+		out[kind.Kind+" "+object.(metav1.Object).GetName()] = object
 	}
-	return out
 }
 
 // TestKubernetes: the Kubernetes example is what the API takes, its objects fit each other, and its containers have probes,
