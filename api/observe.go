@@ -113,13 +113,21 @@ func (o *observer) ended(c echo.Context, answered bool, took time.Duration) (sta
 	}
 	route := o.routes.find(c)
 	if o.opt.Answered != nil {
-		o.opt.Answered(Answer{Route: o.routes.name(c), Method: method(c.Request()), Status: status, Took: took, Feed: route.is(endless)})
+		o.opt.Answered(Answer{Route: o.routes.name(c), Method: method(c.Request()), Status: status, Took: took, Feed: route.is(endless), Trace: o.trace(c)})
 	}
 	if took >= o.opt.SlowRequest && status < http.StatusInternalServerError && !route.is(lasting) {
 		o.log(c, o.requests, slog.LevelWarn, "slow request", "status", status, "took", took.Round(time.Millisecond))
 	}
 	o.changed(c, route, status)
 	return status
+}
+
+// trace returns the id of a request's trace, "" for one that is not traced.
+func (o *observer) trace(c echo.Context) string {
+	if o.opt.Tracer == nil {
+		return ""
+	}
+	return tracing.ID(c.Request().Context())
 }
 
 // changed writes a line where an admin has changed something, or tried. An open house has no admins.
@@ -191,5 +199,6 @@ type Answer struct {
 	Method string // "other" for one that no route has
 	Status int    // 499 where the client has gone before it was answered
 	Took   time.Duration
-	Feed   bool // it is one of a feed, which may last for ever
+	Feed   bool   // it is one of a feed, which may last for ever
+	Trace  string // the id of its trace; "" for none
 }

@@ -387,7 +387,7 @@ func Version() string {
 	return "(devel)"
 }
 
-// Revision returns the commit of which the program was built, and "" where nobody knows.
+// Revision returns the program's commit, and "" where nobody knows it.
 func Revision() string {
 	if revision != "" {
 		return revision

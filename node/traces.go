@@ -22,7 +22,7 @@ func (n *Node) openTraces(ctx context.Context) (err error) {
 	}
 	n.tracer, err = tracing.New(ctx, tracing.Options{Endpoint: n.cfg.Trace.Endpoint, Ratio: ratio, Version: Version(), Logger: n.cfg.Logger})
 	if err != nil {
-		return fanfold.Wrap(err, fanfold.Invalid, "--trace-endpoint %q cannot be sent to: %v", n.cfg.Trace.Endpoint, err)
+		return fanfold.Wrap(err, fanfold.Invalid, "traces cannot be sent (--trace-endpoint %q): %v", n.cfg.Trace.Endpoint, err)
 	}
 	return nil
 }

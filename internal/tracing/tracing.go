@@ -8,14 +8,12 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
-	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracehttp"
 	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/resource"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -24,7 +22,7 @@ import (
 
 // Options are the settings of a Tracer.
 type Options struct {
-	// Endpoint is the URL to which spans are sent by OTLP over HTTP, such as http://127.0.0.1:4318. If it is "", the
+	// Endpoint is the URL to which spans are sent by OTLP, such as http://127.0.0.1:4318. If it is "", the
 	// environment says it (OTEL_EXPORTER_OTLP_ENDPOINT, OTEL_EXPORTER_OTLP_TRACES_ENDPOINT), or nothing is traced.
 	Endpoint string
 	// Ratio is the share of requests that are traced, of those that bring no trace context, which says it by itself. It is
@@ -48,25 +46,11 @@ var format propagation.TraceContext
 // Header names the header with a trace context, in requests and in the log's messages.
 const Header = "traceparent"
 
-// New returns a tracer, nil where nothing is to be traced. The caller closes it. It returns an error of the settings:
-// whether somebody takes the spans is found out later, and logged.
+// New returns a tracer, nil where nothing is to be traced. The caller closes it. It returns an error of the settings, also of those
+// in the environment. Whether somebody takes the spans is found out later, and logged.
 func New(ctx context.Context, opt Options) (*Tracer, error) {
-	var to []otlptracehttp.Option
-	switch {
-	case opt.Endpoint != "":
-		at, err := url.Parse(opt.Endpoint)
-		if err != nil {
-			return nil, err
-		}
-		if at.Path == "" || at.Path == "/" { // where OTLP over HTTP takes spans (https://opentelemetry.io/docs/specs/otlp/)
-			at.Path = "/v1/traces"
-		}
-		to = append(to, otlptracehttp.WithEndpointURL(at.String()))
-	case os.Getenv("OTEL_EXPORTER_OTLP_ENDPOINT") == "" && os.Getenv("OTEL_EXPORTER_OTLP_TRACES_ENDPOINT") == "":
-		return nil, nil
-	}
-	exporter, err := otlptracehttp.New(ctx, to...)
-	if err != nil {
+	exporter, err := newExporter(ctx, opt.Endpoint)
+	if exporter == nil || err != nil {
 		return nil, err
 	}
 	about, err := resource.New(ctx, resource.WithAttributes(attribute.String("service.name", "fanfold"), attribute.String("service.version", opt.Version)),
@@ -167,4 +151,12 @@ func (s *Span) Planned(p Plan) {
 		attribute.Int64("fanfold.query.entries", p.Entries), attribute.Int64("fanfold.query.documents", p.Documents),
 		attribute.Bool("fanfold.query.complete", p.Complete))
 	s.span.End()
+}
+
+// ID returns the id of the trace in which some work is a span, "" for work that is not traced.
+func ID(ctx context.Context) string {
+	if span := trace.SpanContextFromContext(ctx); span.IsSampled() {
+		return span.TraceID().String()
+	}
+	return ""
 }

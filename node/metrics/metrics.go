@@ -94,8 +94,17 @@ func (m *Metrics) Answered(a api.Answer) {
 	}
 	(*counter).Inc()
 	if r.duration != nil {
-		r.duration.Observe(a.Took.Seconds())
+		observe(r.duration, a.Took.Seconds(), a.Trace)
 	}
+}
+
+// observe observes a duration. A trace is its exemplar, by which a dashboard leads to the request's spans.
+func observe(o prometheus.Observer, seconds float64, trace string) {
+	if exemplars, ok := o.(prometheus.ExemplarObserver); ok && trace != "" {
+		exemplars.ObserveWithExemplar(seconds, prometheus.Labels{"trace_id": trace})
+		return
+	}
+	o.Observe(seconds)
 }
 
 // statusText has the decimal digits of the statuses from 100 on.
@@ -141,7 +150,7 @@ func (m *Metrics) handler() http.Handler {
 		if m.groups != nil {
 			source = groupsShown{source, m.groups, access.RightsIn(r.Context())}
 		}
-		promhttp.HandlerFor(source, promhttp.HandlerOpts{DisableCompression: true}).ServeHTTP(w, r)
+		promhttp.HandlerFor(source, promhttp.HandlerOpts{DisableCompression: true, EnableOpenMetrics: true}).ServeHTTP(w, r)
 	})
 }
 

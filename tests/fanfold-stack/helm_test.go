@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"reflect"
 	"sort"
 	"strings"
@@ -179,7 +178,7 @@ func TestHelmMistakes(t *testing.T) {
 // names returns the names of objects, in order.
 func names(all map[string]runtime.Object) (out []string) {
 	for name := range all {
-		out = append(out, filepath.Base(name))
+		out = append(out, name)
 	}
 	sort.Strings(out)
 	return out

@@ -81,6 +81,7 @@ var mayImport = map[string][]string{
 	"examples/readlog":            {},
 	"examples/cache":              {"client"},
 	"examples/searchindex":        {"client"},
+	"deploy/release/image":        {},
 	"tests/fanfold-stack":         {},
 	"tests/natsserver":            {"tests/suite"},
 	"tests/retest":                {},

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path"
 	"slices"
 	"strings"
 	"time"
@@ -147,7 +146,7 @@ func (r *release) files(program string) ([]byte, error) {
 			return nil, err
 		}
 		mode := int64(0o644)
-		if path.Base(path.Dir(name)) == "bin" {
+		if strings.HasPrefix(name, "usr/bin/") {
 			mode = 0o755
 		}
 		if err := w.WriteHeader(&tar.Header{Name: name, Mode: mode, Size: int64(len(text)), ModTime: r.made, Format: tar.FormatPAX}); err != nil {
