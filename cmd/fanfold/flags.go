@@ -86,10 +86,10 @@ func (v nameList) Type() string { return "strings" }
 
 // flagError returns what is wrong with a command line's flags. For a value that is not taken it names the flag and what is
 // wanted.
-func flagError(_ *cobra.Command, err error) error {
+func flagError(cmd *cobra.Command, err error) error {
 	var wrong *pflag.InvalidValueError
 	if !errors.As(err, &wrong) {
-		return err
+		return suggestFlag(cmd, err)
 	}
 	f := wrong.GetFlag()
 	return valueError("--"+f.Name, wrong.GetValue(), f, wrong.Unwrap())

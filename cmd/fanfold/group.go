@@ -107,6 +107,7 @@ defaults. The partitions of a group, and where it began, cannot change.`,
 	f.StringVar(&settings.View, "view", "embedded", "the documents embedded, or referenced: as they were written")
 	f.StringVar(&settings.Derived, "derived", "include", "include or exclude derived changes")
 	f.StringVar(&settings.Cascades, "cascades", "include", "include or exclude the writes that a delete brought with it by the delete policies")
+	_ = cmd.RegisterFlagCompletionFunc("cascades", cobra.FixedCompletions(enumerations["derived"], completeNothing)) // the flag is there
 	f.StringVar(&settings.Filter, "filter", "", "only changes of which this CEL expression over doc, previous and change is true, and leave where a document ceases to match")
 	f.DurationVar(&lease, "lease", 30*time.Second, "how long a lease lasts without being renewed")
 	f.IntVar(&settings.MaxAttempts, "max-attempts", 5, "after which a batch that fails is parked")

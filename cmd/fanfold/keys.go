@@ -198,10 +198,12 @@ not be there yet: at first, and where the last key with the role admin is lost.`
 			return err
 		}
 		defer server.close()
+		known, _ := namedRoles(cmd.Context(), c) // nil after an error; the first key takes the right to ask with it
 		e, key, err := c.CreateKey(cmd.Context(), settings)
 		if err != nil {
 			return err
 		}
+		warnOfRoles(known, settings.Roles, cmd.ErrOrStderr())
 		return created(e, key)
 	}
 	return cmd

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +17,49 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
+
+func collectionsCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "collections",
+		Short: "List the collections: those that the model declares, and those that hold or held documents",
+		Long: `List the collections, by name: those that the model declares, and those that hold or ever held a document.
+With a key they are those that it reads. Where a rule decides about single documents, their number is not told.`,
+		Example: "  fanfold collections\n  fanfold collections --json",
+		Args:    cobra.NoArgs,
+	}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		all := []map[string]any{}
+		for info, err := range c.Collections(cmd.Context()) {
+			if err != nil {
+				return err
+			}
+			one := map[string]any{"name": info.Name, "declared": info.Declared, "documents": info.Documents}
+			if info.Uncounted {
+				delete(one, "documents")
+			}
+			all = append(all, one)
+		}
+		if *asJSON {
+			return printJSON(cmd, map[string]any{"collections": all})
+		}
+		return table(cmd, "COLLECTION\tDOCUMENTS\tIN THE MODEL", func(w io.Writer) {
+			for _, one := range all {
+				documents, counted := one["documents"]
+				if !counted {
+					documents = "-"
+				}
+				fmt.Fprintf(w, "%s\t%v\t%s\n", one["name"], documents, map[bool]string{true: "yes", false: "no"}[one["declared"] == true])
+			}
+		})
+	}
+	return cmd
+}
 
 // listOptions has the flags of list.
 type listOptions struct {
@@ -131,8 +176,9 @@ func (o *listOptions) print(out io.Writer, page []*client.Document[json.RawMessa
 	if heading {
 		fmt.Fprintln(w, "ID\tREVISION\tWRITTEN\tDOCUMENT")
 	}
+	room := excerptRoom(page)
 	for _, doc := range page {
-		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", shown(doc.ID), doc.Revision, doc.UpdatedAt.UTC().Format(time.RFC3339), excerpt(doc.Value))
+		fmt.Fprintf(w, "%s\t%d\t%s\t%s\n", shown(doc.ID), doc.Revision, doc.UpdatedAt.UTC().Format(time.RFC3339), excerpt(doc.Value, room))
 	}
 	return w.Flush()
 }
@@ -142,9 +188,22 @@ func oneLine(text []byte) []byte {
 	return []byte(strings.NewReplacer("\r", " ", "\n", " ").Replace(string(text)))
 }
 
-// excerpt returns the beginning of a document's members, without its id and what a list adds.
-func excerpt(doc []byte) string {
-	const most = 60 // characters
+// excerptRoom returns how many characters a page's table has for documents: what the terminal has beside the other columns.
+func excerptRoom(page []*client.Document[json.RawMessage]) int {
+	const usual, gaps = 60, 3 * 2
+	width := columns()
+	if width == 0 {
+		return usual
+	}
+	id, revision := len("ID"), len("REVISION")
+	for _, doc := range page {
+		id, revision = max(id, utf8.RuneCountInString(shown(doc.ID))), max(revision, len(strconv.FormatUint(uint64(doc.Revision), 10)))
+	}
+	return max(20, width-id-revision-len("2006-01-02T15:04:05Z")-gaps-1)
+}
+
+// excerpt returns the beginning of a document's members, without its id and what a list adds: up to so many characters.
+func excerpt(doc []byte, most int) string {
 	t := jsondoc.MustParse(doc)
 	var members []string
 	for n := t.First(jsondoc.Root); n != jsondoc.None && len(members) < most; n = t.Next(n) {

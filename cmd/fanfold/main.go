@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -103,17 +104,43 @@ every one right, atomically, and tells about every change on a feed.
 
 Every flag can also be set by an environment variable (--listen by FANFOLD_LISTEN) or in a
 YAML file named by --config; a flag wins over the environment, and that over the file.`,
-		Example:           "  fanfold demo\n  fanfold serve --data ./data --model model.yaml",
-		Version:           node.Version(),
-		SilenceUsage:      true,
-		SilenceErrors:     true,
-		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return configure(cmd, config) },
+		Example:       "  fanfold demo\n  fanfold serve --data ./data --model model.yaml",
+		Version:       node.Version(),
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error {
+			if strings.HasPrefix(cmd.Name(), cobra.ShellCompRequestCmd) { // a key press
+				return nil
+			}
+			for _, warning := range strayVariables(cmd.Root(), os.Environ()) {
+				fmt.Fprintln(cmd.ErrOrStderr(), "fanfold: "+warning)
+			}
+			return configure(cmd, config)
+		},
 	}
 	root.SetVersionTemplate(versionLine() + "\n")
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
-	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), keysCommand(), accessCommand(), getCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(), updateCommand(),
+	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), keysCommand(), accessCommand(), getCommand(), collectionsCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(), updateCommand(),
 		revertCommand(), deleteCommand(), modelCommand(), compactCommand(), eraseCommand(), erasuresCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), driftCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
+	completeCommands(root, &config)
 	return root
+}
+
+// commandGroups are the groups in which help lists commands, each with its title and the names of its commands.
+var commandGroups = []struct {
+	id, title string
+	names     []string
+}{
+	{"run", "Run a server:", []string{"serve", "demo"}},
+	{"documents", "Documents:", []string{"get", "put", "patch", "update", "delete", "list", "collections"}},
+	{"versions", "Their versions:", []string{"history", "diff", "revert"}},
+	{"changes", "Changes:", []string{"changes", "group"}},
+	{"many", "Moving in and out:", []string{"import", "export", "drift"}},
+	{"model", "The model:", []string{"model", "upgrade"}},
+	{"who", "Who may do what:", []string{"keys", "access"}},
+	{"safety", "Backups, and what goes for good:", []string{"backup", "restore", "compact", "erase", "erasures"}},
+	{"care", "Looking after a server:", []string{"status", "verify", "replay", "log", "snapshot", "replicas"}},
+	{"about", "About this program:", []string{"version", "completion", "help"}},
 }

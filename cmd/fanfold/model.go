@@ -25,18 +25,45 @@ import (
 func modelCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "model",
-		Short:   "Check, compare and apply models",
-		Example: "  fanfold model check model.yaml\n  fanfold model diff model.yaml\n  fanfold model apply model.yaml",
+		Short:   "Print, check, compare and apply models",
+		Example: "  fanfold model get > model.yaml\n  fanfold model check model.yaml\n  fanfold model diff model.yaml\n  fanfold model apply model.yaml",
 		Args:    cobra.NoArgs,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand(), modelTypesCommand(), modelSchemaCommand(), modelSuggestCommand())
+	cmd.AddCommand(modelGetCommand(), modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand(), modelTypesCommand(), modelSchemaCommand(), modelSuggestCommand())
 	return cmd
 }
 
 // readModelFile returns the text of a model file. The error is Invalid.
 func readModelFile(path string) ([]byte, error) {
 	return readFile(path, "model", maxInput)
+}
+
+func modelGetCommand() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "get",
+		Short: "Print the model that applies, as fanfold model apply takes it",
+		Long: `Print the model that applies, as YAML that fanfold model apply takes. Its members stand in the order in which they
+were written; comments are not stored.`,
+		Example: "  fanfold model get > model.yaml",
+		Args:    cobra.NoArgs,
+	}
+	server := serverFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print it as JSON")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		text, err := modelSource(cmd.Context(), server, nil)
+		if err == nil && asJSON {
+			text = append(bytes.TrimSpace(text), '\n')
+		} else if err == nil {
+			text, err = modelfile.ToYAML(text)
+		}
+		if err == nil {
+			_, err = cmd.OutOrStdout().Write(text)
+		}
+		return err
+	}
+	return cmd
 }
 
 func modelCheckCommand() *cobra.Command {

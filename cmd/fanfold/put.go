@@ -88,12 +88,13 @@ func putCommand() *cobra.Command {
 	var flags writeFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "put COLLECTION ID [FILE|-]",
+		Use:   "put COLLECTION ID [JSON|FILE|-]",
 		Short: "Create or replace one document",
-		Long: `Create or replace the document COLLECTION/ID by the JSON object in FILE, or on standard input
-where there is none. It prints the document's new revision and the position from which on reads
+		Long: `Create or replace the document COLLECTION/ID by a JSON object: as the argument itself, in FILE, or on
+standard input where there is none. It prints the document's new revision and the position from which on reads
 show it.`,
-		Example: `  fanfold put books b1 book.json
+		Example: `  fanfold put books b1 '{"name":"Azure Cosmos DB 101"}'
+  fanfold put books b1 book.json
   echo '{"name":"Azure Cosmos DB 101"}' | fanfold put books b1 --if-absent
   fanfold put books b1 book.json --if-match 12
   fanfold put books b1 book.json --if 'doc.pages < params.n' --params '{"n":400}'`,
@@ -119,12 +120,12 @@ func patchCommand() *cobra.Command {
 	var flags writeFlags
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use:   "patch COLLECTION ID [FILE|-]",
+		Use:   "patch COLLECTION ID [JSON|FILE|-]",
 		Short: "Change some members of one document",
-		Long: `Change the document COLLECTION/ID by the patch in FILE, or on standard input where there is none:
-an object is a merge patch (RFC 7396), in which null removes a member, and an array a JSON Patch
+		Long: `Change the document COLLECTION/ID by a patch: as the argument itself, in FILE, or on standard input where
+there is none. An object is a merge patch (RFC 7396), in which null removes a member, and an array a JSON Patch
 (RFC 6902). It prints the document's new revision and the position from which on reads show it.`,
-		Example: `  echo '{"name":"Azure Cosmos DB 102"}' | fanfold patch books b1
+		Example: `  fanfold patch books b1 '{"name":"Azure Cosmos DB 102"}'
   echo '[{"op":"add","path":"/tags/-","value":"cloud"}]' | fanfold patch books b1 --if-match 12`,
 		Args: cobra.RangeArgs(2, 3),
 	}
@@ -203,12 +204,15 @@ func printWritten(cmd *cobra.Command, key fanfold.Key, w *client.Written) error 
 	return err
 }
 
-// readBody returns what the file that args name has, or standard input where they name none, without white space around it.
+// readBody returns the JSON that args have, what the file has that they name, or standard input where there are none, without white space
+// around it. JSON begins with { or [; a file of such a name is given with its path.
 // The error is Invalid.
 func readBody(cmd *cobra.Command, args []string) ([]byte, error) {
 	var text []byte
 	var err error
-	if len(args) == 1 && args[0] != "-" {
+	if len(args) == 1 && strings.HasPrefix(strings.TrimSpace(args[0]), "{") || len(args) == 1 && strings.HasPrefix(strings.TrimSpace(args[0]), "[") {
+		text = []byte(args[0])
+	} else if len(args) == 1 && args[0] != "-" {
 		text, err = readFile(args[0], "document", maxInput)
 	} else {
 		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"regexp"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -10,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/access/tokens"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/console"
 	"github.com/fanfold/fanfold/internal/memory"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/membership"
@@ -76,6 +78,18 @@ position, and no writes. Nothing is written into its directory.`,
 	f.Var(retainFlag{&cfg.Retain}, "retain", "how much of its history the store keeps, such as 90d or 1h: what is older goes by itself (default all of it)")
 	f.StringVar(&maxLag, "max-lag", "1m", "events, such as 10000, or time, such as 30s, that the node may be behind the log and still be ready")
 	return cmd
+}
+
+// serveGroups are the groups in which help lists the flags of serve: those whose names begin so. The last takes what is left.
+var serveGroups = []struct {
+	title string
+	names *regexp.Regexp
+}{
+	{"The store", regexp.MustCompile(`^(data|read-only|model|allow-removal|retain|durability|snapshot-every|replicas)$`)},
+	{"Addresses", regexp.MustCompile(`^(listen|host|base-path|advertise|cors-origin|max-connections|tls-.*|plaintext|insecure|console.*)$`)},
+	{"Who may do what", regexp.MustCompile(`^(admin-key-file|anonymous|max-auth-age|token-.*)$`)},
+	{"The log on NATS servers", regexp.MustCompile(`^nats.*$`)},
+	{"Running and ending", regexp.MustCompile(``)},
 }
 
 // accessFlags adds the flags that say who reaches a node, and as whom.
@@ -160,4 +174,27 @@ func lookFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.StringVar(&cfg.Trace.Endpoint, "trace-endpoint", "", "URL to which traces are sent by OTLP over HTTP, such as http://127.0.0.1:4318")
 	f.Float64Var(&cfg.Trace.Ratio, "trace-ratio", 1, "share of requests that are traced, of those that bring no trace context")
 	f.StringVar(&cfg.DebugListen, "debug-listen", "", "address for profiles (pprof)")
+}
+
+// webConsole says which console a server has.
+type webConsole struct {
+	on  bool
+	dir string // of its files; "" for those in the program
+}
+
+// flags adds the flags of the console.
+func (w *webConsole) flags(f *pflag.FlagSet) {
+	f.BoolVar(&w.on, "console", true, "serve the web console at /_console/")
+	f.StringVar(&w.dir, "console-dir", "", "directory of the console's files, read at each request while one works on them, in place of those in the program")
+}
+
+// open returns the console, nil for none. The error is Invalid for a directory that does not have its files.
+func (w *webConsole) open() (api.Console, error) {
+	switch {
+	case w.on:
+		return console.New(w.dir)
+	case w.dir != "":
+		return nil, fanfold.Errorf(fanfold.Invalid, "--console-dir names the files of a console, and --console=false wants none: leave one of them out")
+	}
+	return nil, nil //nolint:nilnil // no console
 }

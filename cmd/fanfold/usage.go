@@ -24,6 +24,7 @@ func usageLine(cmd *cobra.Command, err error) string {
 func completeUsage(root *cobra.Command, began func()) {
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
+	addHelp(root)
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == "help" {
 			cmd.Args = func(_ *cobra.Command, args []string) error {

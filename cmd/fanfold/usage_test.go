@@ -77,7 +77,7 @@ func TestWrongUsage(t *testing.T) {
 		"completion tcsh":                   `fanfold completion has no "tcsh": want bash, fish, powershell or zsh`,
 		"group lst":                         "want create, delete, describe, drop, list, parked, reset or retry; see fanfold group --help",
 		"bench --quick":                     "the benchmarks are a program of their own: go run ./cmd/fanfold-bench",
-		"model foo":                         "want apply, cancel, check, diff, flows, schema, suggest or types",
+		"model foo":                         "want apply, cancel, check, diff, flows, get, schema, suggest or types",
 		"help foo":                          `unknown command "foo"`,
 		"stats":                             "Did you mean this?",
 		"status --server /tmp/fanfold.sock": `--server "/tmp/fanfold.sock" is a path: give host:port, such as 127.0.0.1:8080, or a URL`,
