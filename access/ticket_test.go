@@ -151,6 +151,10 @@ func TestWhatTicketsLetIn(t *testing.T) {
 	if _, err := j.Admit(ticket(j, holder), target+"0", now); err == nil || house.asked != "" {
 		t.Errorf("for another request the holder of a token is asked for: %q %v", house.asked, err)
 	}
+	nothing, err := j.Of(keyHolder).Ticket("", until)
+	if r, admitted := j.Admit(nothing, "", now); err != nil || admitted == nil {
+		t.Errorf("a ticket for nothing lets %+v in where no ticket does: %v", r, err)
+	}
 	house.secret = []byte{}
 	forged := ticket(j, keyHolder) // by the secret that a node has which has not read it
 	house.secret = nil

@@ -124,3 +124,23 @@ func TestBoundsOfRevocations(t *testing.T) {
 	want(t, "", s.RevokeTokens(t.Context(), "ann", c.now().Add(time.Minute-time.Second)))
 	want(t, fanfold.Invalid, s.RevokeTokens(t.Context(), "ann", c.now().Add(time.Minute+time.Second)))
 }
+
+// TestRevocationsAtOnce: of two nodes that revoke tokens at once, neither takes back what the other did.
+func TestRevocationsAtOnce(t *testing.T) {
+	l := newLog(t)
+	b := &faultyBucket{Bucket: bucketOf(l)}
+	first, second := open(t, b, keys.Options{Tokens: oneToken{}}), open(t, bucketOf(l), keys.Options{Tokens: oneToken{}})
+	others := 0
+	b.set(func(call, _ string) (before, after error) {
+		if call == "set" && others < 3 {
+			others++
+			want(t, "", second.RevokeTokens(t.Context(), strings.Repeat("x", others), time.Now()))
+		}
+		return nil, nil
+	})
+	want(t, "", first.RevokeTokens(t.Context(), "ann", time.Now()))
+	at, err := bucketOf(l).Get(t.Context(), "keys._revoked")
+	if want(t, "", err); strings.Count(string(at.Value), `"who"`) != 4 || others != 3 {
+		t.Errorf("after %d writes of the other node the entry is %s", others, at.Value)
+	}
+}
