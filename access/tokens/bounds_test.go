@@ -9,6 +9,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -62,9 +63,27 @@ func TestBoundsOfTokens(t *testing.T) {
 	if !b.lets(goodHeader, good) {
 		t.Fatal("it does not let in")
 	}
+	if p, _, err := b.principal(goodHeader, of("ann", 0, 60, `,"roles":["admin","write","read","monitor","everyone","editors"]`)); err != nil || !slices.Equal(p.Roles, []string{"editors"}) {
+		t.Errorf("with roles that the store knows by itself: %+v %v", p, err)
+	}
 	now = now.Add(60*time.Second + leeway) // of a token that is known
 	if p, ended, err := b.principal(goodHeader, good); p != nil || !ended || err != nil {
 		t.Errorf("after its end: %+v %t %v", p, ended, err)
+	}
+}
+
+// TestKnownTokens: a token that was verified is verified again once its key is not the issuer's any more.
+func TestKnownTokens(t *testing.T) {
+	b := openBackend(t, nil)
+	claims := goodClaims("")
+	for range 2 {
+		if !b.lets(goodHeader, claims) {
+			t.Fatal("it does not let in")
+		}
+	}
+	b.keys.put(nil)
+	if b.lets(goodHeader, claims) {
+		t.Error("a token lets in whose key was withdrawn")
 	}
 }
 

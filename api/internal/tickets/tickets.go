@@ -23,7 +23,7 @@ func CheckPath(path string) error {
 	switch {
 	case len(path) > maxPath:
 		return fanfold.Errorf(fanfold.Invalid, "path: a ticket is for a path and query of at most %d bytes", maxPath)
-	case err != nil || strings.ContainsFunc(path, notInQuery) || u.String() != path || u.ForceQuery || !strings.HasPrefix(path, feedPath) || u.EscapedPath() != feedPath:
+	case err != nil || strings.ContainsFunc(path, notInQuery) || u.ForceQuery || !strings.HasPrefix(path, feedPath) || u.EscapedPath() != feedPath:
 		return fanfold.Errorf(fanfold.Invalid, "path: %.200q is not the path and query of a change feed, such as %s?feed=eventsource&since=now", path, feedPath)
 	}
 	if _, _, n := cut(u.RawQuery); n > 0 {
