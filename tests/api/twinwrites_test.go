@@ -351,7 +351,7 @@ func (w *twins) read() twinAsk {
 	return a
 }
 
-// ofTheRun is what differs in the answers of any two stores: names of stores, times, ids, tickets and tokens that are drawn, and the texts of cursors, but not their lengths.
+// ofTheRun is what differs in the answers of any two stores: their names, times, what is drawn, and the texts of cursors, but not their lengths.
 var ofTheRun = regexp.MustCompile(`-[a-z2-7]{8}\b|\d{4}-\d\d-\d\dT[0-9:.]+Z|[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}|[A-Z][a-z]{2}, \d\d [A-Z][a-z]{2} \d{4} [0-9:]{8} GMT|"seconds":[0-9.e-]+|"tx":"[A-Za-z0-9]{22}"|"key:[a-z0-9]{12}"|"id":"[a-z0-9]{12}"|fft_[0-9a-f]+|"token":"[^"]*"`)
 
 // cursorOf finds the text of a cursor.
