@@ -121,6 +121,15 @@ clients:
 	@$(call install,curl:curl node:nodejs npm:npm chromium:chromium)
 	npm ci --prefix tests/clients --no-audit --no-fund
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
+	$(MAKE) generated
+
+# The clients that openapi-typescript, hey-api and oapi-codegen make of openapi.json: they compile, and the Go one loses nothing of a document.
+.PHONY: generated
+generated: build
+	@$(call install,node:nodejs npm:npm)
+	npm ci --prefix tests/openapi --no-audit --no-fund
+	npm run --prefix tests/openapi check
+	cd tests/openapi/goclient && go tool oapi-codegen -config oapi.yaml ../../../api/openapi.json && go test -count=1 ./...
 
 # The client for JavaScript, against a real server: its types, its size, its samples and what breaks beneath it, under Node and in Chromium,
 # and under Deno and Bun where they are installed. It installs what is missing, on a Debian as root. Where Node is older

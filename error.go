@@ -11,40 +11,41 @@ type Code string
 
 // The codes an Error carries. They are stable: problem types are made of them.
 const (
-	Invalid          Code = "invalid"           // the request cannot be understood
-	NotFound         Code = "not-found"         // no such document, route or relation
-	Exists           Code = "exists"            // create-only on a document that exists
-	Stale            Code = "stale"             // the revision asked for is not the current one
-	ConditionFailed  Code = "condition-failed"  // a condition over the document's content is not met
-	CheckFailed      Code = "check-failed"      // a check of the model would be false after the write
-	Conflict         Code = "conflict"          // the change does not fit the document's state
-	Restricted       Code = "restricted"        // holders do not let their target be deleted
-	FanoutLimit      Code = "fanout-limit"      // more derived changes than the model allows one write
-	Unprocessable    Code = "unprocessable"     // well-formed, but breaks a rule of the model
-	TooLarge         Code = "too-large"         // past a configured limit of size
-	Forbidden        Code = "forbidden"         // this may not be asked from there, or by whoever asks
-	ReadOnly         Code = "read-only"         // the server has a read model of one position alone
-	Unauthenticated  Code = "unauthenticated"   // no key, or none that works
-	RightsStale      Code = "rights-stale"      // the node does not know of late who may do what
-	LogDamaged       Code = "log-damaged"       // the log lacks events that were acknowledged
-	StoreChanged     Code = "store-changed"     // a position of another store
-	PositionGone     Code = "position-gone"     // changes after the position are no longer kept
-	RightsChanged    Code = "rights-changed"    // a position that was given under other rights to single documents
-	UnsupportedMedia Code = "unsupported-media" // a content type this route does not read
-	LeaseLost        Code = "lease-lost"        // the partition's lease is somebody else's
-	ModelRemoves     Code = "model-removes"     // a model would take rules or guards away, and nobody said that it may
-	Timeout          Code = "timeout"           // not there within the time asked for
-	TakesLong        Code = "takes-long"        // more work than is done while a client waits for it
-	NeedsIndex       Code = "needs-index"       // a query would look at more than it may: an index is missing
-	KeyReused        Code = "key-reused"        // the Idempotency-Key was used for another request
-	TooSlow          Code = "too-slow"          // the request did not arrive in time
-	Busy             Code = "busy"              // more at once than is taken; try again
-	Duplicate        Code = "duplicate"         // the log has an event of this Idempotency-Key already
-	Unavailable      Code = "unavailable"       // cannot be answered now; try again
-	CatchingUp       Code = "catching-up"       // the node has not reached the log's end of its start yet
-	Lagging          Code = "lagging"           // the node lags too much for what is asked
-	OutcomeUnknown   Code = "outcome-unknown"   // sent to the log, and the log cannot be asked
-	Internal         Code = "internal"          // a defect
+	Invalid          Code = "invalid"            // the request cannot be understood
+	NotFound         Code = "not-found"          // no such document, route or relation
+	Exists           Code = "exists"             // create-only on a document that exists
+	Stale            Code = "stale"              // the revision asked for is not the current one
+	ConditionFailed  Code = "condition-failed"   // a condition over the document's content is not met
+	CheckFailed      Code = "check-failed"       // a check of the model would be false after the write
+	Conflict         Code = "conflict"           // the change does not fit the document's state
+	Restricted       Code = "restricted"         // holders do not let their target be deleted
+	FanoutLimit      Code = "fanout-limit"       // more derived changes than the model allows one write
+	Unprocessable    Code = "unprocessable"      // well-formed, but breaks a rule of the model
+	TooLarge         Code = "too-large"          // past a configured limit of size
+	Forbidden        Code = "forbidden"          // this may not be asked from there, or by whoever asks
+	ReadOnly         Code = "read-only"          // the server has a read model of one position alone
+	Unauthenticated  Code = "unauthenticated"    // no key, or none that works
+	RightsStale      Code = "rights-stale"       // the node does not know of late who may do what
+	LogDamaged       Code = "log-damaged"        // the log lacks events that were acknowledged
+	StoreChanged     Code = "store-changed"      // a position of another store
+	PositionGone     Code = "position-gone"      // changes after the position are no longer kept
+	RightsChanged    Code = "rights-changed"     // a position that was given under other rights to single documents
+	UnsupportedMedia Code = "unsupported-media"  // a content type this route does not read
+	LeaseLost        Code = "lease-lost"         // the partition's lease is somebody else's
+	ModelRemoves     Code = "model-removes"      // a model would take rules or guards away, and nobody said that it may
+	Timeout          Code = "timeout"            // not there within the time asked for
+	TakesLong        Code = "takes-long"         // more work than is done while a client waits for it
+	NeedsIndex       Code = "needs-index"        // a query would look at more than it may: an index is missing
+	KeyReused        Code = "key-reused"         // the Idempotency-Key was used for another request
+	MethodNotAllowed Code = "method-not-allowed" // the route does not take the method
+	TooSlow          Code = "too-slow"           // the request did not arrive in time
+	Busy             Code = "busy"               // more at once than is taken; try again
+	Duplicate        Code = "duplicate"          // the log has an event of this Idempotency-Key already
+	Unavailable      Code = "unavailable"        // cannot be answered now; try again
+	CatchingUp       Code = "catching-up"        // the node has not reached the log's end of its start yet
+	Lagging          Code = "lagging"            // the node lags too much for what is asked
+	OutcomeUnknown   Code = "outcome-unknown"    // sent to the log, and the log cannot be asked
+	Internal         Code = "internal"           // a defect
 
 	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document. It is
 	// also for a write to a collection that a closed model does not declare, or whose name the model does not admit.

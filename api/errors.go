@@ -19,7 +19,7 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.Conflict: http.StatusConflict, fanfold.Restricted: http.StatusConflict, fanfold.FanoutLimit: http.StatusUnprocessableEntity, fanfold.PositionGone: http.StatusGone, fanfold.StoreChanged: http.StatusGone, fanfold.RightsChanged: http.StatusGone, fanfold.Stale: http.StatusPreconditionFailed, fanfold.ConditionFailed: http.StatusPreconditionFailed, fanfold.CheckFailed: http.StatusUnprocessableEntity,
 	fanfold.TooLarge: http.StatusRequestEntityTooLarge, fanfold.UnsupportedMedia: http.StatusUnsupportedMediaType,
 	fanfold.Unprocessable: http.StatusUnprocessableEntity, fanfold.Unavailable: http.StatusServiceUnavailable,
-	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout,
+	fanfold.KeyReused: http.StatusUnprocessableEntity, fanfold.Busy: http.StatusTooManyRequests, fanfold.TooSlow: http.StatusRequestTimeout, fanfold.MethodNotAllowed: http.StatusMethodNotAllowed,
 	fanfold.OutcomeUnknown: http.StatusServiceUnavailable, fanfold.Forbidden: http.StatusForbidden, fanfold.ReadOnly: http.StatusForbidden, fanfold.LogDamaged: http.StatusServiceUnavailable, fanfold.Timeout: http.StatusGatewayTimeout,
 	fanfold.LeaseLost: http.StatusConflict, fanfold.ModelRemoves: http.StatusConflict,
 	fanfold.CatchingUp: http.StatusServiceUnavailable, fanfold.Lagging: http.StatusServiceUnavailable,
@@ -41,7 +41,7 @@ var titleOf = map[fanfold.Code]string{
 	fanfold.TooLarge: "The request is too large", fanfold.UnsupportedMedia: "This content type is not read here",
 	fanfold.Unprocessable: "The request breaks a rule", fanfold.Unavailable: "The store cannot answer now",
 	fanfold.OutcomeUnknown: "It is not known whether the write was stored", fanfold.Timeout: "It did not happen in time",
-	fanfold.KeyReused: "The key belongs to another request", fanfold.Busy: "The store is busy", fanfold.TooSlow: "The request did not arrive in time",
+	fanfold.KeyReused: "The key belongs to another request", fanfold.Busy: "The store is busy", fanfold.TooSlow: "The request did not arrive in time", fanfold.MethodNotAllowed: "The method is not allowed here",
 	fanfold.Internal: "The server made a mistake", fanfold.Forbidden: "The request is not allowed",
 	fanfold.ReadOnly:   "This server has one position, and nothing later",
 	fanfold.LogDamaged: "The log lacks events", fanfold.LeaseLost: "The lease is lost",
@@ -76,10 +76,6 @@ func (s *Server) fail(err error, c echo.Context) {
 		p.Suggest = needs.Suggest
 	}
 	status := p.Status
-	var he *echo.HTTPError
-	if errors.As(err, &he) && he.Code == http.StatusMethodNotAllowed {
-		status, p.Status, p.Title = he.Code, he.Code, "The method is not allowed here"
-	}
 	if status == http.StatusUnauthorized {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="fanfold"`)
 	}
@@ -139,7 +135,7 @@ func foreign(err error) *fanfold.Error {
 		case http.StatusNotFound:
 			return fanfold.Errorf(fanfold.NotFound, "no such route: see /openapi.json")
 		case http.StatusMethodNotAllowed:
-			return fanfold.Errorf(fanfold.Invalid, "this route does not take that method: the Allow header lists those it does")
+			return fanfold.Errorf(fanfold.MethodNotAllowed, "this route does not take that method: the Allow header lists those it does")
 		}
 	}
 	return &fanfold.Error{Code: fanfold.Internal, Err: err}

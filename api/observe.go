@@ -81,12 +81,15 @@ func plainID(s string) bool {
 	return true
 }
 
+// asTyped says that no browser may take an answer for another type than it names.
+var asTyped = []string{"nosniff"}
+
 // observed returns a handler that gives each request an id, and says what became of it to Options.Answered and, where it
 // was slow, to the log.
 func (s *Server) observed(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(inner echo.Context) error {
 		c, begun := &requestContext{Context: inner}, time.Now()
-		c.Response().Header()[headerRequestID] = []string{s.observer.requestID(c.Request())}
+		c.Response().Header()[headerRequestID], c.Response().Header()["X-Content-Type-Options"] = []string{s.observer.requestID(c.Request())}, asTyped
 		var span *tracing.Span
 		if s.opt.Tracer != nil {
 			var ctx context.Context

@@ -57,7 +57,7 @@ var mayBeNil = map[reflect.Type]bool{reflect.TypeFor[wire.ParkedBatch](): true}
 // written.
 func TestOpenAPIIsCurrent(t *testing.T) {
 	d := &drawing{t: t, names: map[reflect.Type]string{}, doc: &openapi3.T{OpenAPI: "3.1.0", Paths: openapi3.NewPaths(), Servers: openapi3.Servers{{URL: "http://127.0.0.1:8080"}},
-		Info: &openapi3.Info{Title: "Fanfold", Version: "1", Description: described.Title}, Components: &openapi3.Components{Schemas: openapi3.Schemas{}}}}
+		Info: &openapi3.Info{Title: "Fanfold", Version: "1", Description: described.Title, License: &openapi3.License{Name: described.License, URL: "https://www.apache.org/licenses/LICENSE-2.0"}, Contact: &openapi3.Contact{Name: "Fanfold", URL: described.Contact}}, Components: &openapi3.Components{Schemas: openapi3.Schemas{}}}}
 	d.security()
 	d.schemas()
 	d.components()
@@ -73,11 +73,7 @@ func TestOpenAPIIsCurrent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	if err := json.Indent(&out, text, "", "  "); err != nil {
-		t.Fatal(err)
-	}
-	out.WriteByte('\n')
+	out := bytes.NewBuffer(finished(t, text))
 	if *rewrite {
 		if err := os.WriteFile("openapi.json", out.Bytes(), 0o600); err != nil {
 			t.Fatal(err)
@@ -299,14 +295,14 @@ func (d *drawing) components() {
 	c := d.doc.Components
 	c.Parameters, c.Headers, c.Responses = openapi3.ParametersMap{}, openapi3.Headers{}, openapi3.ResponseBodies{}
 	for key, p := range described.Parameters {
-		c.Parameters[key] = &openapi3.ParameterRef{Value: &openapi3.Parameter{Name: cmp.Or(p.Name, key), In: p.In, Required: p.Required || p.In == "path", Description: p.Text, Schema: openapi3.NewSchemaRef("", d.parsed(p.Schema))}}
+		c.Parameters[key+"Parameter"] = &openapi3.ParameterRef{Value: &openapi3.Parameter{Name: cmp.Or(p.Name, key), In: p.In, Required: p.Required || p.In == "path", Description: p.Text, Schema: openapi3.NewSchemaRef("", d.parsed(p.Schema))}}
 	}
 	for key, h := range described.Headers {
 		c.Headers[key] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{Description: h.Text, Required: h.Required, Schema: openapi3.NewSchemaRef("", d.parsed(h.Schema))}}}
 	}
 	for key, a := range described.Problems {
 		a.Content = described.Content{typeProblem[0]: "Problem"}
-		c.Responses[key] = &openapi3.ResponseRef{Value: d.answer(a)}
+		c.Responses[key+"Problem"] = &openapi3.ResponseRef{Value: d.answer(a)}
 	}
 }
 
@@ -365,7 +361,7 @@ func (d *drawing) operation(o described.Operation, rights map[string]right) {
 		op.Security = openapi3.NewSecurityRequirements()
 	}
 	for key := range strings.FieldsSeq(o.Takes) {
-		op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + key})
+		op.Parameters = append(op.Parameters, &openapi3.ParameterRef{Ref: "#/components/parameters/" + key + "Parameter"})
 	}
 	if b := o.Body; b != nil {
 		op.RequestBody = &openapi3.RequestBodyRef{Value: &openapi3.RequestBody{Description: b.Text, Required: !b.Optional, Content: d.content(b.Content)}}
@@ -377,7 +373,7 @@ func (d *drawing) operation(o described.Operation, rights map[string]right) {
 		}
 	}
 	for key := range strings.FieldsSeq(o.Problems) {
-		op.Responses.Set(described.Problems[key].Status, &openapi3.ResponseRef{Ref: "#/components/responses/" + key})
+		op.Responses.Set(described.Problems[key].Status, &openapi3.ResponseRef{Ref: "#/components/responses/" + key + "Problem"})
 	}
 	if !slices.ContainsFunc(d.doc.Tags, func(t *openapi3.Tag) bool { return t.Name == o.Tag }) {
 		d.doc.Tags = append(d.doc.Tags, &openapi3.Tag{Name: o.Tag})

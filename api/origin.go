@@ -128,7 +128,7 @@ func isQueryPath(path string) bool {
 var (
 	corsHeaders = []string{"Accept", "Content-Type", "Content-Encoding", "If-Match", "If-None-Match", "Prefer", "Authorization", headerIdempotencyKey, "Last-Event-ID",
 		headerMinPosition, headerTimeout, headerRequestID, "Traceparent", "Tracestate"}
-	corsExposed = []string{headerUnknown, "ETag", "Last-Modified", "Location", "Link", "Preference-Applied", "Retry-After", headerRequestID,
+	corsExposed = []string{headerUnknown, "ETag", "Last-Modified", "Location", "Preference-Applied", "Retry-After", headerRequestID,
 		headerPosition, headerRevision, headerDerived, headerDropped}
 	corsReads  = []string{http.MethodGet, http.MethodHead}
 	corsQuery  = append([]string{http.MethodPost}, corsReads...)

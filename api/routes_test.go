@@ -90,7 +90,7 @@ func TestRoutesAreDescribed(t *testing.T) {
 		}
 		described := func(header string) bool {
 			return slices.ContainsFunc(op.Parameters, func(p struct{ Name, In, Ref string }) bool {
-				return p.Name == header || p.Ref == "#/components/parameters/"+header
+				return p.Name == header || p.Ref == "#/components/parameters/"+header+"Parameter"
 			})
 		}
 		refused := r.refused()

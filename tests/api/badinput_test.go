@@ -148,11 +148,11 @@ func TestBadHeaders(t *testing.T) {
 func TestBadRoutes(t *testing.T) {
 	harness.RefuseAll(t, []harness.Refusal{
 		{"unknown route", 404, "not-found", "GET", "/v2/books", ``, nil, []string{"/openapi.json"}},
-		{"root", 405, "invalid", "PUT", "/", `{}`, nil, []string{"method"}},
+		{"root", 405, "method-not-allowed", "PUT", "/", `{}`, nil, []string{"method"}},
 		{"route of ours", 404, "not-found", "GET", "/v1/_secret", ``, nil, []string{"_"}},
 		{"child of ours", 404, "not-found", "GET", "/v1/books/b1/_secret", ``, nil, []string{"/openapi.json"}},
-		{"method", 405, "invalid", "PUT", "/v1/books", `{}`, nil, []string{"method"}},
-		{"method of ours", 405, "invalid", "DELETE", "/v1/_status", ``, nil, []string{"method"}},
+		{"method", 405, "method-not-allowed", "PUT", "/v1/books", `{}`, nil, []string{"method"}},
+		{"method of ours", 405, "method-not-allowed", "DELETE", "/v1/_status", ``, nil, []string{"method"}},
 		{"PUT of our route", 404, "not-found", "PUT", "/v1/_secret/x", `{}`, nil, []string{"_"}},
 	})
 }

@@ -39,7 +39,7 @@ func TestBadMoments(t *testing.T) {
 		{"a patch of the past", 400, "invalid", "PATCH", "/v1/books/b1?at=1", `{}`, []string{"Content-Type", harness.MergeType}, []string{`"at"`}},
 		{"a put into the past", 400, "invalid", "PUT", "/v1/books/b1?at=1", `{}`, nil, []string{`"at"`}},
 		{"a delete in the past", 400, "invalid", "DELETE", "/v1/books/b1?at=1", ``, nil, []string{`"at"`}},
-		{"a write of versions", 405, "invalid", "POST", "/v1/books/b1/_history", `{}`, nil, []string{"method"}},
+		{"a write of versions", 405, "method-not-allowed", "POST", "/v1/books/b1/_history", `{}`, nil, []string{"method"}},
 		{"the versions of no document", 404, "not-found", "GET", "/v1/books/none/_history", ``, nil, []string{"none"}},
 	}
 	of := func(name, path string, says ...string) harness.Refusal {
@@ -60,8 +60,8 @@ func TestBadMoments(t *testing.T) {
 		of("differences at", "/v1/_diff?from=1&at=1", `"at"`),
 		of("differences of a collection", "/v1/_diff?from=1&collections=_", "_"),
 		of("differences, limit", "/v1/_diff?from=1&limit=1001", "limit=1001"),
-		harness.Refusal{"a write of differences", 405, "invalid", "POST", "/v1/_diff?from=1", `{}`, nil, []string{"method"}},
-		harness.Refusal{"a read of a revert", 405, "invalid", "GET", "/v1/books/b1/_revert", ``, nil, []string{"method"}},
+		harness.Refusal{"a write of differences", 405, "method-not-allowed", "POST", "/v1/_diff?from=1", `{}`, nil, []string{"method"}},
+		harness.Refusal{"a read of a revert", 405, "method-not-allowed", "GET", "/v1/books/b1/_revert", ``, nil, []string{"method"}},
 	)
 	future := url.QueryEscape(time.Now().Add(time.Hour).Format(time.RFC3339))
 	for path, name := range map[string]string{"/v1/books/b1?at=": "at", "/v1/books/b1/_history?from=": "from", "/v1/books/b1/_history?to=": "to", "/v1/books?at=": "at", "/v1/authors/a1/books?at=": "at", "/v1/authors/a1/books?page=1&at=": "at", "/v1/_export?at=": "at", "/v1/_diff?from=": "from", "/v1/_diff?from=1&to=": "to"} {

@@ -267,6 +267,9 @@ func checkAnswer(t *testing.T, s *sender, route, url string, r *harness.Response
 	if private := r.Header.Get("Cache-Control") == "private, no-cache" && slices.Contains(varies(r), "Authorization"); private == open && !strings.Contains(route, "/readyz") {
 		t.Errorf("%s: %s: Cache-Control %q, Vary %q", s.name, route, r.Header.Get("Cache-Control"), r.Header["Vary"])
 	}
+	if r.Header.Get("X-Content-Type-Options") != "nosniff" {
+		t.Errorf("%s: %s lets browsers guess its type: %v", s.name, route, r.Header)
+	}
 	if !refused || strings.HasPrefix(route, "HEAD ") {
 		return
 	}

@@ -87,6 +87,7 @@ var mayImport = map[string][]string{
 	"tests/retest":                {},
 	"tests/harness":               {"", "access", "access/keys", "api", "backup", "backup/transfer", "console", "events/buckets", "internal/wire", "membership", "model", "node", "projector", "projector/inspect", "projector/rebuild", "sqlite", "tests/natsserver", "tests/suite", "writer"},
 	"tests/openapi":               {},
+	"tests/openapi/goclient":      {},
 	"tests/suite":                 {},
 	"tests/jsonvalue":             {},
 	"tests/linear":                {"tests/harness"},

@@ -165,8 +165,8 @@ func TestModelParts(t *testing.T) {
 	harness.Refuse(t, s, harness.Refusal{"", 413, "too-large", "PUT", "/v1/_model/books", strings.Repeat(" ", 1<<20+1), nil, []string{"1048576"}})
 	harness.Refuse(t, s, harness.Refusal{"", 413, "too-large", "PATCH", "/v1/_model", strings.Repeat(" ", 1<<20+1), []string{"Content-Type", harness.MergeType}, []string{"1048576"}})
 	harness.Refuse(t, s, harness.Refusal{"", 415, "unsupported-media", "PATCH", "/v1/_model", `{}`, []string{"Content-Type", "application/json"}, []string{harness.MergeType}})
-	harness.Refuse(t, s, harness.Refusal{"", 405, "invalid", "PUT", "/v1/_model/_pending", `{}`, nil, []string{"method"}})
-	harness.Refuse(t, s, harness.Refusal{"", 405, "invalid", "GET", "/v1/_model/books", ``, nil, []string{"method"}})
+	harness.Refuse(t, s, harness.Refusal{"", 405, "method-not-allowed", "PUT", "/v1/_model/_pending", `{}`, nil, []string{"method"}})
+	harness.Refuse(t, s, harness.Refusal{"", 405, "method-not-allowed", "GET", "/v1/_model/books", ``, nil, []string{"method"}})
 }
 
 // TestDryRunsShowTheMergedModel: the dry run of a part has the text that the model would have. A whole model has none, and neither

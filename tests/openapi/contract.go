@@ -37,6 +37,7 @@ var registerDecoders = sync.OnceFunc(func() {
 // Read reads a document. The error is the loader's.
 func Read(text []byte) (*Contract, error) {
 	registerDecoders()
+	text = bytes.ReplaceAll(text, []byte(`"x-complete": true`), []byte(`"additionalProperties": false`)) // of this version
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err

@@ -1,4 +1,4 @@
-// Ten ordinary uses of the types that openapi-typescript makes of openapi.json. They only compile: make console does it. A line
+// Fifteen ordinary uses of the types that openapi-typescript makes of openapi.json. They only compile: make console does it. A line
 // after @ts-expect-error must not compile.
 import type { components, paths } from './node_modules/fanfold'
 
@@ -57,3 +57,22 @@ export function follow(answer: Schemas['Changes'] | Schemas['Problem']): string 
   if ('results' in answer) return answer.results.map((row) => `${row.op} ${row.doc?.title ?? row.previous?.title}`).join() + answer.last_seq
   return answer.type === 'urn:fanfold:problem:position-gone' ? (answer.oldest ?? '0') : answer.title
 }
+
+// 11. An id is text or a number, and so is the id of a document that was read.
+export function label(id: Schemas['ID'], doc: Schemas['Document']): string {
+  return `${typeof id === 'number' ? id.toFixed() : id} ${doc.id}`
+}
+
+// 12. A right is a list of roles, or says more.
+export const rights: Schemas['Right'][] = [['support'], { roles: ['support'], where: 'auth.sub in doc.members' }]
+
+// 13. A JSON Patch is a list of operations.
+export const operations: Schemas['JSONPatch'] = [{ op: 'add', path: '/tags/-', value: { any: ['kind'] } }, { op: 'test', path: '/n', value: 1 }]
+
+// 14. A line of an import is a model or a document.
+export const lines: Schemas['ImportLine'][] = [{ model }, { collection: 'books', doc: book }]
+
+// 15. Parameters of a list are named and typed, and another one is refused.
+export const asked: NonNullable<paths['/v1/{collection}']['get']['parameters']['query']> = { filter: 'doc.year > 1800', limit: 20, sort: '-year' }
+// @ts-expect-error there is no such parameter
+export const askedOther: typeof asked = { offset: 20 }

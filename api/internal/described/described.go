@@ -81,6 +81,12 @@ func Operations() (all []Operation) {
 // Title says what the API is.
 const Title = "A JSON document store that keeps declared copies right. Metadata is in headers. Errors are RFC 9457 problems, but for what cannot be read as a request of HTTP, which is refused in plain text; a method that a path does not take is a 405 with Allow. HEAD is answered wherever GET is, with the headers of the answer to GET as it is without gzip. A query parameter that is not listed is a 400. One without a value, or given twice, is too. Bodies may be sent with Content-Encoding: gzip, within the same bounds; answers of 1 KiB and more come as gzip where Accept-Encoding asks for it, with an ETag of their own that conditions take like the plain one."
 
+// License is whose words the store and this document come under, as SPDX names it, and Contact is where its makers are asked.
+const (
+	License = "Apache-2.0"
+	Contact = "https://github.com/fanfold/fanfold/issues"
+)
+
 // Security says how a request names its sender, by scheme.
 var Security = map[string]string{
 	"bearer": "A key: fan_<id>_<secret>_<checksum>. In an open house, where no key was ever made, nobody needs one.",

@@ -1,6 +1,6 @@
 /** Code says what failed. The server's codes are those of docs/use/http.md; connection and bad-answer are the client's own. */
 export type Code =
-  | "invalid" | "unauthenticated" | "read-only" | "forbidden" | "not-found" | "unknown-collection" | "too-slow" | "exists" | "conflict"
+  | "invalid" | "unauthenticated" | "read-only" | "forbidden" | "not-found" | "unknown-collection" | "method-not-allowed" | "too-slow" | "exists" | "conflict"
   | "restricted" | "model-removes" | "lease-lost" | "position-gone" | "store-changed" | "rights-changed" | "condition-failed"
   | "stale" | "too-large" | "unsupported-media" | "unprocessable" | "takes-long" | "check-failed" | "needs-index" | "fanout-limit"
   | "key-reused" | "busy" | "internal" | "unavailable" | "outcome-unknown" | "catching-up" | "lagging" | "rights-stale"

@@ -2119,7 +2119,7 @@ export interface components {
             /** @description A JSON Schema, draft 2020-12, that documents as written must fit. */
             schema?: {
                 [key: string]: unknown;
-            } | boolean;
+            } | Record<string, never> | boolean;
             /** @description Numbers that documents get when they are created, by path. */
             sequences?: {
                 [key: string]: {
@@ -2183,10 +2183,10 @@ export interface components {
             /** @description Of sum, min, max and avg: the path of a number in the child's referenced view. */
             of?: string;
             /** @description Of recent: the path of what children are ordered by, the greatest first, in their referenced view: texts, by the bytes of their first 1,024, then numbers, then what is neither or absent; of equal ones the newest first. _meta.updatedAt: by their last writes, the latest first; _meta.createdAt: by creation, as without it. These two are kept and answered as {"_meta":"updatedAt"}. */
-            orderBy?: string | {
+            orderBy?: {
                 /** @enum {string} */
                 _meta?: "updatedAt" | "createdAt";
-            };
+            } | string | Record<string, never>;
             /** @description Readers of the collection may learn by it about documents that they may not read. A model is refused in which such a rule does not say so. */
             publish?: boolean;
             /** @description <collection>.<relation> that leads here. */
@@ -2516,7 +2516,7 @@ export interface components {
              * @description Stable.
              * @enum {string}
              */
-            type: "urn:fanfold:problem:busy" | "urn:fanfold:problem:catching-up" | "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:condition-failed" | "urn:fanfold:problem:conflict" | "urn:fanfold:problem:exists" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:forbidden" | "urn:fanfold:problem:internal" | "urn:fanfold:problem:invalid" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:lagging" | "urn:fanfold:problem:lease-lost" | "urn:fanfold:problem:log-damaged" | "urn:fanfold:problem:model-removes" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:not-found" | "urn:fanfold:problem:outcome-unknown" | "urn:fanfold:problem:position-gone" | "urn:fanfold:problem:read-only" | "urn:fanfold:problem:restricted" | "urn:fanfold:problem:rights-changed" | "urn:fanfold:problem:rights-stale" | "urn:fanfold:problem:stale" | "urn:fanfold:problem:store-changed" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:timeout" | "urn:fanfold:problem:too-large" | "urn:fanfold:problem:too-slow" | "urn:fanfold:problem:unauthenticated" | "urn:fanfold:problem:unavailable" | "urn:fanfold:problem:unknown-collection" | "urn:fanfold:problem:unprocessable" | "urn:fanfold:problem:unsupported-media";
+            type: "urn:fanfold:problem:busy" | "urn:fanfold:problem:catching-up" | "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:condition-failed" | "urn:fanfold:problem:conflict" | "urn:fanfold:problem:exists" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:forbidden" | "urn:fanfold:problem:internal" | "urn:fanfold:problem:invalid" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:lagging" | "urn:fanfold:problem:lease-lost" | "urn:fanfold:problem:log-damaged" | "urn:fanfold:problem:method-not-allowed" | "urn:fanfold:problem:model-removes" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:not-found" | "urn:fanfold:problem:outcome-unknown" | "urn:fanfold:problem:position-gone" | "urn:fanfold:problem:read-only" | "urn:fanfold:problem:restricted" | "urn:fanfold:problem:rights-changed" | "urn:fanfold:problem:rights-stale" | "urn:fanfold:problem:stale" | "urn:fanfold:problem:store-changed" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:timeout" | "urn:fanfold:problem:too-large" | "urn:fanfold:problem:too-slow" | "urn:fanfold:problem:unauthenticated" | "urn:fanfold:problem:unavailable" | "urn:fanfold:problem:unknown-collection" | "urn:fanfold:problem:unprocessable" | "urn:fanfold:problem:unsupported-media";
         };
         ProblemItem: {
             /** @description With line: the column, in Unicode code points. */
@@ -2533,7 +2533,7 @@ export interface components {
             count?: boolean;
             cursor?: string;
             /** @description relation[,relation.relation], or an array of such paths. */
-            expand?: string | string[];
+            expand?: string | unknown[];
             explain?: boolean;
             fields?: string[];
             filter?: string;
@@ -3085,7 +3085,7 @@ export interface components {
     };
     responses: {
         /** @description A replay is running already. */
-        Busy: {
+        BusyProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3094,7 +3094,7 @@ export interface components {
             };
         };
         /** @description The log's server cannot cut it, other work is under way that does not let it, or consumer groups have yet to acknowledge what would go; detail names them. */
-        Compacting: {
+        CompactingProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3103,7 +3103,7 @@ export interface components {
             };
         };
         /** @description An operation creates a document that exists, its patch does not fit, or it takes a unique value that another document has; operation is its index. Or holders restrict a delete. */
-        ConflictInTransaction: {
+        ConflictInTransactionProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3112,7 +3112,7 @@ export interface components {
             };
         };
         /** @description The log's server cannot erase, other work is under way that does not let it, a member is at a relation, or documents may not be deleted; detail says which. */
-        Erasing: {
+        ErasingProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3121,7 +3121,7 @@ export interface components {
             };
         };
         /** @description The document exists already, or another one has a unique value. */
-        Exists: {
+        ExistsProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3130,7 +3130,7 @@ export interface components {
             };
         };
         /** @description A live node's program does not know the version: problems names them. Or a model is being prepared. */
-        FoldUnknown: {
+        FoldUnknownProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3139,7 +3139,7 @@ export interface components {
             };
         };
         /** @description The sender's roles lack the right that detail names. Or the request comes from a page of another origin, or is made under a name that is not the node's. */
-        Forbidden: {
+        ForbiddenProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3148,7 +3148,7 @@ export interface components {
             };
         };
         /** @description It does not fit the group: its partitions and since cannot change, and a group of which a lease is held is reset by force only. */
-        GroupConflict: {
+        GroupConflictProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3157,7 +3157,7 @@ export interface components {
             };
         };
         /** @description The request's first line does not follow the import's last one. */
-        ImportConflict: {
+        ImportConflictProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3166,7 +3166,7 @@ export interface components {
             };
         };
         /** @description A defect; the details are in the server's log. */
-        Internal: {
+        InternalProblem: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -3176,7 +3176,7 @@ export interface components {
             };
         };
         /** @description The request cannot be understood; detail says what and where. Nothing was changed. */
-        Invalid: {
+        InvalidProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3185,7 +3185,7 @@ export interface components {
             };
         };
         /** @description The key is revoked; or it is the last working key with the role admin, which is not revoked, and neither ends nor loses the role. */
-        KeyConflict: {
+        KeyConflictProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3194,7 +3194,7 @@ export interface components {
             };
         };
         /** @description The lease is another member's, or has ended (problem lease-lost). Ask for leases again, and drop what was read under it. */
-        LeaseLost: {
+        LeaseLostProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3203,7 +3203,7 @@ export interface components {
             };
         };
         /** @description There is no such document or import. */
-        Missing: {
+        MissingProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3212,7 +3212,7 @@ export interface components {
             };
         };
         /** @description Another model is being prepared, or was withdrawn or applied meanwhile. */
-        ModelPending: {
+        ModelPendingProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3221,7 +3221,7 @@ export interface components {
             };
         };
         /** @description The model was changed meanwhile. */
-        ModelStale: {
+        ModelStaleProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3230,7 +3230,7 @@ export interface components {
             };
         };
         /** @description The request breaks a rule, or needs-index: a query would look at more than it may. suggest is a merge patch that PATCH /v1/_model takes as it is; it is absent where no index would help. */
-        NeedsIndex: {
+        NeedsIndexProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3239,7 +3239,7 @@ export interface components {
             };
         };
         /** @description It is not known who that is: the actor was forgotten, or is none. */
-        NoActor: {
+        NoActorProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3248,7 +3248,7 @@ export interface components {
             };
         };
         /** @description There is no key with this id. */
-        NoKey: {
+        NoKeyProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3257,7 +3257,7 @@ export interface components {
             };
         };
         /** @description No model is being prepared. */
-        NoModelPending: {
+        NoModelPendingProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3266,7 +3266,7 @@ export interface components {
             };
         };
         /** @description The log is embedded, or has no event, or this node is taking a snapshot already. */
-        NoSnapshot: {
+        NoSnapshotProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3275,7 +3275,7 @@ export interface components {
             };
         };
         /** @description There is no such document, route, relation or, for a list, collection; or the model is closed, and does not declare the collection of a write. */
-        NotFound: {
+        NotFoundProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3284,7 +3284,7 @@ export interface components {
             };
         };
         /** @description The position is of another store (store-changed), or changes behind it are no longer kept (position-gone), or it was given under other rights (rights-changed); oldest is the one to begin at. */
-        PositionGone: {
+        PositionGoneProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3293,7 +3293,7 @@ export interface components {
             };
         };
         /** @description Holders restrict the delete, or would not fit their schemas without their references; problems names the first of them. Nothing was deleted. */
-        Restricted: {
+        RestrictedProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3301,8 +3301,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The condition is not met: the document is at another revision, there is one, or there is none; or, with condition-failed, an if is not true, or an increment would pass its bounds. */
-        Stale: {
+        /** @description The condition of an operation is not met; operation is its index. With condition-failed, its document's ETag is there. */
+        StaleInTransactionProblem: {
             headers: {
                 ETag: components["headers"]["CurrentETag"];
                 "Fanfold-Position": components["headers"]["CurrentPosition"];
@@ -3313,8 +3313,8 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The condition of an operation is not met; operation is its index. With condition-failed, its document's ETag is there. */
-        StaleInTransaction: {
+        /** @description The condition is not met: the document is at another revision, there is one, or there is none; or, with condition-failed, an if is not true, or an increment would pass its bounds. */
+        StaleProblem: {
             headers: {
                 ETag: components["headers"]["CurrentETag"];
                 "Fanfold-Position": components["headers"]["CurrentPosition"];
@@ -3326,7 +3326,7 @@ export interface components {
             };
         };
         /** @description Another document has a unique value, or the patch does not fit the document as it is. */
-        Taken: {
+        TakenProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3335,7 +3335,7 @@ export interface components {
             };
         };
         /** @description This node did not reach the position in time; detail says where it stands. */
-        Timeout: {
+        TimeoutProblem: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -3345,7 +3345,7 @@ export interface components {
             };
         };
         /** @description The cluster has not as many servers. Nothing has changed. */
-        TooFewServers: {
+        TooFewServersProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3354,7 +3354,7 @@ export interface components {
             };
         };
         /** @description The body is larger than what is taken. */
-        TooLarge: {
+        TooLargeProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3363,7 +3363,7 @@ export interface components {
             };
         };
         /** @description More requests of this kind are under way, or more answers are being read, than this node takes at once. */
-        TooMany: {
+        TooManyProblem: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -3373,7 +3373,7 @@ export interface components {
             };
         };
         /** @description The body did not arrive in time: its first byte is due within 10 seconds, then 1,024 bytes a second, and more while others wait for room. */
-        TooSlow: {
+        TooSlowProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3382,7 +3382,7 @@ export interface components {
             };
         };
         /** @description The house is closed, and the request has no key that works. The detail is the same for every reason. Under --anonymous a request without a key that lacks a right has it, too, and the detail says which right. */
-        Unauthenticated: {
+        UnauthenticatedProblem: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 [name: string]: unknown;
@@ -3392,7 +3392,7 @@ export interface components {
             };
         };
         /** @description The store cannot answer now; or (outcome-unknown) it is not known whether the write was stored; or (rights-stale) the node could not read the keys for longer than --max-auth-age. */
-        Unavailable: {
+        UnavailableProblem: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
                 [name: string]: unknown;
@@ -3402,7 +3402,7 @@ export interface components {
             };
         };
         /** @description The request breaks a rule; problems lists every mistake. */
-        Unprocessable: {
+        UnprocessableProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3411,7 +3411,7 @@ export interface components {
             };
         };
         /** @description The content type or encoding is not read here. */
-        UnsupportedMedia: {
+        UnsupportedMediaProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3420,7 +3420,7 @@ export interface components {
             };
         };
         /** @description A request has ended the work before it was done. */
-        WorkEnded: {
+        WorkEndedProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3431,194 +3431,194 @@ export interface components {
     };
     parameters: {
         /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-        "Fanfold-Min-Position": string;
+        "Fanfold-Min-PositionParameter": string;
         /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-        "Fanfold-Timeout": string;
+        "Fanfold-TimeoutParameter": string;
         /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-        "Idempotency-Key": string;
+        "Idempotency-KeyParameter": string;
         /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-        "If-Match": string;
-        /** @description Entity tags or *: 304 where one is the current one, as a whole. */
-        "If-None-Match": string;
+        "If-MatchParameter": string;
         /** @description *: create only. Entity tags: not where the document is at the revision of one. A tag of another store is no mistake, and matches nothing. A create takes * alone. */
-        "If-None-Match-write": string;
+        "If-None-Match-writeParameter": string;
+        /** @description Entity tags or *: 304 where one is the current one, as a whole. */
+        "If-None-MatchParameter": string;
         /** @description Goes before since. */
-        "Last-Event-ID": string;
-        /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
-        Prefer: string;
+        "Last-Event-IDParameter": string;
         /** @description RFC 7240: dry-run (tell what the update would do, and change nothing). Others are ignored. */
-        "Prefer-update": string;
+        "Prefer-updateParameter": string;
         /** @description RFC 7240. respond-async: 202 with a Location below /v1/_work, and the work goes on; with wait=5 only where it takes longer than five seconds (a minute at most). return=representation: of a change of the model the whole preview instead of a summary. Others are ignored. */
-        "Prefer-work": string;
+        "Prefer-workParameter": string;
+        /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
+        PreferParameter: string;
         /** @description An actor, as rows of the feed have it. */
-        actor: string;
+        actorParameter: string;
         /** @description The segments begin after the event of this position, which the node waits for. Without it they begin with the log, and so they do where the log begins later by now. A position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. The manifest has the digest of all events up to there. */
-        after: string;
+        afterParameter: string;
         /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-        allowFanout: boolean;
+        allowFanoutParameter: boolean;
         /** @description Apply the model although stored documents do not fit a new schema, or break a new check; each has to fit when it is next written. */
-        allowMisfits: boolean;
-        /** @description Let the model take away rules and guards of the one that applies, and values that cannot be computed again; If-Match with the ETag of the model that applies says so, too. */
-        allowRemoval: boolean;
+        allowMisfitsParameter: boolean;
         /** @description Let a model among the lines take away rules and guards of the one that applies. */
-        "allowRemoval-import": boolean;
-        /** @description Read the document as it was then, and the documents that expand names. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
-        at: string;
+        "allowRemoval-importParameter": boolean;
+        /** @description Let the model take away rules and guards of the one that applies, and values that cannot be computed again; If-Match with the ETag of the model that applies says so, too. */
+        allowRemovalParameter: boolean;
         /** @description Read the list as it was then, and the documents that expand names, under the model of then. It goes with limit, cursor, ids, relation, page, view, expand and fields, and with nothing else of a query. An export is that of then. The cursor carries the position: further pages show the same state whatever is written, and another at beside it is refused. A page may have fewer documents than limit, or none, and next. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
-        "at-list": string;
-        /** @description Prepare the model beside, while the one before applies, and let it apply then; false applies it at once. Without it: where more than 10,000 documents or so are concerned. */
-        background: boolean;
+        "at-listParameter": string;
+        /** @description Read the document as it was then, and the documents that expand names. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
+        atParameter: string;
         /** @description Prepare it beside, while the version before is in force; false sets it at once. Without it: where more than 10,000 documents or so are concerned. */
-        "background-fold": boolean;
+        "background-foldParameter": boolean;
+        /** @description Prepare the model beside, while the one before applies, and let it apply then; false applies it at once. Without it: where more than 10,000 documents or so are concerned. */
+        backgroundParameter: boolean;
         /** @description The last event of the base that the reader has, which does not come again then. Without it the base comes. */
-        base: number;
+        baseParameter: number;
         /** @description The id of a parked batch. */
-        batch: string;
+        batchParameter: string;
         /** @description exclude: no deletes and patches that the delete of another document brought with it, by the delete policies of relations. */
-        cascades: "include" | "exclude";
+        cascadesParameter: "include" | "exclude";
         /** @description A collection with a relation to this one. */
-        child: components["schemas"]["CollectionName"];
-        /** @description Need not be declared. */
-        collection: components["schemas"]["CollectionName"];
+        childParameter: components["schemas"]["CollectionName"];
         /** @description Where the documents go; without it each line says so. */
-        "collection-import": string;
+        "collection-importParameter": string;
         /** @description Of the documents; without it those of all collections. */
-        "collection-sequences": string;
-        /** @description Only these, separated by commas. */
-        collections: string;
+        "collection-sequencesParameter": string;
+        /** @description Need not be declared. */
+        collectionParameter: components["schemas"]["CollectionName"];
         /** @description Only these, separated by commas, and no model. */
-        "collections-export": string;
+        "collections-exportParameter": string;
+        /** @description Only these, separated by commas. */
+        collectionsParameter: string;
         /** @description What is computed of each group: up to 16 of count, sum(x), min(x), max(x), avg(x), distinct(x), by commas. */
-        compute: string;
+        computeParameter: string;
         /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-        consistency: "strong" | "bounded" | "session" | "prefix" | "eventual";
+        consistencyParameter: "strong" | "bounded" | "session" | "prefix" | "eventual";
         /** @description The answer has how many documents match, too. */
-        count: boolean;
+        countParameter: boolean;
         /** @description The next of the page before. A cursor of another list is refused. */
-        cursor: string;
-        /** @description exclude: no derived changes. */
-        derived: "include" | "exclude";
+        cursorParameter: string;
         /** @description exclude: only documents that differ as they were written. */
-        "derived-diff": "include" | "exclude";
+        "derived-diffParameter": "include" | "exclude";
+        /** @description exclude: no derived changes. */
+        derivedParameter: "include" | "exclude";
         /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-        dry: boolean;
-        /** @description Tell what would go, and erase nothing. */
-        dryRun: boolean;
+        dryParameter: boolean;
         /** @description Change nothing. */
-        "dryRun-model": boolean;
+        "dryRun-modelParameter": boolean;
+        /** @description Tell what would go, and erase nothing. */
+        dryRunParameter: boolean;
         /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-        examples: number;
+        examplesParameter: number;
         /** @description Relations whose documents stand in _expanded: relation[,relation.relation], at most 8 hops. */
-        expand: string;
+        expandParameter: string;
         /** @description Answer how the request was done, instead of documents. */
-        explain: boolean;
+        explainParameter: boolean;
         /** @description Lines with ids and sequences, for backups that are older. Of these, exports, backups and _diff, 4 run at a time. */
-        export: boolean;
+        exportParameter: boolean;
         /** @description normal: what there is now. longpoll: wait for the first change. continuous, eventsource, websocket: endless. */
-        feed: "normal" | "longpoll" | "continuous" | "eventsource" | "websocket";
+        feedParameter: "normal" | "longpoll" | "continuous" | "eventsource" | "websocket";
         /** @description Paths that are kept of each document, by commas, up to 100, such as id,title,lines[].sku. The id and _meta are always there. */
-        fields: string;
+        fieldsParameter: string;
         /** @description The name of the file, with slashes. */
-        file: string;
-        /** @description Only documents of which this expression is true: CEL over doc (the embedded view), params and meta. A document for which it has no value does not match. */
-        filter: string;
+        fileParameter: string;
         /** @description Only changes of which this CEL expression is true, of up to 1024 bytes, over doc, params, previous (with mode=all; the whole document, of derived changes too) and change (seq, collection, id, op, rev, time, tx, cause). It means what it means in a query: where it has no value, the row does not match. Where it is not true of doc as it is after a change, and true of doc as it was before, the document leaves: the row has the op leave, or delete. */
-        "filter-changes": string;
+        "filter-changesParameter": string;
         /** @description The documents of which this expression is true: CEL over doc (the embedded view), params and meta. true means all. */
-        "filter-update": string;
+        "filter-updateParameter": string;
+        /** @description Only documents of which this expression is true: CEL over doc (the embedded view), params and meta. A document for which it has no value does not match. */
+        filterParameter: string;
         /** @description The number of the body's first line; 1 where it is not said. */
-        first: number;
-        /** @description The first change that counts. A position without a change's number stands for its event. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
-        from: string;
+        firstParameter: number;
         /** @description The earlier state. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. */
-        "from-diff": string;
-        /** @description The group. */
-        group: string;
+        "from-diffParameter": string;
+        /** @description The first change that counts. A position without a change's number stands for its event. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
+        fromParameter: string;
         /** @description Answer groups of documents instead: up to 4 paths and expressions, by commas, of which one may go through an array. */
-        "group-by": string;
-        /** @description Milliseconds of quiet after which an endless feed tells its position. */
-        heartbeat: number | "true";
-        /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-        id: string;
-        /** @description The import's id. */
-        "id-import": string;
+        "group-byParameter": string;
+        /** @description The group. */
+        groupParameter: string;
+        /** @description Milliseconds of quiet after which an endless feed tells its position, from 100 to 3600000; true is the default. */
+        heartbeatParameter: string;
         /** @description Names the import, so that it can be resumed. */
-        "id-import-new": string;
-        /** @description Only the documents with these ids, separated by commas, in this order; up to 1,000. Does not go with limit and cursor. */
-        ids: string;
+        "id-import-newParameter": string;
+        /** @description The import's id. */
+        "id-importParameter": string;
+        /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
+        idParameter: string;
         /** @description As ids, one id each time it is given: for ids that have commas. */
-        "ids-each": string[];
+        "ids-eachParameter": string[];
+        /** @description Only the documents with these ids, separated by commas, in this order; up to 1,000. Does not go with limit and cursor. */
+        idsParameter: string;
         /** @description Write only where this expression is true of the document, which exists: CEL over doc (as it was written), params and meta, as in filters. Otherwise, and where it has no value, 412 condition-failed. A member that a rule derives is a 400. A faster write makes it be judged again. Beside If-Match both must hold; not with If-None-Match and steps. */
-        if: string;
-        /** @description With doc, the document after the change. */
-        include_docs: boolean;
+        ifParameter: string;
         /** @description With doc: with mode=all the document as it was after that very change, or, of a written one, at the end of its transaction, with latest as it is now. A delete has none. */
-        "include_docs-changes": boolean;
+        "include_docs-changesParameter": boolean;
+        /** @description With doc, the document after the change. */
+        include_docsParameter: boolean;
         /** @description The id of a key, which is its second part. */
-        key: string;
+        keyParameter: string;
         /** @description As Last-Event-ID, which goes before it; for clients that cannot set the header. It goes before since. */
-        lastEventId: string;
-        /** @description Most documents of the page. A page ends earlier, with at least one document, where it gets larger than 16 MiB or expands more than 5,000 documents. */
-        limit: number;
+        lastEventIdParameter: string;
         /** @description Soft: an event is finished. */
-        "limit-changes": number;
+        "limit-changesParameter": number;
         /** @description Most documents of the page. */
-        "limit-diff": number;
+        "limit-diffParameter": number;
         /** @description Most versions of the page. */
-        "limit-history": number;
+        "limit-historyParameter": number;
         /** @description Most collections of the page. */
-        "limit-v1": number;
+        "limit-v1Parameter": number;
+        /** @description Most documents of the page. A page ends earlier, with at least one document, where it gets larger than 16 MiB or expands more than 5,000 documents. */
+        limitParameter: number;
         /** @description Verify the log, not what was made of it: the answer is a LogReport. */
-        log: boolean;
+        logParameter: boolean;
         /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-        maxLag: string;
+        maxLagParameter: string;
         /** @description How many documents the request may look at. */
-        maxScan: number;
+        maxScanParameter: number;
         /** @description latest: a row a document, its newest, which is what a copy of documents needs; with a filter also where a document leaves. all: every change, with what was before; a follower that takes doc of each row, in order, holds at each event's end what the store showed then. */
-        mode: "latest" | "all";
+        modeParameter: "latest" | "all";
         /** @description The sequence of its first event. */
-        number: number;
+        numberParameter: number;
         /** @description desc: the newest first. */
-        order: "desc" | "asc";
+        orderParameter: "desc" | "asc";
         /** @description One of the fixed pages that the model declares: a number from 1 on, or last. The answer is a Page. Not with limit or cursor. */
-        page: string;
-        /** @description The values of params in the filter: a JSON object, as JSON text. */
-        params: string;
+        pageParameter: string;
         /** @description The values of params in if: a JSON object, as JSON text. */
-        "params-if": string;
+        "params-ifParameter": string;
+        /** @description The values of params in the filter: a JSON object, as JSON text. */
+        paramsParameter: string;
         /** @description A page that would look at more than it may ends early, perhaps empty, with next. Otherwise the answer is 422 needs-index. */
-        partial: boolean;
+        partialParameter: boolean;
+        "partition-changesParameter": number;
         /** @description i/n: only documents whose key is in partition i of n, from 0 on; n is at most 4096. A key is in the same one for ever. */
-        partition: string;
-        "partition-changes": number;
+        partitionParameter: string;
         /** @description Paths of frozen fields to take anew from their targets, separated by commas. A target that is gone leaves them as they are. */
-        refresh: string;
+        refreshParameter: string;
         /** @description Which relation, where several lead from the child collection. */
-        relation: string;
+        relationParameter: string;
         /** @description Documents keep the numbers of sequences that they come with, and the counters go on after the greatest. It needs the role admin. */
-        restore: boolean;
+        restoreParameter: boolean;
         /** @description Go on behind the last line that is stored under this id; without it the import begins anew. */
-        resume: boolean;
+        resumeParameter: boolean;
         /** @description Behind this position, as it was given out; 0, now, or an RFC 3339 time; <sequence>-<n> alone is taken of any store, and so is <sequence>, which stands behind everything that the event changed. One beyond this node is kept until the node is there: an answer has head then, and so do the heartbeats of the endless transports, which go on once the node is there. */
-        since: string;
+        sinceParameter: string;
         /** @description Up to 8 paths and expressions, by commas, with - before those that descend. Ties go by creation. For groups, entries of compute. */
-        sort: string;
+        sortParameter: string;
         /** @description Do as much as one transaction takes, children first, the document last: for deletes that bring more with them. Repeat it until the answer says done. A document that forbids the delete ends it at the step that would need it gone, which writes nothing; what is deleted by then stays deleted, and the same request goes on later. Not with If-Match, Idempotency-Key and respond-async. */
-        steps: boolean;
+        stepsParameter: boolean;
         /** @description Milliseconds a long poll waits for a change. An endless feed ends where it is given and no change comes for that long; 0 ends it at the head. */
-        timeout: number;
-        /** @description The last change that counts. A position without a change's number stands for all that the event changed. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
-        to: string;
+        timeoutParameter: number;
         /** @description The later state; without it, the present, of which the cursor knows the position. It is not earlier than from. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. */
-        "to-diff": string;
+        "to-diffParameter": string;
+        /** @description The last change that counts. A position without a change's number stands for all that the event changed. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
+        toParameter: string;
         /** @description Of the lease. */
-        token: string;
-        /** @description With derived members, or as written, byte for byte. */
-        view: "embedded" | "referenced";
+        tokenParameter: string;
         /** @description Of doc, previous and the filter's. With referenced a derived change leaves the document as it is, and has no patch. */
-        "view-changes": "embedded" | "referenced";
+        "view-changesParameter": "embedded" | "referenced";
+        /** @description With derived members, or as written, byte for byte. */
+        viewParameter: "embedded" | "referenced";
         /** @description The id of the work, as Location names it. */
-        work: string;
+        workParameter: string;
     };
     requestBodies: never;
     headers: {
@@ -3708,8 +3708,8 @@ export interface operations {
                     "text/html": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            403: components["responses"]["Forbidden"];
+            400: components["responses"]["InvalidProblem"];
+            403: components["responses"]["ForbiddenProblem"];
         };
     };
     toConsole: {
@@ -3728,7 +3728,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            403: components["responses"]["Forbidden"];
+            403: components["responses"]["ForbiddenProblem"];
         };
     };
     consolePage: {
@@ -3756,7 +3756,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            403: components["responses"]["Forbidden"];
+            403: components["responses"]["ForbiddenProblem"];
         };
     };
     console: {
@@ -3765,7 +3765,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The name of the file, with slashes. */
-                file: components["parameters"]["file"];
+                file: components["parameters"]["fileParameter"];
             };
             cookie?: never;
         };
@@ -3790,8 +3790,8 @@ export interface operations {
                 };
                 content?: never;
             };
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
         };
     };
     health: {
@@ -3812,7 +3812,7 @@ export interface operations {
                     "application/json": components["schemas"]["Simple"];
                 };
             };
-            403: components["responses"]["Forbidden"];
+            403: components["responses"]["ForbiddenProblem"];
         };
     };
     metrics: {
@@ -3833,10 +3833,10 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     openapi: {
@@ -3859,7 +3859,7 @@ export interface operations {
                     };
                 };
             };
-            403: components["responses"]["Forbidden"];
+            403: components["responses"]["ForbiddenProblem"];
         };
     };
     ready: {
@@ -3880,29 +3880,29 @@ export interface operations {
                     "application/json": components["schemas"]["Simple"];
                 };
             };
-            403: components["responses"]["Forbidden"];
-            503: components["responses"]["Unavailable"];
+            403: components["responses"]["ForbiddenProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     listCollections: {
         parameters: {
             query?: {
                 /** @description Most collections of the page. */
-                limit?: components["parameters"]["limit-v1"];
+                limit?: components["parameters"]["limit-v1Parameter"];
                 /** @description The next of the page before. A cursor of another list is refused. */
-                cursor?: components["parameters"]["cursor"];
+                cursor?: components["parameters"]["cursorParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Entity tags or *: 304 where one is the current one, as a whole. */
-                "If-None-Match"?: components["parameters"]["If-None-Match"];
+                "If-None-Match"?: components["parameters"]["If-None-MatchParameter"];
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -3929,29 +3929,29 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     explainAccess: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -3971,19 +3971,19 @@ export interface operations {
                     "application/json": components["schemas"]["AccessExplained"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     getActor: {
@@ -3992,7 +3992,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description An actor, as rows of the feed have it. */
-                id: components["parameters"]["actor"];
+                id: components["parameters"]["actorParameter"];
             };
             cookie?: never;
         };
@@ -4007,12 +4007,12 @@ export interface operations {
                     "application/json": components["schemas"]["Actor"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoActor"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoActorProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     forgetActor: {
@@ -4021,7 +4021,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description An actor, as rows of the feed have it. */
-                id: components["parameters"]["actor"];
+                id: components["parameters"]["actorParameter"];
             };
             cookie?: never;
         };
@@ -4034,32 +4034,32 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoActor"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoActorProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     backup: {
         parameters: {
             query?: {
                 /** @description The segments begin after the event of this position, which the node waits for. Without it they begin with the log, and so they do where the log begins later by now. A position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. The manifest has the digest of all events up to there. */
-                after?: components["parameters"]["after"];
+                after?: components["parameters"]["afterParameter"];
                 /** @description The last event of the base that the reader has, which does not come again then. Without it the base comes. */
-                base?: components["parameters"]["base"];
+                base?: components["parameters"]["baseParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4076,53 +4076,53 @@ export interface operations {
                     "application/x-tar": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     changes: {
         parameters: {
             query?: {
                 /** @description Behind this position, as it was given out; 0, now, or an RFC 3339 time; <sequence>-<n> alone is taken of any store, and so is <sequence>, which stands behind everything that the event changed. One beyond this node is kept until the node is there: an answer has head then, and so do the heartbeats of the endless transports, which go on once the node is there. */
-                since?: components["parameters"]["since"];
+                since?: components["parameters"]["sinceParameter"];
                 /** @description normal: what there is now. longpoll: wait for the first change. continuous, eventsource, websocket: endless. */
-                feed?: components["parameters"]["feed"];
+                feed?: components["parameters"]["feedParameter"];
                 /** @description latest: a row a document, its newest, which is what a copy of documents needs; with a filter also where a document leaves. all: every change, with what was before; a follower that takes doc of each row, in order, holds at each event's end what the store showed then. */
-                mode?: components["parameters"]["mode"];
+                mode?: components["parameters"]["modeParameter"];
                 /** @description Soft: an event is finished. */
-                limit?: components["parameters"]["limit-changes"];
+                limit?: components["parameters"]["limit-changesParameter"];
                 /** @description Milliseconds a long poll waits for a change. An endless feed ends where it is given and no change comes for that long; 0 ends it at the head. */
-                timeout?: components["parameters"]["timeout"];
-                /** @description Milliseconds of quiet after which an endless feed tells its position. */
-                heartbeat?: components["parameters"]["heartbeat"];
+                timeout?: components["parameters"]["timeoutParameter"];
+                /** @description Milliseconds of quiet after which an endless feed tells its position, from 100 to 3600000; true is the default. */
+                heartbeat?: components["parameters"]["heartbeatParameter"];
                 /** @description With doc: with mode=all the document as it was after that very change, or, of a written one, at the end of its transaction, with latest as it is now. A delete has none. */
-                include_docs?: components["parameters"]["include_docs-changes"];
+                include_docs?: components["parameters"]["include_docs-changesParameter"];
                 /** @description Only these, separated by commas. */
-                collections?: components["parameters"]["collections"];
+                collections?: components["parameters"]["collectionsParameter"];
                 /** @description Of doc, previous and the filter's. With referenced a derived change leaves the document as it is, and has no patch. */
-                view?: components["parameters"]["view-changes"];
+                view?: components["parameters"]["view-changesParameter"];
                 /** @description exclude: no derived changes. */
-                derived?: components["parameters"]["derived"];
+                derived?: components["parameters"]["derivedParameter"];
                 /** @description exclude: no deletes and patches that the delete of another document brought with it, by the delete policies of relations. */
-                cascades?: components["parameters"]["cascades"];
+                cascades?: components["parameters"]["cascadesParameter"];
                 /** @description i/n: only documents whose key is in partition i of n, from 0 on; n is at most 4096. A key is in the same one for ever. */
-                partition?: components["parameters"]["partition"];
+                partition?: components["parameters"]["partitionParameter"];
                 /** @description Only changes of which this CEL expression is true, of up to 1024 bytes, over doc, params, previous (with mode=all; the whole document, of derived changes too) and change (seq, collection, id, op, rev, time, tx, cause). It means what it means in a query: where it has no value, the row does not match. Where it is not true of doc as it is after a change, and true of doc as it was before, the document leaves: the row has the op leave, or delete. */
-                filter?: components["parameters"]["filter-changes"];
+                filter?: components["parameters"]["filter-changesParameter"];
                 /** @description The values of params in the filter: a JSON object, as JSON text. */
-                params?: components["parameters"]["params"];
+                params?: components["parameters"]["paramsParameter"];
                 /** @description As Last-Event-ID, which goes before it; for clients that cannot set the header. It goes before since. */
-                lastEventId?: components["parameters"]["lastEventId"];
+                lastEventId?: components["parameters"]["lastEventIdParameter"];
             };
             header?: {
                 /** @description Goes before since. */
-                "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
+                "Last-Event-ID"?: components["parameters"]["Last-Event-IDParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4148,12 +4148,12 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getCompaction: {
@@ -4174,27 +4174,27 @@ export interface operations {
                     "application/json": components["schemas"]["Compaction"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     compact: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4224,48 +4224,48 @@ export interface operations {
                     "application/json": components["schemas"]["CompactPlan"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Compacting"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["CompactingProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     diff: {
         parameters: {
             query: {
                 /** @description The earlier state. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. */
-                from: components["parameters"]["from-diff"];
+                from: components["parameters"]["from-diffParameter"];
                 /** @description The later state; without it, the present, of which the cursor knows the position. It is not earlier than from. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. */
-                to?: components["parameters"]["to-diff"];
+                to?: components["parameters"]["to-diffParameter"];
                 /** @description Only these, separated by commas. */
-                collections?: components["parameters"]["collections"];
+                collections?: components["parameters"]["collectionsParameter"];
                 /** @description With derived members, or as written, byte for byte. */
-                view?: components["parameters"]["view"];
+                view?: components["parameters"]["viewParameter"];
                 /** @description exclude: only documents that differ as they were written. */
-                derived?: components["parameters"]["derived-diff"];
+                derived?: components["parameters"]["derived-diffParameter"];
                 /** @description Most documents of the page. */
-                limit?: components["parameters"]["limit-diff"];
+                limit?: components["parameters"]["limit-diffParameter"];
                 /** @description The next of the page before. A cursor of another list is refused. */
-                cursor?: components["parameters"]["cursor"];
+                cursor?: components["parameters"]["cursorParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4282,33 +4282,33 @@ export interface operations {
                     "application/json": components["schemas"]["DocumentDifferences"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     erase: {
         parameters: {
             query?: {
                 /** @description Tell what would go, and erase nothing. */
-                dryRun?: components["parameters"]["dryRun"];
+                dryRun?: components["parameters"]["dryRunParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4339,37 +4339,37 @@ export interface operations {
                     "application/json": components["schemas"]["Erasure"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Erasing"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ErasingProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     listErasures: {
         parameters: {
             query?: {
                 /** @description Lines with ids and sequences, for backups that are older. Of these, exports, backups and _diff, 4 run at a time. */
-                export?: components["parameters"]["export"];
+                export?: components["parameters"]["exportParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4386,33 +4386,33 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     getErasure: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path: {
                 /** @description The sequence of its first event. */
-                number: components["parameters"]["number"];
+                number: components["parameters"]["numberParameter"];
             };
             cookie?: never;
         };
@@ -4427,33 +4427,33 @@ export interface operations {
                     "application/json": components["schemas"]["Erasure"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     export: {
         parameters: {
             query?: {
                 /** @description Only these, separated by commas, and no model. */
-                collections?: components["parameters"]["collections-export"];
+                collections?: components["parameters"]["collections-exportParameter"];
                 /** @description Read the list as it was then, and the documents that expand names, under the model of then. It goes with limit, cursor, ids, relation, page, view, expand and fields, and with nothing else of a query. An export is that of then. The cursor carries the position: further pages show the same state whatever is written, and another at beside it is refused. A page may have fewer documents than limit, or none, and next. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
-                at?: components["parameters"]["at-list"];
+                at?: components["parameters"]["at-listParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4470,30 +4470,30 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     findText: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4513,29 +4513,29 @@ export interface operations {
                     "application/json": components["schemas"]["FoundList"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     setFoldVersion: {
         parameters: {
             query?: {
                 /** @description Prepare it beside, while the version before is in force; false sets it at once. Without it: where more than 10,000 documents or so are concerned. */
-                background?: components["parameters"]["background-fold"];
+                background?: components["parameters"]["background-foldParameter"];
             };
             header?: {
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -4567,17 +4567,17 @@ export interface operations {
                     "application/json": components["schemas"]["FoldChange"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["FoldUnknown"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["FoldUnknownProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     listGroups: {
@@ -4598,11 +4598,11 @@ export interface operations {
                     "application/json": components["schemas"]["GroupList"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getGroup: {
@@ -4611,7 +4611,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4626,12 +4626,12 @@ export interface operations {
                     "application/json": components["schemas"]["Group"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     putGroup: {
@@ -4640,7 +4640,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4666,19 +4666,19 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["GroupConflict"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["GroupConflictProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     deleteGroup: {
@@ -4687,7 +4687,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4700,12 +4700,12 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     ack: {
@@ -4714,7 +4714,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4731,48 +4731,48 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["LeaseLost"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["LeaseLostProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     groupChanges: {
         parameters: {
             query: {
-                partition: components["parameters"]["partition-changes"];
+                partition: components["parameters"]["partition-changesParameter"];
                 /** @description Of the lease. */
-                token: components["parameters"]["token"];
+                token: components["parameters"]["tokenParameter"];
                 /** @description normal: what there is now. longpoll: wait for the first change. continuous, eventsource, websocket: endless. */
-                feed?: components["parameters"]["feed"];
+                feed?: components["parameters"]["feedParameter"];
                 /** @description Soft: an event is finished. */
-                limit?: components["parameters"]["limit-changes"];
+                limit?: components["parameters"]["limit-changesParameter"];
                 /** @description Milliseconds a long poll waits for a change. An endless feed ends where it is given and no change comes for that long; 0 ends it at the head. */
-                timeout?: components["parameters"]["timeout"];
-                /** @description Milliseconds of quiet after which an endless feed tells its position. */
-                heartbeat?: components["parameters"]["heartbeat"];
+                timeout?: components["parameters"]["timeoutParameter"];
+                /** @description Milliseconds of quiet after which an endless feed tells its position, from 100 to 3600000; true is the default. */
+                heartbeat?: components["parameters"]["heartbeatParameter"];
                 /** @description With doc: with mode=all the document as it was after that very change, or, of a written one, at the end of its transaction, with latest as it is now. A delete has none. */
-                include_docs?: components["parameters"]["include_docs-changes"];
+                include_docs?: components["parameters"]["include_docs-changesParameter"];
                 /** @description As Last-Event-ID, which goes before it; for clients that cannot set the header. It goes before since. */
-                lastEventId?: components["parameters"]["lastEventId"];
+                lastEventId?: components["parameters"]["lastEventIdParameter"];
             };
             header?: {
                 /** @description Goes before since. */
-                "Last-Event-ID"?: components["parameters"]["Last-Event-ID"];
+                "Last-Event-ID"?: components["parameters"]["Last-Event-IDParameter"];
             };
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4796,14 +4796,14 @@ export interface operations {
                     "text/event-stream": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["LeaseLost"];
-            410: components["responses"]["PositionGone"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            409: components["responses"]["LeaseLostProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     lease: {
@@ -4812,7 +4812,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4831,17 +4831,17 @@ export interface operations {
                     "application/json": components["schemas"]["LeaseList"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     nack: {
@@ -4850,7 +4850,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4867,20 +4867,20 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["LeaseLost"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["LeaseLostProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     listParked: {
@@ -4889,7 +4889,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4904,12 +4904,12 @@ export interface operations {
                     "application/json": components["schemas"]["ParkedList"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     dropParked: {
@@ -4918,9 +4918,9 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
                 /** @description The id of a parked batch. */
-                batch: components["parameters"]["batch"];
+                batch: components["parameters"]["batchParameter"];
             };
             cookie?: never;
         };
@@ -4933,12 +4933,12 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     retryParked: {
@@ -4947,9 +4947,9 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
                 /** @description The id of a parked batch. */
-                batch: components["parameters"]["batch"];
+                batch: components["parameters"]["batchParameter"];
             };
             cookie?: never;
         };
@@ -4962,13 +4962,13 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            415: components["responses"]["UnsupportedMedia"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     release: {
@@ -4977,7 +4977,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -4994,17 +4994,17 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     resetGroup: {
@@ -5013,7 +5013,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -5030,27 +5030,27 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["GroupConflict"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["GroupConflictProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     getImport: {
         parameters: {
             query: {
                 /** @description The import's id. */
-                id: components["parameters"]["id-import"];
+                id: components["parameters"]["id-importParameter"];
             };
             header?: never;
             path?: never;
@@ -5067,31 +5067,31 @@ export interface operations {
                     "application/json": components["schemas"]["ImportProgress"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["Missing"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["MissingProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     import: {
         parameters: {
             query?: {
                 /** @description Where the documents go; without it each line says so. */
-                collection?: components["parameters"]["collection-import"];
+                collection?: components["parameters"]["collection-importParameter"];
                 /** @description Names the import, so that it can be resumed. */
-                id?: components["parameters"]["id-import-new"];
+                id?: components["parameters"]["id-import-newParameter"];
                 /** @description Go on behind the last line that is stored under this id; without it the import begins anew. */
-                resume?: components["parameters"]["resume"];
+                resume?: components["parameters"]["resumeParameter"];
                 /** @description The number of the body's first line; 1 where it is not said. */
-                first?: components["parameters"]["first"];
+                first?: components["parameters"]["firstParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
                 /** @description Let a model among the lines take away rules and guards of the one that applies. */
-                allowRemoval?: components["parameters"]["allowRemoval-import"];
+                allowRemoval?: components["parameters"]["allowRemoval-importParameter"];
                 /** @description Documents keep the numbers of sequences that they come with, and the counters go on after the greatest. It needs the role admin. */
-                restore?: components["parameters"]["restore"];
+                restore?: components["parameters"]["restoreParameter"];
             };
             header?: never;
             path?: never;
@@ -5114,14 +5114,14 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["ImportConflict"];
-            415: components["responses"]["UnsupportedMedia"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            409: components["responses"]["ImportConflictProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     listKeys: {
@@ -5142,11 +5142,11 @@ export interface operations {
                     "application/json": components["schemas"]["KeyList"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     createKey: {
@@ -5172,16 +5172,16 @@ export interface operations {
                     "application/json": components["schemas"]["MadeKey"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getKey: {
@@ -5190,7 +5190,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a key, which is its second part. */
-                id: components["parameters"]["key"];
+                id: components["parameters"]["keyParameter"];
             };
             cookie?: never;
         };
@@ -5205,12 +5205,12 @@ export interface operations {
                     "application/json": components["schemas"]["Key"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoKey"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoKeyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     deleteKey: {
@@ -5219,7 +5219,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a key, which is its second part. */
-                id: components["parameters"]["key"];
+                id: components["parameters"]["keyParameter"];
             };
             cookie?: never;
         };
@@ -5232,14 +5232,14 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoKey"];
-            409: components["responses"]["KeyConflict"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoKeyProblem"];
+            409: components["responses"]["KeyConflictProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     patchKey: {
@@ -5248,7 +5248,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a key, which is its second part. */
-                id: components["parameters"]["key"];
+                id: components["parameters"]["keyParameter"];
             };
             cookie?: never;
         };
@@ -5269,18 +5269,18 @@ export interface operations {
                     "application/json": components["schemas"]["Key"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoKey"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["KeyConflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoKeyProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["KeyConflictProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     rotateKey: {
@@ -5289,7 +5289,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of a key, which is its second part. */
-                id: components["parameters"]["key"];
+                id: components["parameters"]["keyParameter"];
             };
             cookie?: never;
         };
@@ -5308,18 +5308,18 @@ export interface operations {
                     "application/json": components["schemas"]["RotatedKey"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoKey"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["KeyConflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoKeyProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["KeyConflictProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     me: {
@@ -5340,28 +5340,28 @@ export interface operations {
                     "application/json": components["schemas"]["Principal"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getModel: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Entity tags or *: 304 where one is the current one, as a whole. */
-                "If-None-Match"?: components["parameters"]["If-None-Match"];
+                "If-None-Match"?: components["parameters"]["If-None-MatchParameter"];
             };
             path?: never;
             cookie?: never;
@@ -5389,34 +5389,34 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     putModel: {
         parameters: {
             query?: {
                 /** @description Change nothing. */
-                dryRun?: components["parameters"]["dryRun-model"];
+                dryRun?: components["parameters"]["dryRun-modelParameter"];
                 /** @description Apply the model although stored documents do not fit a new schema, or break a new check; each has to fit when it is next written. */
-                allowMisfits?: components["parameters"]["allowMisfits"];
+                allowMisfits?: components["parameters"]["allowMisfitsParameter"];
                 /** @description Let the model take away rules and guards of the one that applies, and values that cannot be computed again; If-Match with the ETag of the model that applies says so, too. */
-                allowRemoval?: components["parameters"]["allowRemoval"];
+                allowRemoval?: components["parameters"]["allowRemovalParameter"];
                 /** @description Prepare the model beside, while the one before applies, and let it apply then; false applies it at once. Without it: where more than 10,000 documents or so are concerned. */
-                background?: components["parameters"]["background"];
+                background?: components["parameters"]["backgroundParameter"];
             };
             header?: {
                 /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-                "If-Match"?: components["parameters"]["If-Match"];
+                "If-Match"?: components["parameters"]["If-MatchParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description RFC 7240. respond-async: 202 with a Location below /v1/_work, and the work goes on; with wait=5 only where it takes longer than five seconds (a minute at most). return=representation: of a change of the model the whole preview instead of a summary. Others are ignored. */
-                Prefer?: components["parameters"]["Prefer-work"];
+                Prefer?: components["parameters"]["Prefer-workParameter"];
             };
             path?: never;
             cookie?: never;
@@ -5458,39 +5458,39 @@ export interface operations {
                     "application/json": components["schemas"]["Preview"] | components["schemas"]["ModelSummary"] | components["schemas"]["Work"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["ModelPending"];
-            412: components["responses"]["ModelStale"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ModelPendingProblem"];
+            412: components["responses"]["ModelStaleProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     patchModel: {
         parameters: {
             query?: {
                 /** @description Change nothing. */
-                dryRun?: components["parameters"]["dryRun-model"];
+                dryRun?: components["parameters"]["dryRun-modelParameter"];
                 /** @description Apply the model although stored documents do not fit a new schema, or break a new check; each has to fit when it is next written. */
-                allowMisfits?: components["parameters"]["allowMisfits"];
+                allowMisfits?: components["parameters"]["allowMisfitsParameter"];
                 /** @description Let the model take away rules and guards of the one that applies, and values that cannot be computed again; If-Match with the ETag of the model that applies says so, too. */
-                allowRemoval?: components["parameters"]["allowRemoval"];
+                allowRemoval?: components["parameters"]["allowRemovalParameter"];
                 /** @description Prepare the model beside, while the one before applies, and let it apply then; false applies it at once. Without it: where more than 10,000 documents or so are concerned. */
-                background?: components["parameters"]["background"];
+                background?: components["parameters"]["backgroundParameter"];
             };
             header?: {
                 /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-                "If-Match"?: components["parameters"]["If-Match"];
+                "If-Match"?: components["parameters"]["If-MatchParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description RFC 7240. respond-async: 202 with a Location below /v1/_work, and the work goes on; with wait=5 only where it takes longer than five seconds (a minute at most). return=representation: of a change of the model the whole preview instead of a summary. Others are ignored. */
-                Prefer?: components["parameters"]["Prefer-work"];
+                Prefer?: components["parameters"]["Prefer-workParameter"];
             };
             path?: never;
             cookie?: never;
@@ -5528,33 +5528,33 @@ export interface operations {
                     "application/json": components["schemas"]["Preview"] | components["schemas"]["ModelSummary"] | components["schemas"]["Work"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["ModelPending"];
-            412: components["responses"]["ModelStale"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ModelPendingProblem"];
+            412: components["responses"]["ModelStaleProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getModelFlows: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -5571,13 +5571,13 @@ export interface operations {
                     "application/json": components["schemas"]["ModelFlows"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     getPendingModel: {
@@ -5599,12 +5599,12 @@ export interface operations {
                     "application/json": components["schemas"]["Model"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoModelPending"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoModelPendingProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     withdrawModel: {
@@ -5612,7 +5612,7 @@ export interface operations {
             query?: never;
             header?: {
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -5635,38 +5635,38 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NoModelPending"];
-            409: components["responses"]["ModelPending"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoModelPendingProblem"];
+            409: components["responses"]["ModelPendingProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     putModelCollection: {
         parameters: {
             query?: {
                 /** @description Change nothing. */
-                dryRun?: components["parameters"]["dryRun-model"];
+                dryRun?: components["parameters"]["dryRun-modelParameter"];
                 /** @description Apply the model although stored documents do not fit a new schema, or break a new check; each has to fit when it is next written. */
-                allowMisfits?: components["parameters"]["allowMisfits"];
+                allowMisfits?: components["parameters"]["allowMisfitsParameter"];
                 /** @description Let the model take away rules and guards of the one that applies, and values that cannot be computed again; If-Match with the ETag of the model that applies says so, too. */
-                allowRemoval?: components["parameters"]["allowRemoval"];
+                allowRemoval?: components["parameters"]["allowRemovalParameter"];
                 /** @description Prepare the model beside, while the one before applies, and let it apply then; false applies it at once. Without it: where more than 10,000 documents or so are concerned. */
-                background?: components["parameters"]["background"];
+                background?: components["parameters"]["backgroundParameter"];
             };
             header?: {
                 /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-                "If-Match"?: components["parameters"]["If-Match"];
+                "If-Match"?: components["parameters"]["If-MatchParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description RFC 7240. respond-async: 202 with a Location below /v1/_work, and the work goes on; with wait=5 only where it takes longer than five seconds (a minute at most). return=representation: of a change of the model the whole preview instead of a summary. Others are ignored. */
-                Prefer?: components["parameters"]["Prefer-work"];
+                Prefer?: components["parameters"]["Prefer-workParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
             };
             cookie?: never;
         };
@@ -5707,18 +5707,18 @@ export interface operations {
                     "application/json": components["schemas"]["Preview"] | components["schemas"]["ModelSummary"] | components["schemas"]["Work"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["ModelPending"];
-            412: components["responses"]["ModelStale"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ModelPendingProblem"];
+            412: components["responses"]["ModelStaleProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     replay: {
@@ -5743,16 +5743,16 @@ export interface operations {
                     "application/json": components["schemas"]["Status"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Busy"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["BusyProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getReplicas: {
@@ -5773,11 +5773,11 @@ export interface operations {
                     "application/json": components["schemas"]["Replicas"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     putReplicas: {
@@ -5811,36 +5811,36 @@ export interface operations {
                     "application/json": components["schemas"]["Replicas"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["TooFewServers"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["TooFewServersProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     listSequences: {
         parameters: {
             query?: {
                 /** @description Of the documents; without it those of all collections. */
-                collection?: components["parameters"]["collection-sequences"];
+                collection?: components["parameters"]["collection-sequencesParameter"];
                 /** @description The next of the page before. A cursor of another list is refused. */
-                cursor?: components["parameters"]["cursor"];
+                cursor?: components["parameters"]["cursorParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -5857,14 +5857,14 @@ export interface operations {
                     "application/json": components["schemas"]["Counters"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     snapshot: {
@@ -5885,13 +5885,13 @@ export interface operations {
                     "application/json": components["schemas"]["Snapshot"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["NoSnapshot"];
-            415: components["responses"]["UnsupportedMedia"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            409: components["responses"]["NoSnapshotProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     status: {
@@ -5912,26 +5912,26 @@ export interface operations {
                     "application/json": components["schemas"]["Status"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     suggestModel: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path?: never;
             cookie?: never;
@@ -5948,15 +5948,15 @@ export interface operations {
                     "application/yaml": components["schemas"]["Model"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            410: components["responses"]["PositionGone"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     makeTicket: {
@@ -5981,15 +5981,15 @@ export interface operations {
                     "application/json": components["schemas"]["Ticket"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     revokeTokens: {
@@ -6012,35 +6012,35 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            408: components["responses"]["TooSlow"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     transact: {
         parameters: {
             query?: {
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer"];
+                Prefer?: components["parameters"]["PreferParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path?: never;
             cookie?: never;
@@ -6075,30 +6075,30 @@ export interface operations {
                     "application/json": components["schemas"]["Accepted"] | components["schemas"]["TransactionResult"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["ConflictInTransaction"];
-            412: components["responses"]["StaleInTransaction"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ConflictInTransactionProblem"];
+            412: components["responses"]["StaleInTransactionProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     verify: {
         parameters: {
             query?: {
                 /** @description Verify the log, not what was made of it: the answer is a LogReport. */
-                log?: components["parameters"]["log"];
+                log?: components["parameters"]["logParameter"];
             };
             header?: {
                 /** @description RFC 7240. respond-async: 202 with a Location below /v1/_work, and the work goes on; with wait=5 only where it takes longer than five seconds (a minute at most). return=representation: of a change of the model the whole preview instead of a summary. Others are ignored. */
-                Prefer?: components["parameters"]["Prefer-work"];
+                Prefer?: components["parameters"]["Prefer-workParameter"];
             };
             path?: never;
             cookie?: never;
@@ -6125,14 +6125,14 @@ export interface operations {
                     "application/json": components["schemas"]["Work"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            409: components["responses"]["WorkEnded"];
-            415: components["responses"]["UnsupportedMedia"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            409: components["responses"]["WorkEndedProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getWork: {
@@ -6141,7 +6141,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of the work, as Location names it. */
-                work: components["parameters"]["work"];
+                work: components["parameters"]["workParameter"];
             };
             cookie?: never;
         };
@@ -6156,12 +6156,12 @@ export interface operations {
                     "application/json": components["schemas"]["Work"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     endWork: {
@@ -6170,7 +6170,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The id of the work, as Location names it. */
-                work: components["parameters"]["work"];
+                work: components["parameters"]["workParameter"];
             };
             cookie?: never;
         };
@@ -6183,65 +6183,65 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     listDocuments: {
         parameters: {
             query?: {
                 /** @description Most documents of the page. A page ends earlier, with at least one document, where it gets larger than 16 MiB or expands more than 5,000 documents. */
-                limit?: components["parameters"]["limit"];
+                limit?: components["parameters"]["limitParameter"];
                 /** @description The next of the page before. A cursor of another list is refused. */
-                cursor?: components["parameters"]["cursor"];
+                cursor?: components["parameters"]["cursorParameter"];
                 /** @description Only the documents with these ids, separated by commas, in this order; up to 1,000. Does not go with limit and cursor. */
-                ids?: components["parameters"]["ids"];
+                ids?: components["parameters"]["idsParameter"];
                 /** @description As ids, one id each time it is given: for ids that have commas. */
-                id?: components["parameters"]["ids-each"];
+                id?: components["parameters"]["ids-eachParameter"];
                 /** @description With derived members, or as written, byte for byte. */
-                view?: components["parameters"]["view"];
+                view?: components["parameters"]["viewParameter"];
                 /** @description Relations whose documents stand in _expanded: relation[,relation.relation], at most 8 hops. */
-                expand?: components["parameters"]["expand"];
+                expand?: components["parameters"]["expandParameter"];
                 /** @description Paths that are kept of each document, by commas, up to 100, such as id,title,lines[].sku. The id and _meta are always there. */
-                fields?: components["parameters"]["fields"];
+                fields?: components["parameters"]["fieldsParameter"];
                 /** @description Read the list as it was then, and the documents that expand names, under the model of then. It goes with limit, cursor, ids, relation, page, view, expand and fields, and with nothing else of a query. An export is that of then. The cursor carries the position: further pages show the same state whatever is written, and another at beside it is refused. A page may have fewer documents than limit, or none, and next. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
-                at?: components["parameters"]["at-list"];
+                at?: components["parameters"]["at-listParameter"];
                 /** @description Only documents of which this expression is true: CEL over doc (the embedded view), params and meta. A document for which it has no value does not match. */
-                filter?: components["parameters"]["filter"];
+                filter?: components["parameters"]["filterParameter"];
                 /** @description The values of params in the filter: a JSON object, as JSON text. */
-                params?: components["parameters"]["params"];
+                params?: components["parameters"]["paramsParameter"];
                 /** @description Up to 8 paths and expressions, by commas, with - before those that descend. Ties go by creation. For groups, entries of compute. */
-                sort?: components["parameters"]["sort"];
+                sort?: components["parameters"]["sortParameter"];
                 /** @description The answer has how many documents match, too. */
-                count?: components["parameters"]["count"];
+                count?: components["parameters"]["countParameter"];
                 /** @description Answer groups of documents instead: up to 4 paths and expressions, by commas, of which one may go through an array. */
-                group?: components["parameters"]["group-by"];
+                group?: components["parameters"]["group-byParameter"];
                 /** @description What is computed of each group: up to 16 of count, sum(x), min(x), max(x), avg(x), distinct(x), by commas. */
-                compute?: components["parameters"]["compute"];
+                compute?: components["parameters"]["computeParameter"];
                 /** @description How many documents the request may look at. */
-                maxScan?: components["parameters"]["maxScan"];
+                maxScan?: components["parameters"]["maxScanParameter"];
                 /** @description A page that would look at more than it may ends early, perhaps empty, with next. Otherwise the answer is 422 needs-index. */
-                partial?: components["parameters"]["partial"];
+                partial?: components["parameters"]["partialParameter"];
                 /** @description Answer how the request was done, instead of documents. */
-                explain?: components["parameters"]["explain"];
+                explain?: components["parameters"]["explainParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
             };
             cookie?: never;
         };
@@ -6257,41 +6257,41 @@ export interface operations {
                     "application/json": components["schemas"]["List"] | components["schemas"]["Groups"] | components["schemas"]["Explained"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            422: components["responses"]["NeedsIndex"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            422: components["responses"]["NeedsIndexProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     createDocument: {
         parameters: {
             query?: {
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description *: create only. Entity tags: not where the document is at the revision of one. A tag of another store is no mistake, and matches nothing. A create takes * alone. */
-                "If-None-Match"?: components["parameters"]["If-None-Match-write"];
+                "If-None-Match"?: components["parameters"]["If-None-Match-writeParameter"];
                 /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer"];
+                Prefer?: components["parameters"]["PreferParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
             };
             cookie?: never;
         };
@@ -6344,43 +6344,43 @@ export interface operations {
                     "application/json": components["schemas"]["Accepted"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Exists"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ExistsProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     deleteByQuery: {
         parameters: {
             query: {
                 /** @description The documents of which this expression is true: CEL over doc (the embedded view), params and meta. true means all. */
-                filter: components["parameters"]["filter-update"];
+                filter: components["parameters"]["filter-updateParameter"];
                 /** @description The values of params in the filter: a JSON object, as JSON text. */
-                params?: components["parameters"]["params"];
+                params?: components["parameters"]["paramsParameter"];
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description RFC 7240: dry-run (tell what the update would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer-update"];
+                Prefer?: components["parameters"]["Prefer-updateParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
             };
             cookie?: never;
         };
@@ -6398,41 +6398,41 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     updateByQuery: {
         parameters: {
             query: {
                 /** @description The documents of which this expression is true: CEL over doc (the embedded view), params and meta. true means all. */
-                filter: components["parameters"]["filter-update"];
+                filter: components["parameters"]["filter-updateParameter"];
                 /** @description The values of params in the filter: a JSON object, as JSON text. */
-                params?: components["parameters"]["params"];
+                params?: components["parameters"]["paramsParameter"];
                 /** @description Paths of frozen fields to take anew from their targets, separated by commas. A target that is gone leaves them as they are. */
-                refresh?: components["parameters"]["refresh"];
+                refresh?: components["parameters"]["refreshParameter"];
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description RFC 7240: dry-run (tell what the update would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer-update"];
+                Prefer?: components["parameters"]["Prefer-updateParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
             };
             cookie?: never;
         };
@@ -6457,36 +6457,36 @@ export interface operations {
                     "application/x-ndjson": string;
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     queryDocuments: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
             };
             cookie?: never;
         };
@@ -6507,50 +6507,50 @@ export interface operations {
                     "application/json": components["schemas"]["List"] | components["schemas"]["Groups"] | components["schemas"]["Explained"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["NeedsIndex"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["NeedsIndexProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     getDocument: {
         parameters: {
             query?: {
                 /** @description With derived members, or as written, byte for byte. */
-                view?: components["parameters"]["view"];
+                view?: components["parameters"]["viewParameter"];
                 /** @description Relations whose documents stand in _expanded: relation[,relation.relation], at most 8 hops. */
-                expand?: components["parameters"]["expand"];
+                expand?: components["parameters"]["expandParameter"];
                 /** @description Paths that are kept of each document, by commas, up to 100, such as id,title,lines[].sku. The id and _meta are always there. */
-                fields?: components["parameters"]["fields"];
+                fields?: components["parameters"]["fieldsParameter"];
                 /** @description Read the document as it was then, and the documents that expand names. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
-                at?: components["parameters"]["at"];
+                at?: components["parameters"]["atParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Entity tags or *: 304 where one is the current one, as a whole. */
-                "If-None-Match"?: components["parameters"]["If-None-Match"];
+                "If-None-Match"?: components["parameters"]["If-None-MatchParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -6580,51 +6580,51 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     putDocument: {
         parameters: {
             query?: {
                 /** @description Write only where this expression is true of the document, which exists: CEL over doc (as it was written), params and meta, as in filters. Otherwise, and where it has no value, 412 condition-failed. A member that a rule derives is a 400. A faster write makes it be judged again. Beside If-Match both must hold; not with If-None-Match and steps. */
-                if?: components["parameters"]["if"];
+                if?: components["parameters"]["ifParameter"];
                 /** @description The values of params in if: a JSON object, as JSON text. */
-                params?: components["parameters"]["params-if"];
+                params?: components["parameters"]["params-ifParameter"];
                 /** @description Paths of frozen fields to take anew from their targets, separated by commas. A target that is gone leaves them as they are. */
-                refresh?: components["parameters"]["refresh"];
+                refresh?: components["parameters"]["refreshParameter"];
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-                "If-Match"?: components["parameters"]["If-Match"];
+                "If-Match"?: components["parameters"]["If-MatchParameter"];
                 /** @description *: create only. Entity tags: not where the document is at the revision of one. A tag of another store is no mistake, and matches nothing. A create takes * alone. */
-                "If-None-Match"?: components["parameters"]["If-None-Match-write"];
+                "If-None-Match"?: components["parameters"]["If-None-Match-writeParameter"];
                 /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer"];
+                Prefer?: components["parameters"]["PreferParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -6692,52 +6692,52 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Taken"];
-            412: components["responses"]["Stale"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["TakenProblem"];
+            412: components["responses"]["StaleProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     deleteDocument: {
         parameters: {
             query?: {
                 /** @description Write only where this expression is true of the document, which exists: CEL over doc (as it was written), params and meta, as in filters. Otherwise, and where it has no value, 412 condition-failed. A member that a rule derives is a 400. A faster write makes it be judged again. Beside If-Match both must hold; not with If-None-Match and steps. */
-                if?: components["parameters"]["if"];
+                if?: components["parameters"]["ifParameter"];
                 /** @description The values of params in if: a JSON object, as JSON text. */
-                params?: components["parameters"]["params-if"];
+                params?: components["parameters"]["params-ifParameter"];
                 /** @description Do as much as one transaction takes, children first, the document last: for deletes that bring more with them. Repeat it until the answer says done. A document that forbids the delete ends it at the step that would need it gone, which writes nothing; what is deleted by then stays deleted, and the same request goes on later. Not with If-Match, Idempotency-Key and respond-async. */
-                steps?: components["parameters"]["steps"];
+                steps?: components["parameters"]["stepsParameter"];
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-                "If-Match"?: components["parameters"]["If-Match"];
+                "If-Match"?: components["parameters"]["If-MatchParameter"];
                 /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer"];
+                Prefer?: components["parameters"]["PreferParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -6777,45 +6777,45 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            409: components["responses"]["Restricted"];
-            412: components["responses"]["Stale"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            409: components["responses"]["RestrictedProblem"];
+            412: components["responses"]["StaleProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     headDocument: {
         parameters: {
             query?: {
                 /** @description With derived members, or as written, byte for byte. */
-                view?: components["parameters"]["view"];
+                view?: components["parameters"]["viewParameter"];
                 /** @description Relations whose documents stand in _expanded: relation[,relation.relation], at most 8 hops. */
-                expand?: components["parameters"]["expand"];
+                expand?: components["parameters"]["expandParameter"];
                 /** @description Read the document as it was then, and the documents that expand names. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
-                at?: components["parameters"]["at"];
+                at?: components["parameters"]["atParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Entity tags or *: 304 where one is the current one, as a whole. */
-                "If-None-Match"?: components["parameters"]["If-None-Match"];
+                "If-None-Match"?: components["parameters"]["If-None-MatchParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -6857,7 +6857,7 @@ export interface operations {
                 };
                 content?: never;
             };
-            403: components["responses"]["Forbidden"];
+            403: components["responses"]["ForbiddenProblem"];
             /** @description As with GET, without the body. */
             404: {
                 headers: {
@@ -6913,33 +6913,33 @@ export interface operations {
         parameters: {
             query?: {
                 /** @description Write only where this expression is true of the document, which exists: CEL over doc (as it was written), params and meta, as in filters. Otherwise, and where it has no value, 412 condition-failed. A member that a rule derives is a 400. A faster write makes it be judged again. Beside If-Match both must hold; not with If-None-Match and steps. */
-                if?: components["parameters"]["if"];
+                if?: components["parameters"]["ifParameter"];
                 /** @description The values of params in if: a JSON object, as JSON text. */
-                params?: components["parameters"]["params-if"];
+                params?: components["parameters"]["params-ifParameter"];
                 /** @description Paths of frozen fields to take anew from their targets, separated by commas. A target that is gone leaves them as they are. */
-                refresh?: components["parameters"]["refresh"];
+                refresh?: components["parameters"]["refreshParameter"];
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-                "If-Match"?: components["parameters"]["If-Match"];
+                "If-Match"?: components["parameters"]["If-MatchParameter"];
                 /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer"];
+                Prefer?: components["parameters"]["PreferParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -6993,42 +6993,42 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Taken"];
-            412: components["responses"]["Stale"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["TakenProblem"];
+            412: components["responses"]["StaleProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     eraseDocument: {
         parameters: {
             query?: {
                 /** @description Tell what would go, and erase nothing. */
-                dryRun?: components["parameters"]["dryRun"];
+                dryRun?: components["parameters"]["dryRunParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -7058,57 +7058,57 @@ export interface operations {
                     "application/json": components["schemas"]["Erasure"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Erasing"];
-            410: components["responses"]["PositionGone"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ErasingProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     history: {
         parameters: {
             query?: {
                 /** @description With derived members, or as written, byte for byte. */
-                view?: components["parameters"]["view"];
+                view?: components["parameters"]["viewParameter"];
                 /** @description desc: the newest first. */
-                order?: components["parameters"]["order"];
+                order?: components["parameters"]["orderParameter"];
                 /** @description Most versions of the page. */
-                limit?: components["parameters"]["limit-history"];
+                limit?: components["parameters"]["limit-historyParameter"];
                 /** @description The next of the page before. A cursor of another list is refused. */
-                cursor?: components["parameters"]["cursor"];
+                cursor?: components["parameters"]["cursorParameter"];
                 /** @description exclude: no derived changes. */
-                derived?: components["parameters"]["derived"];
+                derived?: components["parameters"]["derivedParameter"];
                 /** @description With doc, the document after the change. */
-                include_docs?: components["parameters"]["include_docs"];
+                include_docs?: components["parameters"]["include_docsParameter"];
                 /** @description The first change that counts. A position without a change's number stands for its event. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
-                from?: components["parameters"]["from"];
+                from?: components["parameters"]["fromParameter"];
                 /** @description The last change that counts. A position without a change's number stands for all that the event changed. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
-                to?: components["parameters"]["to"];
+                to?: components["parameters"]["toParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -7124,36 +7124,36 @@ export interface operations {
                     "application/json": components["schemas"]["History"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     lineage: {
         parameters: {
             query?: {
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -7168,46 +7168,46 @@ export interface operations {
                     "application/json": components["schemas"]["Lineage"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     revertDocument: {
         parameters: {
             query?: {
                 /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
-                dryRun?: components["parameters"]["dry"];
+                dryRun?: components["parameters"]["dryParameter"];
                 /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
-                examples?: components["parameters"]["examples"];
+                examples?: components["parameters"]["examplesParameter"];
                 /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
-                allowFanout?: components["parameters"]["allowFanout"];
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
             };
             header?: {
                 /** @description Entity tags or *. Only the revision in them counts; W/ and a suffix do not matter. A tag of another store is no mistake, and matches nothing. */
-                "If-Match"?: components["parameters"]["If-Match"];
+                "If-Match"?: components["parameters"]["If-MatchParameter"];
                 /** @description *: create only. Entity tags: not where the document is at the revision of one. A tag of another store is no mistake, and matches nothing. A create takes * alone. */
-                "If-None-Match"?: components["parameters"]["If-None-Match-write"];
+                "If-None-Match"?: components["parameters"]["If-None-Match-writeParameter"];
                 /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
-                Prefer?: components["parameters"]["Prefer"];
+                Prefer?: components["parameters"]["PreferParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
-                "Idempotency-Key"?: components["parameters"]["Idempotency-Key"];
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
             };
             cookie?: never;
         };
@@ -7276,78 +7276,78 @@ export interface operations {
                 };
                 content?: never;
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["Taken"];
-            410: components["responses"]["PositionGone"];
-            412: components["responses"]["Stale"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["TakenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            412: components["responses"]["StaleProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     listChildren: {
         parameters: {
             query?: {
                 /** @description Which relation, where several lead from the child collection. */
-                relation?: components["parameters"]["relation"];
+                relation?: components["parameters"]["relationParameter"];
                 /** @description One of the fixed pages that the model declares: a number from 1 on, or last. The answer is a Page. Not with limit or cursor. */
-                page?: components["parameters"]["page"];
+                page?: components["parameters"]["pageParameter"];
                 /** @description Most documents of the page. A page ends earlier, with at least one document, where it gets larger than 16 MiB or expands more than 5,000 documents. */
-                limit?: components["parameters"]["limit"];
+                limit?: components["parameters"]["limitParameter"];
                 /** @description The next of the page before. A cursor of another list is refused. */
-                cursor?: components["parameters"]["cursor"];
+                cursor?: components["parameters"]["cursorParameter"];
                 /** @description With derived members, or as written, byte for byte. */
-                view?: components["parameters"]["view"];
+                view?: components["parameters"]["viewParameter"];
                 /** @description Relations whose documents stand in _expanded: relation[,relation.relation], at most 8 hops. */
-                expand?: components["parameters"]["expand"];
+                expand?: components["parameters"]["expandParameter"];
                 /** @description Paths that are kept of each document, by commas, up to 100, such as id,title,lines[].sku. The id and _meta are always there. */
-                fields?: components["parameters"]["fields"];
+                fields?: components["parameters"]["fieldsParameter"];
                 /** @description Read the list as it was then, and the documents that expand names, under the model of then. It goes with limit, cursor, ids, relation, page, view, expand and fields, and with nothing else of a query. An export is that of then. The cursor carries the position: further pages show the same state whatever is written, and another at beside it is refused. A page may have fewer documents than limit, or none, and next. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
-                at?: components["parameters"]["at-list"];
+                at?: components["parameters"]["at-listParameter"];
                 /** @description Only documents of which this expression is true: CEL over doc (the embedded view), params and meta. A document for which it has no value does not match. */
-                filter?: components["parameters"]["filter"];
+                filter?: components["parameters"]["filterParameter"];
                 /** @description The values of params in the filter: a JSON object, as JSON text. */
-                params?: components["parameters"]["params"];
+                params?: components["parameters"]["paramsParameter"];
                 /** @description Up to 8 paths and expressions, by commas, with - before those that descend. Ties go by creation. For groups, entries of compute. */
-                sort?: components["parameters"]["sort"];
+                sort?: components["parameters"]["sortParameter"];
                 /** @description The answer has how many documents match, too. */
-                count?: components["parameters"]["count"];
+                count?: components["parameters"]["countParameter"];
                 /** @description Answer groups of documents instead: up to 4 paths and expressions, by commas, of which one may go through an array. */
-                group?: components["parameters"]["group-by"];
+                group?: components["parameters"]["group-byParameter"];
                 /** @description What is computed of each group: up to 16 of count, sum(x), min(x), max(x), avg(x), distinct(x), by commas. */
-                compute?: components["parameters"]["compute"];
+                compute?: components["parameters"]["computeParameter"];
                 /** @description How many documents the request may look at. */
-                maxScan?: components["parameters"]["maxScan"];
+                maxScan?: components["parameters"]["maxScanParameter"];
                 /** @description A page that would look at more than it may ends early, perhaps empty, with next. Otherwise the answer is 422 needs-index. */
-                partial?: components["parameters"]["partial"];
+                partial?: components["parameters"]["partialParameter"];
                 /** @description Answer how the request was done, instead of documents. */
-                explain?: components["parameters"]["explain"];
+                explain?: components["parameters"]["explainParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
-                consistency?: components["parameters"]["consistency"];
+                consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
-                maxLag?: components["parameters"]["maxLag"];
+                maxLag?: components["parameters"]["maxLagParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
-                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-Position"];
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
-                "Fanfold-Timeout"?: components["parameters"]["Fanfold-Timeout"];
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
             };
             path: {
                 /** @description Need not be declared. */
-                collection: components["parameters"]["collection"];
+                collection: components["parameters"]["collectionParameter"];
                 /** @description 1 to 255 bytes of UTF-8, percent-encoded. */
-                id: components["parameters"]["id"];
+                id: components["parameters"]["idParameter"];
                 /** @description A collection with a relation to this one. */
-                child: components["parameters"]["child"];
+                child: components["parameters"]["childParameter"];
             };
             cookie?: never;
         };
@@ -7363,16 +7363,16 @@ export interface operations {
                     "application/json": components["schemas"]["List"] | components["schemas"]["Groups"] | components["schemas"]["Explained"] | components["schemas"]["Page"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            410: components["responses"]["PositionGone"];
-            422: components["responses"]["NeedsIndex"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
-            504: components["responses"]["Timeout"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            422: components["responses"]["NeedsIndexProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
 }
