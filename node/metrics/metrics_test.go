@@ -3,6 +3,7 @@ package metrics
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -43,6 +44,21 @@ func TestScrapesAreBounded(t *testing.T) {
 	}
 	close(goOn)
 	wg.Wait()
+}
+
+// TestExemplars: the duration of a request has its trace as an exemplar, for those who read OpenMetrics.
+func TestExemplars(t *testing.T) {
+	m := New()
+	m.Answered(api.Answer{Route: "/v1/:collection/:id", Method: http.MethodGet, Status: http.StatusOK, Took: time.Millisecond})
+	m.Answered(api.Answer{Route: "/v1/:collection/:id", Method: http.MethodGet, Status: http.StatusOK, Took: time.Second, Trace: "4bf92f3577b34da6a3ce929d0e0e4736"})
+	for accept, want := range map[string]int{"application/openmetrics-text; version=1.0.0": 1, "text/plain": 0} {
+		w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+		r.Header.Set("Accept", accept)
+		m.handler().ServeHTTP(w, r)
+		if n := strings.Count(w.Body.String(), `# {trace_id="4bf92f3577b34da6a3ce929d0e0e4736"} 1`); w.Code != http.StatusOK || n != want {
+			t.Errorf("as %s there are %d exemplars, want %d:\n%.2000s", accept, n, want, w.Body)
+		}
+	}
 }
 
 // BenchmarkAnswered measures what counting one request costs.

@@ -138,7 +138,7 @@ var ofOperation = []Operation{
 		Problems: "Forbidden Unavailable"},
 	{Route: "GET /metrics", ID: "metrics", Summary: "Metrics for Prometheus",
 		Answers: []Answer{
-			{"200", "The metrics.", "", Content{"text/plain": "text"}},
+			{"200", "The metrics.", "", Content{"text/plain": "text", "application/openmetrics-text": "text"}},
 		},
 		Problems: "Invalid Unauthenticated Forbidden Unavailable"},
 	{Route: "GET /openapi.json", ID: "openapi", Summary: "This document",
