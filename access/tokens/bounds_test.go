@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/base64"
 	"fmt"
+	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -178,4 +179,43 @@ func TestUnknownKeysAskOnce(t *testing.T) {
 	ask("k", 1)
 	now = now.Add(time.Millisecond)
 	ask("k", 2)
+}
+
+// TestBoundsOfRSA: a key of RSA has 2048 to 8192 bits and an odd exponent from 3 on.
+func TestBoundsOfRSA(t *testing.T) {
+	for _, x := range []struct {
+		bits  int
+		e     string
+		takes bool
+	}{{2048, "AQAB", true}, {2047, "AQAB", false}, {8192, "AQAB", true}, {8193, "AQAB", false}, {2048, "Aw", true}, {2048, "AQ", false}, {2048, "Ag", false}, {2048, "AQAA", false}} {
+		n := new(big.Int).SetBit(big.NewInt(1), x.bits-1, 1)
+		keys, err := readKeys(fmt.Appendf(nil, `{"keys":[{"kty":"RSA","n":%q,"e":%q}]}`, base64.RawURLEncoding.EncodeToString(n.Bytes()), x.e))
+		if (err == nil && len(keys) == 1) != x.takes {
+			t.Errorf("%d bits, %s: %d keys, %v", x.bits, x.e, len(keys), err)
+		}
+	}
+}
+
+// TestFlagsOfTokens: issuer and audience go together and fit into a token, and no name stands for a role that nobody can be given.
+func TestFlagsOfTokens(t *testing.T) {
+	file, long := pemFile(t), strings.Repeat("x", maxSub)
+	for name, x := range map[string]struct {
+		opt   Options
+		takes bool
+	}{
+		"both":            {Options{Issuer: "x", Audience: "y"}, true},
+		"no issuer":       {Options{Audience: "y"}, false},
+		"no audience":     {Options{Issuer: "x"}, false},
+		"longest":         {Options{Issuer: long, Audience: long}, true},
+		"a long issuer":   {Options{Issuer: long + "x", Audience: "y"}, false},
+		"a long audience": {Options{Issuer: "x", Audience: long + "x"}, false},
+		"admin by a name": {Options{Issuer: "x", Audience: "y", Map: map[string][]string{"A": {"admin", "b"}}}, true},
+		"everyone":        {Options{Issuer: "x", Audience: "y", Map: map[string][]string{"A": {"everyone"}}}, false},
+		"no role":         {Options{Issuer: "x", Audience: "y", Map: map[string][]string{"A": {"b", "B"}}}, false},
+	} {
+		x.opt.Keys = file
+		if _, err := New(x.opt); (err == nil) != x.takes {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
