@@ -145,7 +145,7 @@ func compileWithMeta(programs *cache[Program], source string, environment func()
 
 // ofMeta returns errMeta where an error says that there is no meta, and the error otherwise.
 func ofMeta(err error) error {
-	if err != nil && strings.Contains(err.Error(), "undeclared reference to 'meta'") {
+	if err != nil && strings.Contains(err.Error(), "there is no 'meta' here") {
 		return errMeta
 	}
 	return err

@@ -86,15 +86,15 @@ func compile(environment func() (*cel.Env, error), source string, exact bool, bo
 	}
 	source = readable(source)
 	parsed, issues := env.Parse(source)
-	if err := issues.Err(); err != nil {
-		return nil, fmt.Errorf("not a valid CEL expression: %s", strings.TrimSpace(err.Error()))
+	if err := firstOf(issues); err != nil {
+		return nil, fmt.Errorf("not a valid CEL expression: %v", err)
 	}
 	if err := bounds(parsed); err != nil {
 		return nil, err
 	}
 	checked, issues := env.Check(parsed)
-	if err := issues.Err(); err != nil {
-		return nil, fmt.Errorf("not a valid CEL expression: %s", strings.TrimSpace(err.Error()))
+	if err := firstOf(issues); err != nil {
+		return nil, fmt.Errorf("not a valid CEL expression: %v", err)
 	}
 	root := checked.NativeRep().Expr()
 	if err := refuseTimeZones(root); err != nil {

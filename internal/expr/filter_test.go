@@ -35,7 +35,7 @@ func TestFilter(t *testing.T) {
 			t.Errorf("%.60s is taken", source)
 		}
 	}
-	for source, want := range map[string]string{`doc.n == 1 && other.n`: "column 15: undeclared reference to 'other'", `doc.n +`: "column 8: ", "true ||\ndoc.n == params.z": "line 2, column 10: params.z is not given", `doc`: "column 1: ",
+	for source, want := range map[string]string{`doc.n == 1 && other.n`: "column 15: there is no 'other' here", `doc.n +`: "column 8: ", "true ||\ndoc.n == params.z": "line 2, column 10: params.z is not given", `doc`: "column 1: ",
 		`change`: "column 1: ", `[doc.n]`: "column 1: ", `doc.s.matches("(")`: "column 14: "} {
 		if _, err := CompileFilter(source, params); err == nil || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: %v, want %s", source, err, want)

@@ -3,6 +3,7 @@ package expr
 import (
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -92,13 +93,13 @@ func parseQuery(environment func() (*cel.Env, error), source string) (*query, er
 	return q, nil
 }
 
-// firstOf returns the first of cel-go's errors, with its place; nil for none.
+// firstOf returns the first of cel-go's errors, with its place and in plain words; nil for none.
 func firstOf(issues *cel.Issues) error {
 	all := issues.Errors()
 	if len(all) == 0 {
 		return nil
 	}
-	return atLocation(all[0].Location, clip(strings.TrimSuffix(all[0].Message, " (in container '')")))
+	return atLocation(all[0].Location, clip(plain(all[0].Message)))
 }
 
 // placed returns an error with the place of the part that it is of, where it is of one.
@@ -213,4 +214,64 @@ func (n *names) visit(e ast.Expr) {
 			n.visit(part)
 		}
 	}
+}
+
+// The messages of cel-go's parser and checker, as far as those who write expressions meet them. Its version is pinned.
+var (
+	unexpected   = regexp.MustCompile(`^Syntax error: (?:mismatched|extraneous) input '((?s:.*))' expecting .*$`)
+	unviable     = regexp.MustCompile(`^Syntax error: no viable alternative at input '((?s:.*))'$`)
+	unrecognized = regexp.MustCompile(`^Syntax error: token recognition error at: '((?s:.*))'$`)
+	absent       = regexp.MustCompile(`^Syntax error: missing (.*) at '((?s:.*))'$`)
+	undeclared   = regexp.MustCompile(`^undeclared reference to '((?s:.*?))'`)
+	overload     = regexp.MustCompile(`^found no matching overload for '(.*)' applied to '\(?(.*?)\)?'$`)
+	noRange      = regexp.MustCompile(`^expression of type '(.*)' cannot be range of a comprehension`)
+	otherType    = regexp.MustCompile(`^expected type '(.*)' but found '(.*)'$`)
+	noSelection  = regexp.MustCompile(`^type '(.*)' does not support field selection$`)
+	takenName    = regexp.MustCompile(`^(?:Syntax error: .*)?res\w+d identifier: (.*)$`)
+)
+
+// plain returns what is wrong with an expression in words for who wrote it, not for who wrote the parser.
+func plain(message string) string {
+	const end = "<EOF>"
+	of := func(pattern *regexp.Regexp) []string { return pattern.FindStringSubmatch(message) }
+	switch {
+	case of(unexpected) != nil:
+		if found := of(unexpected)[1]; found != end {
+			return "'" + found + "' does not belong here"
+		}
+		return "the expression ends too early: something is missing at its end"
+	case of(unviable) != nil:
+		if found := of(unviable)[1]; !strings.HasSuffix(found, end) {
+			return "something else must follow '" + found + "'"
+		}
+		return "the expression ends too early: something is missing at its end"
+	case of(unrecognized) != nil:
+		if found := of(unrecognized)[1]; !strings.HasPrefix(found, `"`) && !strings.HasPrefix(found, "'") {
+			return "'" + found + "' is nothing that an expression has"
+		}
+		return "the text that begins here has no end"
+	case of(absent) != nil:
+		return of(absent)[1] + " is missing"
+	case of(undeclared) != nil:
+		return "there is no '" + of(undeclared)[1] + "' here"
+	case of(overload) != nil:
+		return "'" + operatorOf(of(overload)[1]) + "' does not take " + strings.ReplaceAll(of(overload)[2], ", ", " and ")
+	case of(noRange) != nil:
+		return "only a list or an object has elements to go through, not " + of(noRange)[1]
+	case of(otherType) != nil:
+		return "must be " + of(otherType)[1] + ", not " + of(otherType)[2]
+	case of(noSelection) != nil:
+		return of(noSelection)[1] + " has no members"
+	case of(takenName) != nil:
+		return "'" + of(takenName)[1] + "' cannot be a name"
+	}
+	return strings.TrimPrefix(message, "Syntax error: ")
+}
+
+// operatorOf returns an operator as expressions have it, for the name that cel-go has for it: + for _+_.
+func operatorOf(function string) string {
+	if symbol, known := operators.FindReverse(function); known && symbol != "" {
+		return symbol
+	}
+	return strings.Trim(function, "_@")
 }

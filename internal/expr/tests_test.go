@@ -151,7 +151,7 @@ func TestTerms(t *testing.T) {
 			t.Errorf("%s gives what a unique value gives: %v (%v)", source, !want, err)
 		}
 	}
-	for source, want := range map[string]string{`1 + 1`: "does not read doc", `params.a`: "undeclared reference to 'params'", `doc.`: "column 5: Syntax error", `doc.a == 1e-1001`: "column 10: the number is none that is compared"} {
+	for source, want := range map[string]string{`1 + 1`: "does not read doc", `params.a`: "there is no 'params' here", `doc.`: "column 5: something else must follow", `doc.a == 1e-1001`: "column 10: the number is none that is compared"} {
 		if _, err := CompileTerm(source); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %s", source, err, want)
 		}

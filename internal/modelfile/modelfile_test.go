@@ -226,7 +226,7 @@ func TestParseListsMistakes(t *testing.T) {
 			`collections.a.derive["n"].limit: does not go with sum`,
 			`collections.a.derive["o"].where: not a valid CEL expression`,
 			`collections.a.derive["p"].value: does not go with sum`,
-			`collections.a.derive["q"].value: not a valid CEL expression: ERROR: <input>:1:1: undeclared reference to 'element'`,
+			`collections.a.derive["q"].value: not a valid CEL expression: column 1: there is no 'element' here`,
 			`collections.a.derive["l[]"]: must name a member inside the array's elements`,
 			`collections.a.derive["k[].s"]: sum stands once in a document, so its path cannot go through an array`,
 			`collections.a.derive["d"].copy: unknown relation "k[].w": a has none`,

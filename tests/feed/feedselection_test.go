@@ -95,7 +95,7 @@ func TestBadSelections(t *testing.T) {
 	for query, says := range map[string]string{
 		"derived=no": "derived=no", "view=x": "view=x", "partition=1": "partition=1", "partition=4/4": "partition=4/4", "partition=-1/4": "partition=-1/4",
 		"partition=0/5000": "4096", "partition=01/4": "partition=01/4", "partition=0/0": "partition=0/0", "partition=1/2/3": "partition=1/2/3",
-		"filter=" + url.QueryEscape("doc.("): "filter: column 5: ", "filter=other.x": "filter: column 1: undeclared reference to 'other'", "filter=" + url.QueryEscape("doc.x > params.y"): "filter: column 9: params.y is not given", "params=[]": "params: ",
+		"filter=" + url.QueryEscape("doc.("): "filter: column 5: ", "filter=other.x": "filter: column 1: there is no 'other' here", "filter=" + url.QueryEscape("doc.x > params.y"): "filter: column 9: params.y is not given", "params=[]": "params: ",
 		"params=" + url.QueryEscape(`{"a":"`+strings.Repeat("x", 16<<10)+`"}`): "params: ", "filter=1": "neither true nor false", "filter=[doc]": "neither true nor false", "filter=previous.x": "mode=all", "mode=all&filter=" + strings.Repeat("(", 1025): "1024",
 	} {
 		harness.Refuse(t, s, harness.Refusal{"", 400, "invalid", "GET", "/v1/_changes?" + query, ``, nil, []string{says}})

@@ -127,15 +127,15 @@ func TestStampsAreOfValues(t *testing.T) {
 	for rule, want := range map[string]string{
 		`by: {value: meta.author}`:                                          "meta has createdAt, updatedAt, createdBy and updatedBy",
 		`"lines[].by": {value: meta}`:                                       "meta has createdAt, updatedAt, createdBy and updatedBy",
-		`at: {copy: up, value: meta.createdAt}`:                             "undeclared reference",
-		`n: {count: notes.up, where: "meta.createdAt > ''"}`:                "undeclared reference",
-		`n: {count: "lines[]", where: "meta.createdAt > ''"}`:               "undeclared reference",
-		`by: {copy: up, value: meta.createdBy}`:                             "undeclared reference",
+		`at: {copy: up, value: meta.createdAt}`:                             "there is no '",
+		`n: {count: notes.up, where: "meta.createdAt > ''"}`:                "there is no '",
+		`n: {count: "lines[]", where: "meta.createdAt > ''"}`:               "there is no '",
+		`by: {copy: up, value: meta.createdBy}`:                             "there is no '",
 		`by: {value: has(meta.createdBy)}`:                                  "meta has createdAt, updatedAt, createdBy and updatedBy",
-		`by: {value: meta.createdBy + 1}`:                                   "no matching overload",
-		`at: {value: meta.createdAt + 1}`:                                   "no matching overload",
+		`by: {value: meta.createdBy + 1}`:                                   "does not take",
+		`at: {value: meta.createdAt + 1}`:                                   "does not take",
 		`at: {value: meta.createdAt + 'x' + doc.at}`:                        "depend on itself",
-		`"lines[].at": {value: "nothing + meta.createdAt"}`:                 "undeclared reference",
+		`"lines[].at": {value: "nothing + meta.createdAt"}`:                 "there is no '",
 		`at: {value: "meta.createdAt + ` + strings.Repeat("x", 4096) + `"}`: "bytes",
 	} {
 		if got := model(http.StatusBadRequest, rule); !strings.Contains(got, want) {
