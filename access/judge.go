@@ -177,11 +177,22 @@ func (j *Judge) Of(p *Principal) *Rights {
 	return j.rights(p)
 }
 
+// OfNode returns the rights by which a node reads for a consumer group without a request. An open house has its own as long as it is one. In
+// a closed one they are the role admin's, and end with no key.
+func (j *Judge) OfNode() *Rights {
+	if j.keys.Valid(Open) {
+		return j.Of(Open)
+	}
+	r := j.Of(OfRole(model.RoleAdmin))
+	r.holder = nil
+	return r
+}
+
 // Rights are what a principal may do under one model. They do not change: Current tells whether they still hold. A nil one
 // has no rights.
 type Rights struct {
 	*Principal
-	holder *Principal // whose key the rights end with
+	holder *Principal // whose key the rights end with; nil for a node's
 	model  *model.Model
 	judge  *Judge
 	access uint64
@@ -201,7 +212,7 @@ func (r *Rights) Current() bool {
 		return true
 	}
 	_, number := r.judge.look()
-	return number == r.access && r.judge.keys.Valid(r.holder)
+	return number == r.access && (r.holder == nil || r.judge.keys.Valid(r.holder))
 }
 
 // Renewed returns what the same principal may do under the model that applies now, for work that lasts. It is nil where its key does
@@ -211,7 +222,7 @@ func (r *Rights) Renewed() *Rights {
 		return r
 	}
 	m, number := r.judge.look()
-	if !r.judge.keys.Valid(r.holder) {
+	if r.holder != nil && !r.judge.keys.Valid(r.holder) {
 		return nil
 	}
 	now := *r

@@ -2,6 +2,7 @@ package api
 
 import (
 	"net/http"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -76,9 +77,10 @@ func (g *groups) putGroup(c echo.Context) error {
 		return err
 	}
 	var in wire.GroupSettings
-	if err := readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "lease", "maxAttempts", "role"); err != nil {
+	if err := readObject(c, &in, "partitions", "since", "mode", "view", "derived", "cascades", "lease", "maxAttempts", "role", "push"); err != nil {
 		return err
 	}
+	asked := in.Push != nil && in.Push.Secret == ""
 	created, err := g.by(c).Put(c.Request().Context(), name, group.Settings(in))
 	if err == nil {
 		_, err = g.unknown.of(c, in.Collections)
@@ -86,10 +88,33 @@ func (g *groups) putGroup(c echo.Context) error {
 	switch {
 	case err != nil:
 		return err
+	case asked && in.Push.Secret != "":
+		return c.JSON(http.StatusOK, wire.PushSecret{Secret: in.Push.Secret, Created: created})
 	case created:
 		return c.NoContent(http.StatusCreated)
 	}
 	return c.NoContent(http.StatusNoContent)
+}
+
+// rotatePush answers POST /v1/_groups/{name}/_rotate.
+func (g *groups) rotatePush(c echo.Context) error {
+	name, err := groupOf(c)
+	if err != nil {
+		return err
+	}
+	var in wire.RotateBody
+	if err := readObject(c, &in); err != nil {
+		return err
+	}
+	overlap := defaultOverlap
+	if in.Overlap != nil {
+		overlap = time.Duration(*in.Overlap)
+	}
+	secret, err := group.Rotate(c.Request().Context(), g.by(c), name, overlap)
+	if err != nil {
+		return err
+	}
+	return c.JSON(http.StatusOK, wire.PushSecret{Secret: secret})
 }
 
 // done answers a request that has no answer of its own.

@@ -143,6 +143,7 @@ func (s *Server) table() []route {
 		{"POST", "/v1/_groups/:name/_nack", rightGroup, byRoom, 0, 0, g.nack},
 		{"POST", "/v1/_groups/:name/_release", rightGroup, byRoom, 0, 0, g.releaseLeases},
 		{"POST", "/v1/_groups/:name/_reset", rightAdmin, byRoom, 0, 0, g.resetGroup},
+		{"POST", "/v1/_groups/:name/_rotate", rightAdmin, byRoom, 0, 0, g.rotatePush},
 		{"GET", "/v1/_groups/:name/_parked", rightGroup, atOnce, 0, 0, g.listParked},
 		{"POST", "/v1/_groups/:name/_parked/:batch/_retry", rightAdmin, byType, 0, 0, g.retryParked},
 		{"DELETE", "/v1/_groups/:name/_parked/:batch", rightAdmin, atOnce, 0, 0, g.dropParked},

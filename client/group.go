@@ -23,12 +23,20 @@ type GroupSettings struct {
 	Lease       time.Duration // how long a member that says nothing keeps a partition; default 30 s
 	MaxAttempts int           // after which a batch that fails is parked; default 5
 	Role        string        // whose members have the group, and which changes they get; default admin, and of a group that is there its own
+	Push        *Push         // where its batches are posted; nil for nowhere, and in what Group returns
 }
+
+// Push says where the batches of a group are posted. PutGroup sets Secret to one that the server has made.
+type Push = wire.Push
+
+// PushState tells where the batches of a group are posted.
+type PushState = wire.PushState
 
 // Group describes a consumer group.
 type Group struct {
 	Name       string
 	Settings   GroupSettings
+	Push       *PushState // nil where nothing is posted
 	Lag        Lag
 	Partitions []GroupPartition
 	Raw        json.RawMessage // all of the server's answer
@@ -75,12 +83,37 @@ func (c *Client) sendForStatus(ctx context.Context, method, path string, body an
 }
 
 // PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
-// that cannot be changed.
+// that cannot be changed. A group without push and without a secret for it gets one, which is in s.Push afterwards, and nowhere else.
 func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
 	settings := wire.GroupSettings{Partitions: s.Partitions, Since: s.Since, Mode: s.Mode, View: s.View, Derived: s.Derived, Cascades: s.Cascades,
-		Collections: s.Collections, Filter: s.Filter, Lease: wire.Duration(s.Lease), MaxAttempts: s.MaxAttempts, Role: s.Role}
-	status, err := c.sendForStatus(ctx, http.MethodPut, groupPath(name), settings)
-	return status == http.StatusCreated, err
+		Collections: s.Collections, Filter: s.Filter, Lease: wire.Duration(s.Lease), MaxAttempts: s.MaxAttempts, Role: s.Role, Push: s.Push}
+	r, err := groupRequest(http.MethodPut, groupPath(name), settings)
+	if err != nil {
+		return false, err
+	}
+	a, err := c.send(ctx, r)
+	if err != nil || a.status != http.StatusOK {
+		return err == nil && a.status == http.StatusCreated, err
+	}
+	var made wire.PushSecret
+	if err := decode(a.body, &made); err != nil {
+		return false, err
+	}
+	s.Push.Secret = made.Secret
+	return made.Created, nil
+}
+
+// RotatePush gives the posts of a group a new secret, which it returns; nobody can have it later. Posts have a signature by the one
+// before, too, for overlap. Errors are NotFound, and Conflict for a group without push.
+func RotatePush(ctx context.Context, c *Client, name string, overlap time.Duration) (secret string, err error) {
+	within := wire.Duration(overlap)
+	r, err := jsonRequest(http.MethodPost, groupPath(name, "_rotate"), wire.RotateBody{Overlap: &within})
+	if err != nil {
+		return "", err
+	}
+	var made wire.PushSecret
+	err = c.sendJSON(ctx, r, &made)
+	return made.Secret, err
 }
 
 // Group describes a group. The error is NotFound.
@@ -94,8 +127,8 @@ func (c *Client) Group(ctx context.Context, name string) (*Group, error) {
 		return nil, err
 	}
 	set := in.Settings
-	return &Group{Name: in.Name, Lag: in.Lag, Partitions: in.Partitions, Raw: a.body,
-		Settings: GroupSettings{set.Partitions, set.Since, set.Mode, set.View, set.Derived, set.Cascades, set.Collections, set.Filter, time.Duration(set.Lease), set.MaxAttempts, set.Role}}, nil
+	return &Group{Name: in.Name, Push: in.Push, Lag: in.Lag, Partitions: in.Partitions, Raw: a.body,
+		Settings: GroupSettings{set.Partitions, set.Since, set.Mode, set.View, set.Derived, set.Cascades, set.Collections, set.Filter, time.Duration(set.Lease), set.MaxAttempts, set.Role, nil}}, nil
 }
 
 // GroupList has the names of groups.

@@ -2,12 +2,16 @@ package node
 
 import (
 	"context"
+	"crypto/rand"
+	"net/http"
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/api"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
+	"github.com/fanfold/fanfold/changefeed/webhook"
 	"github.com/fanfold/fanfold/forget"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
@@ -216,4 +220,32 @@ func (m groupModel) Oldest() (at fanfold.Position, err error) {
 // EachChange calls fn with each change that q asks for, without its values, until fn returns false.
 func (m groupModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Change) bool) error {
 	return m.Lanes.Long.Read(func(s *sqlite.Snapshot) error { return s.EachChange(q, fn) })
+}
+
+// memberships are the groups for whoever posts their batches. Each request asks as a node may now.
+type memberships struct {
+	*group.Groups
+	judge *access.Judge
+}
+
+// ServeChanges answers a request for the changes of a group.
+func (m memberships) ServeChanges(w http.ResponseWriter, r *http.Request, asked group.Reading) error {
+	return m.By(m.judge.OfNode()).ServeChanges(w, r, asked)
+}
+
+// newPusher returns what posts the batches of groups, as one more member of them. A node whose store was restored posts nothing before
+// it may show what it has.
+func newPusher(n *Node, groups *group.Groups) *webhook.Pusher {
+	name := "fanfold-push"
+	if n.members != nil { // a node's name can be given to two for a moment
+		name += "-" + rand.Text()
+	}
+	return webhook.New(groups, memberships{groups, n.judge}, webhook.Options{Member: name, Allow: n.cfg.WebhookAllow, Logger: n.cfg.Logger,
+		Changed: func() <-chan struct{} { return n.Store.Applied.Changed(n.Store.Applied.Seq()) },
+		Targets: func(ctx context.Context) ([]group.Target, error) {
+			if n.Forget.Restored.Withheld() != nil {
+				return nil, nil
+			}
+			return group.Targets(ctx, groups)
+		}})
 }

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"runtime/debug"
@@ -25,6 +26,7 @@ import (
 	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
+	"github.com/fanfold/fanfold/changefeed/webhook"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/servers"
@@ -81,6 +83,7 @@ type Config struct {
 	Durability     string              // of the embedded server: always or interval
 	Cache          int64               // bytes of the read model's file kept in memory; see sqlite.Options
 	Replicas       int                 // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1
+	WebhookAllow   []netip.Prefix      // private networks to which batches of groups may be posted
 	SnapshotEvery  time.Duration       // between two snapshots for new nodes, on outside servers; 0 for none
 	Retain         time.Duration       // how much of its history the store keeps, at least an hour; 0 for all of it
 	AllowRemoval   bool                // a model applied at the start may take rules and guards away
@@ -99,11 +102,13 @@ type Config struct {
 	FailWrite       func() error            // for tests: see sqlite.Options
 	FailAppend      func(stored bool) error // for tests: see events.Options
 	PurgeWait       time.Duration           // for tests: see events.Options
-	CompactStep     func(step string) error // for tests: is told of each step of a compaction that is over; its error ends it there
-	EraseStep       func(step string) error // for tests: is told of each step of an erasure that is over; its error ends it there
+	Steps           Steps                   // for tests
 	ReplicaWait     time.Duration           // for tests: after the last delete, until the servers' replicas have forgotten what was deleted; default 5 minutes
 	Now             func() time.Time        // for tests: see group.Options
 }
+
+// Steps are told of each step that is over, of a compaction and of an erasure. Their errors end it there.
+type Steps struct{ Compact, Erase func(step string) error }
 
 // Node holds the parts of one running Fanfold.
 type Node struct {
@@ -130,8 +135,14 @@ type Node struct {
 	members    *membership.Registry // nil where this is the only node
 	readiness  *readiness.Readiness
 	startModel uint64          // the event with which the model is known that the log had then
-	background sync.WaitGroup  // replays asked for by requests
-	running    context.Context // ends when the node stops
+	background background      // what requests have asked for
+	webhooks   *webhook.Pusher // posts the batches of groups
+}
+
+// background is what runs beside requests that have asked for it.
+type background struct {
+	sync.WaitGroup
+	ctx context.Context // ends when the node stops
 }
 
 var (
@@ -167,6 +178,8 @@ var (
 	_ batch.Log         = forget.Source{}
 	_ forget.Nodes      = members{}
 	_ forget.Groups     = forgottenBy{}
+	_ webhook.Members   = (*group.Groups)(nil)
+	_ webhook.Batches   = memberships{}
 )
 
 // Open opens everything that a node runs. Call Run, which also closes it, or Close. Errors are Invalid for a
@@ -215,7 +228,7 @@ func Open(ctx context.Context, cfg Config) (n *Node, err error) {
 // newNode returns a node with a configuration alone.
 func newNode(cfg Config) *Node {
 	n := &Node{cfg: cfg, metrics: metrics.New(), Forget: forget.New(forget.Options{Data: cfg.Data, Outside: cfg.NATS != "", Retain: cfg.Retain,
-		ReplicaWait: cfg.ReplicaWait, CompactStep: cfg.CompactStep, EraseStep: cfg.EraseStep, Logger: cfg.Logger})}
+		ReplicaWait: cfg.ReplicaWait, CompactStep: cfg.Steps.Compact, EraseStep: cfg.Steps.Erase, Logger: cfg.Logger})}
 	n.logServer = logserver.New(logserver.Options{Data: cfg.Data, NATS: cfg.NATS, Credentials: cfg.Credentials, NATSListen: cfg.NATSListen, NATSAuth: cfg.NATSAuth,
 		Durability: cfg.Durability, Replicas: cfg.Replicas, Fsync: cfg.Fsync, Logger: cfg.Logger,
 		TLS: func() *tls.Config { return n.front.TLS() }, Closed: func() bool { return n.keys.Closed() }})
@@ -329,6 +342,7 @@ func (n *Node) openAPI() {
 	n.feed = changefeed.New(feedStore{n.Store}, changefeed.Options{Budget: budget.Sending, Issuer: n.issuer(), OnSent: n.onSent()})
 	groups := group.New(buckets.NewKeyValue(n.Log, "groups"), n.feed, groupModel{n.Store}, group.Options{Timeout: n.cfg.API.Timeout, Issuer: n.issuer(), Now: n.cfg.Now})
 	own := groups.By(n.judge.Of(access.OfRole(model.RoleAdmin)))
+	n.webhooks = newPusher(n, own)
 	n.Backups = transfer.NewBackups(transfer.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Groups: own, Issuer: n.issuer(), Forget: n.Forget})
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
@@ -339,7 +353,7 @@ func (n *Node) openAPI() {
 	}
 	n.writer = writer.New(parts, writerOptions)
 	n.Forget.Serve(forget.Parts{Log: n.Log, Store: n.Store, Projector: n.Projector, Writer: n.writer, Nodes: members{n}, Groups: forgottenBy{own, n.feed}, Issuer: n.issuer(), Judge: n.judge,
-		Background: func(run func(ctx context.Context)) { n.background.Go(func() { run(n.running) }) }, ForgetFiles: n.forgetFiles})
+		Background: func(run func(ctx context.Context)) { n.background.Go(func() { run(n.background.ctx) }) }, ForgetFiles: n.forgetFiles})
 	apiOptions := n.cfg.API
 	apiOptions.Budget, apiOptions.SpoolDir = budget, n.cfg.Data
 	apiOptions.Origins, apiOptions.Hosts = n.cfg.Origins, append(advertisedHosts(n.cfg.Advertise), n.cfg.Hosts...)
@@ -369,7 +383,7 @@ func (n *Node) watch(groups *group.Groups) http.Handler {
 	return n.metrics.Watch(metrics.Parts{Version: Version(), Judge: n.judge, Ready: n.readiness.Ready, Running: func() int64 { return n.api.Running() },
 		Certificate: n.front.Expiring(), Store: n.Store, Feed: n.feed, Log: n.Log, Projector: n.Projector, Writer: n.writer, Groups: groups, Keys: n.keys.Store,
 		Ordinal: groupModel{n.Store}.Ordinal, Lag: n.readiness.Lag, Nodes: func() []wire.Node { _, all := n.nodes(); return all },
-		Members: n.members, Backed: n.Backups.Last})
+		Members: n.members, Backed: n.Backups.Last, Posts: n.webhooks.Posts})
 }
 
 // version and revision are set by the linker, with -X, where a build has no version control to ask: see the Dockerfile.
@@ -434,12 +448,13 @@ func (n *Node) Run(ctx context.Context, ready func(ctx context.Context) error) e
 	serving, stop := context.WithCancel(parts)
 	defer stop()
 	defer context.AfterFunc(ctx, stop)()
-	n.running = serving
+	n.background.ctx = serving
 	defer context.AfterFunc(serving, func() { n.Store.CloseBy(time.Now().Add(n.cfg.API.ShutdownDelay + n.share(closeShare))) })()
 	defer context.AfterFunc(parts, func() { time.AfterFunc(n.share(foldShare), n.Store.Interrupt) })()
 	written, left := make(chan struct{}), make(chan error, 1)
 	go func() { left <- n.runMembers(parts, written) }()
 	n.runParts(parts, g)
+	g.Go(func() error { return n.webhooks.Run(serving) })
 	g.Go(func() error {
 		defer end()
 		return n.serveAPI(serving, parts)

@@ -28,7 +28,7 @@ func (o operator) Replay(check bool) error {
 		return err
 	}
 	n.background.Go(func() {
-		err := run(n.running)
+		err := run(n.background.ctx)
 		n.cfg.Logger.Info("replay ended", "check", check, "err", err)
 	})
 	return nil

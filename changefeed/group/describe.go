@@ -31,7 +31,7 @@ func (g *Groups) Describe(ctx context.Context, name string) (*wire.Group, error)
 	now := g.opt.Now()
 	d := &wire.Group{GroupSummary: g.summary(s), Lag: total(lags), Members: []wire.GroupMember{}}
 	for n, p := range states {
-		info := wire.GroupPartition{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint).String(), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked), Gone: p.Checkpoint < oldest}
+		info := wire.GroupPartition{Partition: n, Checkpoint: g.opt.Issuer.Mark(p.Checkpoint).String(), Lag: lags[n], Attempts: p.Attempts, Error: p.Error, Parked: len(p.Parked), Answer: p.Answer, Gone: p.Checkpoint < oldest}
 		if p.held(now) {
 			info.Owner, info.Expires = p.Owner, p.Expires
 		}

@@ -163,7 +163,8 @@ func tokenOf(epoch uint64, random string) string {
 // So nobody takes a deleted group's keys for the keys of another group with its name.
 type group struct {
 	ID         string           `json:"id"`
-	Settings   Settings         `json:"settings"`
+	Settings   Settings         `json:"settings"`       // without Push
+	Push       *push            `json:"push,omitempty"` // nil where nothing is posted
 	Created    time.Time        `json:"created"`
 	Maker      string           `json:"maker,omitempty"`      // the principal that made it, which may delete it; "" for one that nobody knows
 	Store      fanfold.StoreID  `json:"store,omitempty"`      // the version that the group's positions have

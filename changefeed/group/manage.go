@@ -16,6 +16,7 @@ import (
 // Put makes a group, or changes the settings of the one that is there, except for its partitions and since; open feeds of the
 // group end. Without a role one that is there keeps its own. It reports whether the group is new. Forbidden is for
 // a role or collections that the rights do not include, and for a group that is there where they do not include the role admin.
+// A secret that it has made is in settings.Push afterwards, and can be had nowhere else.
 // Other errors are Invalid; Conflict; Timeout for a position that this node does not reach; Unprocessable for more than MaxGroups groups; Busy and Unavailable.
 func (g *Groups) Put(ctx context.Context, name string, settings Settings) (created bool, err error) {
 	keepsRole := settings.Role == ""
@@ -30,9 +31,16 @@ func (g *Groups) Put(ctx context.Context, name string, settings Settings) (creat
 	if err != nil {
 		return false, err
 	}
-	if err := g.room(ctx, name); err != nil {
+	if err := cmp.Or(g.room(ctx, name), roomToPush(ctx, g, name, settings.Push)); err != nil {
 		return false, err
 	}
+	wanted, made := settings.Push, ""
+	settings.Push = nil
+	defer func() {
+		if err == nil && made != "" {
+			wanted.Secret = made
+		}
+	}()
 	err = g.update(ctx, groupsPrefix+"."+name, func(old []byte) ([]byte, error) {
 		s := &group{ID: g.opt.Random(), Created: g.opt.Now().UTC(), Maker: g.rights.Actor(), Store: g.opt.Issuer.Store, Start: start, Fold: foldOf(g.opt.Issuer, start)}
 		if created = old == nil; !created {
@@ -51,10 +59,11 @@ func (g *Groups) Put(ctx context.Context, name string, settings Settings) (creat
 				return nil, fanfold.Errorf(fanfold.Conflict, "group %s has %d partitions, and that cannot change: delete it, or make another one", name, was.Partitions)
 			case was.Since != settings.Since:
 				return nil, fanfold.Errorf(fanfold.Conflict, "group %s began at %s, and that cannot change: use _reset", name, was.Since)
-			case was.equal(&settings):
+			case was.equal(&settings) && s.Push.fits(wanted):
 				return nil, nil
 			}
 		}
+		s.Push, made = s.Push.changed(wanted)
 		s.Settings = settings
 		return json.Marshal(s)
 	})
@@ -115,6 +124,7 @@ func (g *Groups) resolve(ctx context.Context, text string) (fanfold.Position, er
 // summary returns a group as it is shown. In an open house, where roles mean nothing, only those that somebody gave are.
 func (g *Groups) summary(s *group) wire.GroupSummary {
 	out := wire.GroupSummary{Name: s.name, Settings: wire.GroupSettings(s.Settings), Created: s.Created, ID: s.ID}
+	out.Push = s.Push.state(g.opt.Now())
 	if g.rights.IsOpen() && out.Settings.Role == model.RoleAdmin {
 		out.Settings.Role = ""
 	}

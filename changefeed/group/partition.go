@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/wire"
 )
 
 // partition is the state of one partition, the value of one key, so that every change of it is a compare-and-set. So two
@@ -22,6 +23,8 @@ type partition struct {
 	Failures  int       `json:"failures,omitempty"` // attempts that ever failed
 	Error     string    `json:"error,omitempty"`    // of the last one, while Attempts is not 0
 	NotBefore time.Time `json:"notBefore,omitzero"` // when the batch is given again
+
+	Answer *wire.PushAnswer `json:"answer,omitempty"` // to the last post; nil for none
 
 	Parked     []parkedRef `json:"parked,omitempty"`
 	LastParked int         `json:"lastParked,omitempty"` // the number of the batch that was parked last

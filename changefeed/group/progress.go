@@ -18,6 +18,15 @@ type Batch struct {
 	Partition int
 	Token     string
 	Position  string
+	Answer    *wire.PushAnswer // to the post that had it; nil for a batch that was asked for
+}
+
+// note records the answer to the post of a batch, where it was posted, and reports whether it was.
+func (b *Batch) note(p *partition) bool {
+	if b.Answer != nil {
+		p.Answer = b.Answer
+	}
+	return b.Answer != nil
 }
 
 // position returns the position of a batch, which this node has reached. Errors are Invalid, Timeout and Unavailable.
@@ -46,7 +55,7 @@ func (g *Groups) Ack(ctx context.Context, name string, b Batch) error {
 			return false, err
 		}
 		changed, done = p.ack(at)
-		return changed, nil
+		return b.note(p) || changed, nil
 	})
 	if err != nil || done == nil {
 		return err
@@ -76,6 +85,7 @@ func (g *Groups) Nack(ctx context.Context, name string, b Batch, why string) err
 		}
 		batch := wire.Failure{Attempts: p.Attempts + 1, Error: f.error, Time: f.now, Member: p.Owner}
 		changed, parked := p.nack(f)
+		changed = b.note(p) || changed
 		if parked == nil {
 			return changed, nil
 		}

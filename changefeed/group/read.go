@@ -22,6 +22,35 @@ type reading struct {
 	retry      int    // the number of the parked batch that is given again; 0 for none
 }
 
+// Target is a group whose batches are posted.
+type Target struct {
+	Name     string
+	ID       string        // of this group, and of none that has its name later
+	Again    int           // how often the group was reset: what is posted then is new to its receiver
+	Lease    time.Duration // how long a lease lasts
+	URL      string
+	Headers  map[string]string
+	Secrets  []string // a post is signed by each
+	Revision uint64   // of all that
+}
+
+// Targets returns the groups of g's rights whose batches are posted, but for groups of another store. The error is Unavailable, or Internal.
+func Targets(ctx context.Context, g *Groups) (out []Target, err error) {
+	all, err := g.kv.All(ctx, groupsPrefix)
+	for _, e := range all {
+		s, err := g.readGroup(e)
+		switch {
+		case err != nil:
+			return nil, err
+		case s.Push == nil || s.checkStore() != nil || g.rights == nil || !g.rights.Has(s.Settings.Role):
+			continue
+		}
+		out = append(out, Target{Name: s.name, ID: s.ID, Again: s.Generation, Lease: s.lease(), URL: s.Push.URL, Headers: s.Push.Headers,
+			Secrets: s.Push.signing(g.opt.Now()), Revision: s.revision})
+	}
+	return out, err
+}
+
 // Reading is a member's request for the changes of a partition.
 type Reading struct {
 	Group     string

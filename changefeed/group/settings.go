@@ -22,6 +22,7 @@ const (
 	MaxCollections = 100  // in a group's settings
 	MaxAttempts    = 1000 // that settings may ask for
 	MaxErrorBytes  = 2000 // of an error that is kept
+	MaxPushed      = 64   // partitions of a group whose batches are posted
 
 	MinLease = time.Second
 	MaxLease = time.Hour
@@ -82,6 +83,10 @@ func (s *Settings) check() error {
 	wrong(s.MaxAttempts < 1 || s.MaxAttempts > MaxAttempts, "maxAttempts", "must be from 1 to 1000")
 	wrong(len(s.Collections) > MaxCollections, "collections", "must be at most 100")
 	wrong(!model.IsRole(s.Role), "role", "must be [a-z][a-z0-9_-]*, at most 64 bytes")
+	if s.Push != nil {
+		wrong(s.Partitions > MaxPushed, "partitions", "must be at most 64, for the group has push")
+		checkPush(s.Push, wrong)
+	}
 	wrong(len(s.Since) > 100, "since", "must be a position, 0, now or an RFC 3339 time")
 	for i, c := range s.Collections {
 		if i < MaxCollections && fanfold.CheckCollection(c) != nil {
@@ -109,7 +114,7 @@ func (s *Settings) query(after fanfold.Position) fanfold.ChangeQuery {
 	return fanfold.ChangeQuery{After: after, Latest: s.Mode == "latest", Collections: s.Collections, Direct: s.Derived == "exclude", NoCascades: s.Cascades == "exclude"}
 }
 
-// equal reports whether two settings ask for the same.
+// equal reports whether two settings ask for the same, but for push.
 func (s *Settings) equal(o *Settings) bool {
 	return s.Partitions == o.Partitions && s.Since == o.Since && s.Mode == o.Mode && s.View == o.View && s.Derived == o.Derived && s.Cascades == o.Cascades &&
 		s.Filter == o.Filter && s.Lease == o.Lease && s.MaxAttempts == o.MaxAttempts && s.Role == o.Role && slices.Equal(s.Collections, o.Collections)

@@ -115,7 +115,7 @@ func TestEraseCommandInterrupted(t *testing.T) {
 	held, release := make(chan struct{}), make(chan struct{})
 	var once, end sync.Once
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
-		cfg.EraseStep = func(step string) error {
+		cfg.Steps.Erase = func(step string) error {
 			if step == forget.StepCompared {
 				once.Do(func() { close(held) })
 				<-release

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/netip"
 	"os"
 	"slices"
 	"strconv"
@@ -13,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/changefeed/webhook"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/yamltext"
@@ -83,6 +85,42 @@ func (v nameList) String() string {
 
 // Type returns what --help calls the value.
 func (v nameList) Type() string { return "strings" }
+
+// networks is the value of a flag with networks separated by commas, which may be given several times.
+type networks struct{ list *[]netip.Prefix }
+
+// Set adds to the list.
+func (v networks) Set(text string) error {
+	var names []string
+	if err := (nameList{&names}).Set(text); err != nil {
+		return err
+	}
+	for _, name := range names {
+		p, err := webhook.ParseAllowed(name)
+		if err != nil {
+			return errors.New("is no list of networks: " + fanfold.MessageOf(err))
+		}
+		*v.list = append(*v.list, p)
+	}
+	if len(*v.list) > webhook.MaxAllowed {
+		return fmt.Errorf("has %d networks, and %d is the most", len(*v.list), webhook.MaxAllowed)
+	}
+	return nil
+}
+
+// String returns the list as Set takes it.
+func (v networks) String() string {
+	var names []string
+	if v.list != nil {
+		for _, p := range *v.list {
+			names = append(names, p.String())
+		}
+	}
+	return strings.Join(names, ",")
+}
+
+// Type returns what --help calls the value.
+func (v networks) Type() string { return "networks" }
 
 // flagError returns what is wrong with a command line's flags. For a value that is not taken it names the flag and what is
 // wanted.

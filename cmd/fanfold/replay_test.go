@@ -39,7 +39,7 @@ func TestReplayFlags(t *testing.T) {
 	replay("--to", "1", "--out", out).want(t, exitDone, "read model of position 1-0-", "fanfold serve --read-only "+out)
 	replay("--to", "1", "--out", out).want(t, exitUsage, "holds a read model already")
 	for _, flag := range ofLog {
-		value := map[string]string{"replicas": "1", "snapshot-every": "1m", "max-auth-age": "1m", "max-lag": "1m", "retain": "1d", "allow-removal": "true", "token-map": "x=y"}[flag]
+		value := map[string]string{"replicas": "1", "snapshot-every": "1m", "max-auth-age": "1m", "max-lag": "1m", "retain": "1d", "allow-removal": "true", "token-map": "x=y", "webhook-allow": "10.1.0.0/16"}[flag]
 		if value == "" {
 			value = "x"
 		}

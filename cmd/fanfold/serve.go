@@ -86,13 +86,13 @@ var serveGroups = []struct {
 	names *regexp.Regexp
 }{
 	{"The store", regexp.MustCompile(`^(data|read-only|model|allow-removal|retain|durability|snapshot-every|replicas)$`)},
-	{"Addresses", regexp.MustCompile(`^(listen|host|base-path|advertise|cors-origin|max-connections|tls-.*|plaintext|insecure|console.*)$`)},
+	{"Addresses", regexp.MustCompile(`^(listen|host|base-path|advertise|cors-origin|max-connections|webhook-allow|tls-.*|plaintext|insecure|console.*)$`)},
 	{"Who may do what", regexp.MustCompile(`^(admin-key-file|anonymous|max-auth-age|token-.*)$`)},
 	{"The log on NATS servers", regexp.MustCompile(`^nats.*$`)},
 	{"Running and ending", regexp.MustCompile(``)},
 }
 
-// accessFlags adds the flags that say who reaches a node, and as whom.
+// accessFlags adds the flags that say who reaches a node, and as whom, and whom it reaches.
 func accessFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.BoolVar(&cfg.Insecure, "insecure", false, "let others reach --listen, --nats-listen and --debug-listen without a key and without TLS")
 	f.StringVar(&cfg.TLSCert, "tls-cert", "", "file with the certificate that the node shows, and those between it and its authority, in PEM; read again when it changes")
@@ -100,6 +100,7 @@ func accessFlags(f *pflag.FlagSet, cfg *node.Config) {
 	f.StringVar(&cfg.API.Prefix, "base-path", "", "path such as /store that a proxy puts before those of the API, whether it takes it away or not")
 	f.BoolVar(&cfg.Plaintext, "plaintext", false, "let others reach the node without TLS, for it ends before the node: in a proxy, or in a balancer")
 	f.StringVar(&cfg.AdminKeyFile, "admin-key-file", "", "file with a key, as fanfold keys new prints it, that has the role admin; read again when it changes")
+	f.Var(networks{&cfg.WebhookAllow}, "webhook-allow", "private networks, such as 10.1.0.0/16, to which batches of groups may be posted, also without TLS")
 	tokenFlags(f, &cfg.Tokens)
 	f.BoolVar(&cfg.Anonymous, "anonymous", false, "let in requests without a key, with the role everyone")
 	f.DurationVar(&cfg.MaxAuthAge, "max-auth-age", keys.DefaultMaxAge, "how long the node goes by the keys that it has read, where the log cannot be asked")
@@ -150,7 +151,7 @@ func serve(ctx context.Context, cfg node.Config, path string) error {
 
 // ofLog lists flags about the log and what lies beside it.
 var ofLog = []string{"data", "nats", "nats-user", "nats-password-file", "nats-token-file", "nats-creds", "nats-nkey", "nats-ca", "nats-cert", "nats-key", "replicas",
-	"snapshot-every", "retain", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age",
+	"snapshot-every", "retain", "nats-listen", "nats-auth", "durability", "model", "allow-removal", "advertise", "max-lag", "max-auth-age", "webhook-allow",
 	"token-issuer", "token-audience", "token-keys", "token-roles", "token-map"}
 
 // serveReadOnly serves the read model in cfg.Data until the command's context ends. Settings of the log in the environment and the

@@ -103,12 +103,41 @@ type GroupSettings struct {
 	Lease       Duration `json:"lease,omitempty" default:"30s" doc:"How long a lease lasts without being renewed, as 30s or 2m: from 1s to 1h."`
 	MaxAttempts int      `json:"maxAttempts,omitempty" minimum:"1" maximum:"1000" default:"5" doc:"After which a batch that fails is parked."`
 	Role        string   `json:"role,omitempty" pattern:"^[a-z][a-z0-9_-]*$" maxLength:"64" default:"admin" doc:"A role that the maker has. The group's changes are those that this role alone reads, and who has the role may be a member. Without it a new group has the role admin, and one that is there keeps its own."`
+	Push        *Push    `json:"push,omitempty" doc:"Where the group's batches are posted. Without it they are not. No answer has it: see push beside settings."`
+}
+
+// Push says where the batches of a group are posted.
+type Push struct {
+	URL     string            `json:"url" minLength:"1" maxLength:"2048" doc:"An https URL without a user and a fragment; http for networks that the operator allows."`
+	Secret  string            `json:"secret,omitempty" minLength:"38" maxLength:"94" doc:"whsec_ and 24 to 64 bytes in standard encoding, by which posts are signed. Without it the group keeps its own, and a new one gets one that the answer has, once."`
+	Headers map[string]string `json:"headers,omitempty" maxProperties:"16" doc:"Further headers of each post, 4096 bytes in all, such as Authorization. No answer has their values."`
+}
+
+// PushSecret is the answer with a secret that the server has made. No other answer has it.
+type PushSecret struct {
+	Secret  string `json:"secret" doc:"By which posts are signed; the receiver needs it."`
+	Created bool   `json:"created,omitempty" doc:"The group is new."`
+}
+
+// PushState tells where the batches of a group are posted.
+type PushState struct {
+	URL     string    `json:"url"`
+	Headers []string  `json:"headers,omitempty" doc:"The names of further headers."`
+	Former  time.Time `json:"former,omitzero" doc:"Until when posts have a signature by the former secret, too."`
+}
+
+// PushAnswer tells of the last post.
+type PushAnswer struct {
+	Outcome string    `json:"outcome" enum:"delivered|answered|redirected|timeout|forbidden|untrusted|unreachable|too-large" doc:"delivered: 2xx. answered: another status. redirected: 3xx, which nobody follows. forbidden: the URL leads to private addresses, or has no TLS. untrusted: TLS failed. too-large: one change is larger than a post may be."`
+	Status  int       `json:"status,omitempty" doc:"Of the answer; absent without one."`
+	Time    time.Time `json:"time"`
 }
 
 // GroupSummary is a consumer group in a list.
 type GroupSummary struct {
 	Name     string        `json:"name"`
 	Settings GroupSettings `json:"settings"`
+	Push     *PushState    `json:"push,omitempty" doc:"Where its batches are posted; absent where they are not."`
 	Created  time.Time     `json:"created" doc:"When the group was made."`
 	ID       string        `json:"-"` // tells the group from others to those who may not know its name
 }
@@ -136,16 +165,17 @@ type GroupMember struct {
 
 // GroupPartition describes a partition of a group.
 type GroupPartition struct {
-	Partition  int       `json:"partition"`
-	Owner      string    `json:"owner,omitempty" doc:"The member that has the lease; absent for none."`
-	Expires    time.Time `json:"expires,omitzero" doc:"When the lease ends."`
-	Checkpoint string    `json:"checkpoint" ref:"Position" doc:"Everything up to it is acknowledged or parked."`
-	Lag        GroupLag  `json:"lag"`
-	Attempts   int       `json:"attempts" doc:"That failed since the checkpoint moved."`
-	Error      string    `json:"error,omitempty" doc:"Of the last one."`
-	NotBefore  time.Time `json:"notBefore,omitzero" doc:"When the batch comes again."`
-	Parked     int       `json:"parked" doc:"Batches."`
-	Gone       bool      `json:"gone,omitempty" doc:"Changes behind the checkpoint are no longer kept: reading is a 410 until the group is reset. Absent where they are."`
+	Partition  int         `json:"partition"`
+	Owner      string      `json:"owner,omitempty" doc:"The member that has the lease; absent for none."`
+	Expires    time.Time   `json:"expires,omitzero" doc:"When the lease ends."`
+	Checkpoint string      `json:"checkpoint" ref:"Position" doc:"Everything up to it is acknowledged or parked."`
+	Lag        GroupLag    `json:"lag"`
+	Attempts   int         `json:"attempts" doc:"That failed since the checkpoint moved."`
+	Error      string      `json:"error,omitempty" doc:"Of the last one."`
+	NotBefore  time.Time   `json:"notBefore,omitzero" doc:"When the batch comes again."`
+	Parked     int         `json:"parked" doc:"Batches."`
+	Answer     *PushAnswer `json:"answer,omitempty" doc:"To the last post of a batch; absent for none."`
+	Gone       bool        `json:"gone,omitempty" doc:"Changes behind the checkpoint are no longer kept: reading is a 410 until the group is reset. Absent where they are."`
 }
 
 // GroupList is the answer with all groups.

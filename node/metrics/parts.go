@@ -12,6 +12,7 @@ import (
 	"github.com/fanfold/fanfold/access/keys"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
+	"github.com/fanfold/fanfold/changefeed/webhook"
 	"github.com/fanfold/fanfold/events"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/membership"
@@ -42,6 +43,7 @@ type Parts struct {
 	Nodes     func() []wire.Node
 	Members   *membership.Registry              // nil for the only node
 	Backed    func() (at time.Time, seq uint64) // the last backup that was served
+	Posts     func(o webhook.Outcome) uint64    // of batches
 }
 
 // Watch registers what is asked of the parts of a node. It returns a handler that answers with all metrics, in the format of
@@ -218,6 +220,9 @@ func (m *Metrics) watchFeed(p Parts) {
 		}
 		return float64(max(0, all-upTo))
 	})
+	for _, outcome := range webhook.Outcomes() {
+		m.Counter("fanfold_webhook_posts_total", "Batches of consumer groups that this node posted, by what became of them.", func() uint64 { return p.Posts(outcome) }, "outcome", string(outcome))
+	}
 	m.groups = newGroupStates(p.Groups)
 	m.registry.MustRegister(m.groups)
 }

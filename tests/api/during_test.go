@@ -28,7 +28,7 @@ func holdAt(step string) *hold {
 	return &hold{step: step, reached: make(chan struct{}), released: make(chan struct{})}
 }
 
-// wait is node.Config.EraseStep.
+// wait is node.Config.Steps.Erase.
 func (h *hold) wait(step string) error {
 	if step == h.step {
 		h.reach.Do(func() { close(h.reached) })
@@ -43,7 +43,7 @@ func (h *hold) end() { h.release.Do(func() { close(h.released) }) }
 // openHeld starts a node whose erasures are held.
 func openHeld(t *testing.T, h *hold, models *harness.ActivationHold) *harness.Store {
 	t.Helper()
-	opt := harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait, cfg.EraseStep = time.Millisecond, h.wait }}
+	opt := harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) { cfg.PurgeWait, cfg.Steps.Erase = time.Millisecond, h.wait }}
 	if models != nil {
 		opt.Writer = writer.Options{BeforeActivate: models.Wait}
 	}

@@ -117,7 +117,7 @@ func TestErasedViewsOfLateWrites(t *testing.T) {
 				if begun.Swap(true) {
 					return
 				}
-				cfg.EraseStep = func(at string) error {
+				cfg.Steps.Erase = func(at string) error {
 					if at == forget.StepCompared && !written.Swap(true) {
 						s.Put("totals", "of-ann", `{"order":"of-ann","late":true}`)
 						s.Put("shown", "late", `{"total":"of-ann"}`)

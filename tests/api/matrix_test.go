@@ -129,6 +129,7 @@ var bodies = map[string]string{
 	"POST /v1/_groups/{name}/_nack":      `{"partition":0,"token":"t","position":"0","error":"e"}`,
 	"POST /v1/_groups/{name}/_release":   `{"member":"m"}`,
 	"POST /v1/_groups/{name}/_reset":     `{"to":"now"}`,
+	"POST /v1/_groups/{name}/_rotate":    `{}`,
 	"PUT /v1/_fold":                      `{"version":1}`,
 	"PUT /v1/_replicas":                  `{"replicas":1}`,
 	"PATCH /v1/_model":                   `{}`,

@@ -26,7 +26,13 @@ func groupAnswers(t *testing.T, s *harness.Store) {
 		{415, "PUT", g, `x`, []string{"Content-Type", "text/plain"}},
 		{422, "PUT", g, `{"since":[[[[[[]]]]]]}`, nil},
 		{410, "PUT", g, `{"partitions":1,"since":"1-0-aaaaaaaa"}`, nil},
+		{409, "POST", g + "/_rotate", `{}`, nil},
+		{404, "POST", "/v1/_groups/none/_rotate", `{}`, nil},
+		{200, "PUT", "/v1/_groups/posted", `{"push":{"url":"https://127.0.0.1:1/","headers":{"X-A":"b"}}}`, nil},
+		{200, "POST", "/v1/_groups/posted/_rotate", `{"overlap":"1h"}`, nil},
+		{200, "GET", "/v1/_groups/posted", ``, nil},
 		{200, "GET", "/v1/_groups", ``, nil},
+		{204, "DELETE", "/v1/_groups/posted", ``, nil},
 		{200, "GET", g, ``, nil},
 		{400, "GET", g + "?x=1", ``, nil},
 		{404, "GET", "/v1/_groups/none", ``, nil},
@@ -46,8 +52,8 @@ func groupAnswers(t *testing.T, s *harness.Store) {
 	} {
 		s.Want(st.want, st.method, st.path, st.body, st.headers...)
 	}
-	for _, route := range []string{"_lease", "_ack", "_nack", "_release", "_reset"} {
-		s.Want(http.StatusBadRequest, "POST", g+"/"+route, `{}`)
+	for _, route := range []string{"_lease", "_ack", "_nack", "_release", "_reset", "_rotate"} {
+		s.Want(http.StatusBadRequest, "POST", g+"/"+route, map[bool]string{true: `{"overlap":"-1s"}`, false: `{}`}[route == "_rotate"])
 		s.Want(http.StatusRequestEntityTooLarge, "POST", g+"/"+route, `{"x":"`+strings.Repeat("x", 40<<10)+`"}`)
 		s.Want(http.StatusUnsupportedMediaType, "POST", g+"/"+route, `x`, "Content-Type", "text/plain")
 		s.Want(http.StatusUnprocessableEntity, "POST", g+"/"+route, `{"x":[[[[[[]]]]]]}`)

@@ -26,7 +26,7 @@ func TestSlowerCompactionEndsWithoutEvent(t *testing.T) {
 	dir := t.TempDir()
 	b := harness.Open(t, harness.Options{Dir: dir, NATS: url, Members: membership.Options{Interval: 100 * time.Millisecond, Lease: time.Minute, Gone: 2 * time.Minute}, Configure: func(cfg *node.Config) {
 		cfg.PurgeWait = time.Millisecond
-		cfg.CompactStep = func(step string) error {
+		cfg.Steps.Compact = func(step string) error {
 			if step == rebuild.StepCompared {
 				once.Do(func() { close(reached); <-release })
 			}

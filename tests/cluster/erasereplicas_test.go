@@ -92,7 +92,7 @@ func TestErasureWithLeaderKilled(t *testing.T) {
 			dir := t.TempDir()
 			configure := func(cfg *node.Config) {
 				cfg.PurgeWait, cfg.ReplicaWait = time.Millisecond, shortReplicaWait
-				cfg.EraseStep = func(at string) error {
+				cfg.Steps.Erase = func(at string) error {
 					if at != step || stopped.Swap(true) {
 						return nil
 					}

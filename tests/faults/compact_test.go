@@ -152,7 +152,7 @@ func cutCompactionAt(t *testing.T, step string) {
 	reached := make(chan struct{}, 1)
 	opt := harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
 		quickPurge(cfg)
-		cfg.CompactStep = func(at string) error {
+		cfg.Steps.Compact = func(at string) error {
 			if at != step || !cut.Load() {
 				return nil
 			}
@@ -183,7 +183,7 @@ func TestStoredBaseIsAnother(t *testing.T) {
 	damage.Store(true)
 	s := harness.Open(t, harness.Options{Dir: dir, Configure: func(cfg *node.Config) {
 		quickPurge(cfg)
-		cfg.CompactStep = func(step string) error {
+		cfg.Steps.Compact = func(step string) error {
 			if step != rebuild.StepBuilt || !damage.Load() {
 				return nil
 			}

@@ -23,7 +23,7 @@ func TestModelWhileCompacting(t *testing.T) {
 			var once sync.Once
 			s := harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
 				quickPurge(cfg)
-				cfg.CompactStep = func(at string) error {
+				cfg.Steps.Compact = func(at string) error {
 					if at == step {
 						once.Do(func() { close(reached); <-release })
 					}

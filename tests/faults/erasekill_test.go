@@ -24,7 +24,7 @@ func stopErasureAt(t *testing.T, step, before string) {
 		if opened.Swap(true) {
 			return // the node that finishes it
 		}
-		cfg.EraseStep = func(at string) error {
+		cfg.Steps.Erase = func(at string) error {
 			if armed.Load() && at == step && !stopped.Swap(true) {
 				close(stop)
 			}

@@ -34,7 +34,7 @@ func fullDiskWhileErasing(t *testing.T, disk, step string) {
 	var full atomic.Bool
 	reached := make(chan struct{})
 	s := harness.Open(t, harness.Options{Dir: dir, Sync: true, Configure: func(cfg *node.Config) {
-		cfg.EraseStep = func(at string) error {
+		cfg.Steps.Erase = func(at string) error {
 			if at == step && !full.Swap(true) {
 				fillRest(t, ballast)
 				close(reached)

@@ -56,7 +56,7 @@ func TestRequestsOutlastRestarts(t *testing.T) {
 	var r restartAsker
 	r.s = harness.Open(t, harness.Options{Dir: t.TempDir(), Configure: func(cfg *node.Config) {
 		quickPurge(cfg)
-		cfg.EraseStep = func(step string) error {
+		cfg.Steps.Erase = func(step string) error {
 			switch step {
 			case forget.StepEraseSwitched:
 				r.begin(t)

@@ -47,7 +47,7 @@ func runNoting(data string) int {
 		return 1
 	}
 	n, err := node.Open(context.Background(), node.Config{Data: data, Listen: "127.0.0.1:0", Durability: "always", Logger: logger,
-		PurgeWait: time.Millisecond, CompactStep: stepsOf(data), EraseStep: eraseStepsOf(data), Fsync: func(f *os.File) error { return syncAndNote(f, notes) }})
+		PurgeWait: time.Millisecond, Steps: node.Steps{Compact: stepsOf(data), Erase: eraseStepsOf(data)}, Fsync: func(f *os.File) error { return syncAndNote(f, notes) }})
 	if err != nil {
 		logger.Error("open", "err", err)
 		return 1

@@ -36,7 +36,7 @@ func TestRescueAfterErasure(t *testing.T) {
 func erasedBefore(t *testing.T, killed, gone string) (export string) {
 	dir := t.TempDir()
 	s := harness.Open(t, harness.Options{Dir: dir, Sync: true, Configure: func(cfg *node.Config) {
-		cfg.EraseStep = func(step string) error {
+		cfg.Steps.Erase = func(step string) error {
 			switch step {
 			case forget.StepCompared:
 				copyTree(t, dir, killed)

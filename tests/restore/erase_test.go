@@ -329,7 +329,7 @@ func TestWithheld(t *testing.T) {
 	reached, goOn := make(chan struct{}, 100), make(chan struct{})
 	hold := func(cfg *node.Config) {
 		quickPurge(cfg)
-		cfg.EraseStep = func(step string) error {
+		cfg.Steps.Erase = func(step string) error {
 			if step != forget.StepCollected {
 				return nil
 			}

@@ -18,6 +18,7 @@ var ofGroups = []Operation{
 		Takes: "group",
 		Body:  &Body{Content: is("GroupSettings")},
 		Answers: []Answer{
+			{"200", "Done, and a secret was made for push. This answer alone has it.", "Fanfold-Unknown-Collections", is("PushSecret")},
 			{"201", "The group is new.", "Fanfold-Unknown-Collections", nil},
 			{"204", "Done.", "Fanfold-Unknown-Collections", nil},
 		},
@@ -76,6 +77,14 @@ var ofGroups = []Operation{
 			{"204", "Done.", "", nil},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow GroupConflict PositionGone TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
+	{Route: "POST /v1/_groups/{name}/_rotate", ID: "rotatePush", Summary: "Give the group's posts a new secret",
+		Text:  "Posts have a signature by the secret before, too, for the overlap. Older ones end at once. With an overlap of 0s, all older ones do.",
+		Takes: "group",
+		Body:  &Body{Content: is("RotateBody")},
+		Answers: []Answer{
+			{"200", "This answer alone has the new secret.", "", is("PushSecret")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow GroupConflict TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},
 	{Route: "GET /v1/_groups/{name}/_parked", ID: "listParked", Summary: "The parked batches of a group",
 		Takes: "group",
 		Answers: []Answer{

@@ -606,6 +606,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/_groups/{name}/_rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Give the group's posts a new secret
+         * @description Posts have a signature by the secret before, too, for the overlap. Older ones end at once. With an overlap of 0s, all older ones do.
+         */
+        post: operations["rotatePush"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/_import": {
         parameters: {
             query?: never;
@@ -1650,6 +1670,8 @@ export interface components {
             }[];
             name: string;
             partitions: components["schemas"]["GroupPartition"][];
+            /** @description Where its batches are posted; absent where they are not. */
+            push?: components["schemas"]["PushState"];
             settings: components["schemas"]["GroupSettings"];
         };
         GroupLag: {
@@ -1662,6 +1684,8 @@ export interface components {
             groups: components["schemas"]["GroupSummary"][];
         };
         GroupPartition: {
+            /** @description To the last post of a batch; absent for none. */
+            answer?: components["schemas"]["PushAnswer"];
             /** @description That failed since the checkpoint moved. */
             attempts: number;
             /** @description Everything up to it is acknowledged or parked. */
@@ -1704,6 +1728,8 @@ export interface components {
             mode?: "all" | "latest";
             /** @description Into which the documents are divided, for ever. */
             partitions?: number;
+            /** @description Where the group's batches are posted. Without it they are not. No answer has it: see push beside settings. */
+            push?: components["schemas"]["Push"];
             /** @description A role that the maker has. The group's changes are those that this role alone reads, and who has the role may be a member. Without it a new group has the role admin, and one that is there keeps its own. */
             role?: string;
             /** @description Where the group begins: a position, 0, now or an RFC 3339 time. It cannot change. */
@@ -1718,6 +1744,8 @@ export interface components {
              */
             created: string;
             name: string;
+            /** @description Where its batches are posted; absent where they are not. */
+            push?: components["schemas"]["PushState"];
             settings: components["schemas"]["GroupSettings"];
         };
         /** @description One page of groups. */
@@ -2526,6 +2554,43 @@ export interface components {
             line?: number;
             /** @description A path of the model, or a JSON pointer. */
             path: string;
+        };
+        Push: {
+            /** @description Further headers of each post, 4096 bytes in all, such as Authorization. No answer has their values. */
+            headers?: {
+                [key: string]: string;
+            };
+            /** @description whsec_ and 24 to 64 bytes in standard encoding, by which posts are signed. Without it the group keeps its own, and a new one gets one that the answer has, once. */
+            secret?: string;
+            /** @description An https URL without a user and a fragment; http for networks that the operator allows. */
+            url: string;
+        };
+        PushAnswer: {
+            /**
+             * @description delivered: 2xx. answered: another status. redirected: 3xx, which nobody follows. forbidden: the URL leads to private addresses, or has no TLS. untrusted: TLS failed. too-large: one change is larger than a post may be.
+             * @enum {string}
+             */
+            outcome: "delivered" | "answered" | "redirected" | "timeout" | "forbidden" | "untrusted" | "unreachable" | "too-large";
+            /** @description Of the answer; absent without one. */
+            status?: number;
+            /** Format: date-time */
+            time: string;
+        };
+        PushSecret: {
+            /** @description The group is new. */
+            created?: boolean;
+            /** @description By which posts are signed; the receiver needs it. */
+            secret: string;
+        };
+        PushState: {
+            /**
+             * Format: date-time
+             * @description Until when posts have a signature by the former secret, too.
+             */
+            former?: string;
+            /** @description The names of further headers. */
+            headers?: string[];
+            url: string;
         };
         /** @description As the parameters of GET /v1/{collection}, with a list in place of commas. */
         Query: {
@@ -4651,6 +4716,16 @@ export interface operations {
             };
         };
         responses: {
+            /** @description Done, and a secret was made for push. This answer alone has it. */
+            200: {
+                headers: {
+                    "Fanfold-Unknown-Collections": components["headers"]["Fanfold-Unknown-Collections"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushSecret"];
+                };
+            };
             /** @description The group is new. */
             201: {
                 headers: {
@@ -5045,6 +5120,45 @@ export interface operations {
             500: components["responses"]["InternalProblem"];
             503: components["responses"]["UnavailableProblem"];
             504: components["responses"]["TimeoutProblem"];
+        };
+    };
+    rotatePush: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description The group. */
+                name: components["parameters"]["group"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["RotateBody"];
+            };
+        };
+        responses: {
+            /** @description This answer alone has the new secret. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["PushSecret"];
+                };
+            };
+            400: components["responses"]["Invalid"];
+            401: components["responses"]["Unauthenticated"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            408: components["responses"]["TooSlow"];
+            409: components["responses"]["GroupConflict"];
+            413: components["responses"]["TooLarge"];
+            415: components["responses"]["UnsupportedMedia"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooMany"];
+            500: components["responses"]["Internal"];
+            503: components["responses"]["Unavailable"];
         };
     };
     getImport: {
