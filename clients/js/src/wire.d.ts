@@ -5128,7 +5128,7 @@ export interface operations {
             header?: never;
             path: {
                 /** @description The group. */
-                name: components["parameters"]["group"];
+                name: components["parameters"]["groupParameter"];
             };
             cookie?: never;
         };
@@ -5147,18 +5147,18 @@ export interface operations {
                     "application/json": components["schemas"]["PushSecret"];
                 };
             };
-            400: components["responses"]["Invalid"];
-            401: components["responses"]["Unauthenticated"];
-            403: components["responses"]["Forbidden"];
-            404: components["responses"]["NotFound"];
-            408: components["responses"]["TooSlow"];
-            409: components["responses"]["GroupConflict"];
-            413: components["responses"]["TooLarge"];
-            415: components["responses"]["UnsupportedMedia"];
-            422: components["responses"]["Unprocessable"];
-            429: components["responses"]["TooMany"];
-            500: components["responses"]["Internal"];
-            503: components["responses"]["Unavailable"];
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NotFoundProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["GroupConflictProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
         };
     };
     getImport: {
