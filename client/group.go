@@ -83,7 +83,7 @@ func (c *Client) sendForStatus(ctx context.Context, method, path string, body an
 }
 
 // PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
-// that cannot be changed. A group without push and without a secret for it gets one, which is in s.Push afterwards, and nowhere else.
+// that cannot be changed. Without s.Push the posts of one that is there stay as they are; an empty URL ends them. A group without push and without a secret for it gets one, which is in s.Push afterwards, and nowhere else.
 func (c *Client) PutGroup(ctx context.Context, name string, s GroupSettings) (created bool, err error) {
 	settings := wire.GroupSettings{Partitions: s.Partitions, Since: s.Since, Mode: s.Mode, View: s.View, Derived: s.Derived, Cascades: s.Cascades,
 		Collections: s.Collections, Filter: s.Filter, Lease: wire.Duration(s.Lease), MaxAttempts: s.MaxAttempts, Role: s.Role, Push: s.Push}

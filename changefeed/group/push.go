@@ -46,6 +46,10 @@ type pushSecret struct {
 
 // checkPush tells wrong what cannot be asked for.
 func checkPush(p *wire.Push, wrong func(bad bool, member, detail string)) {
+	if p.URL == "" { // which ends the posts
+		wrong(p.Secret != "" || len(p.Headers) > 0, "push", "has no url, by which posts end, and so has nothing else")
+		return
+	}
 	u, err := url.Parse(p.URL)
 	badURL := err != nil || len(p.URL) > MaxPushURL || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" || u.User != nil || strings.Contains(p.URL, "#") || !isPort(u.Port())
 	wrong(badURL, "push/url", "must be an https URL of at most 2048 bytes, without a user and a fragment")
@@ -97,17 +101,24 @@ func checkHeaders(headers map[string]string, wrong func(bad bool, member, detail
 	wrong(len(headers) > MaxPushHeaders || size > MaxHeaderBytes, "push/headers", "must be at most 16, of 4096 bytes in all")
 }
 
-// fits reports whether what a group has is what is asked for.
+// fits reports whether what a group has is what is asked for. Settings without push leave it as it is.
 func (p *push) fits(asked *wire.Push) bool {
-	if p == nil || asked == nil {
-		return p == nil && asked == nil
+	if asked == nil || asked.URL == "" {
+		return asked == nil || p == nil
+	}
+	if p == nil {
+		return false
 	}
 	return p.URL == asked.URL && maps.Equal(p.Headers, asked.Headers) && (asked.Secret == "" || asked.Secret == p.Secrets[0].Text)
 }
 
-// changed returns what a group has once it has what is asked for. made is a secret that nobody has seen yet, "" for none.
+// changed returns what a group has once it has what is asked for: what it had, where nothing is, and nothing without a URL. made is a secret that nobody
+// has seen yet, "" for none.
 func (p *push) changed(asked *wire.Push) (out *push, made string) {
-	if asked == nil {
+	switch {
+	case asked == nil:
+		return p, ""
+	case asked.URL == "":
 		return nil, ""
 	}
 	out = &push{URL: asked.URL, Headers: asked.Headers}
@@ -147,7 +158,7 @@ func (p *push) state(now time.Time) *wire.PushState {
 
 // roomToPush returns Unprocessable where a group would be one too many whose batches are posted.
 func roomToPush(ctx context.Context, g *Groups, name string, asked *wire.Push) error {
-	if asked == nil {
+	if asked == nil || asked.URL == "" {
 		return nil
 	}
 	all, err := g.kv.All(ctx, groupsPrefix)
@@ -162,7 +173,7 @@ func roomToPush(ctx context.Context, g *Groups, name string, asked *wire.Push) e
 		}
 	}
 	if err == nil && others >= MaxPushing {
-		return fanfold.Errorf(fanfold.Unprocessable, "%d groups have push already, as many as a database has: delete one, or put it without", others)
+		return fanfold.Errorf(fanfold.Unprocessable, "%d groups have push already, as many as a database has: delete one, or put it with an empty url", others)
 	}
 	return err
 }

@@ -29,7 +29,9 @@ func TestBadPush(t *testing.T) {
 	}{
 		{wire.Push{URL: long(MaxPushURL)}, ""},
 		{wire.Push{URL: long(MaxPushURL + 1)}, "/push/url"},
-		{wire.Push{}, "/push/url"},
+		{wire.Push{}, ""},
+		{wire.Push{Headers: many(1, 1)}, "/push"},
+		{wire.Push{Secret: secret(30)}, "/push"},
 		{wire.Push{URL: "ftp://a.example"}, "/push/url"},
 		{wire.Push{URL: "https:///x"}, "/push/url"},
 		{wire.Push{URL: "https:a.example"}, "/push/url"},
@@ -102,6 +104,9 @@ func TestPushIsBounded(t *testing.T) {
 	_, err := g.Put(ctx, "g1", Settings{Push: &wire.Push{URL: "https://b.example"}})
 	want(t, "", err)
 	_, err = g.Put(ctx, "g2", Settings{})
+	want(t, "", err)
+	want(t, fanfold.Unprocessable, put("more")) // g2 keeps what it has
+	_, err = g.Put(ctx, "g2", Settings{Push: &wire.Push{}})
 	want(t, "", err)
 	want(t, "", put("more"))
 	targets, err := Targets(ctx, g)

@@ -103,12 +103,12 @@ type GroupSettings struct {
 	Lease       Duration `json:"lease,omitempty" default:"30s" doc:"How long a lease lasts without being renewed, as 30s or 2m: from 1s to 1h."`
 	MaxAttempts int      `json:"maxAttempts,omitempty" minimum:"1" maximum:"1000" default:"5" doc:"After which a batch that fails is parked."`
 	Role        string   `json:"role,omitempty" pattern:"^[a-z][a-z0-9_-]*$" maxLength:"64" default:"admin" doc:"A role that the maker has. The group's changes are those that this role alone reads, and who has the role may be a member. Without it a new group has the role admin, and one that is there keeps its own."`
-	Push        *Push    `json:"push,omitempty" doc:"Where the group's batches are posted. Without it they are not. No answer has it: see push beside settings."`
+	Push        *Push    `json:"push,omitempty" doc:"Where the group's batches are posted. Without it that stays as it is; an empty url ends the posts. No answer has it: see push beside settings."`
 }
 
 // Push says where the batches of a group are posted.
 type Push struct {
-	URL     string            `json:"url" minLength:"1" maxLength:"2048" doc:"An https URL without a user and a fragment; http for networks that the operator allows."`
+	URL     string            `json:"url" maxLength:"2048" doc:"An https URL without a user and a fragment; http for networks that the operator allows. An empty one ends the posts."`
 	Secret  string            `json:"secret,omitempty" minLength:"38" maxLength:"94" doc:"whsec_ and 24 to 64 bytes in standard encoding, by which posts are signed. Without it the group keeps its own, and a new one gets one that the answer has, once."`
 	Headers map[string]string `json:"headers,omitempty" maxProperties:"16" doc:"Further headers of each post, 4096 bytes in all, such as Authorization. No answer has their values."`
 }

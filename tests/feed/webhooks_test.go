@@ -239,9 +239,14 @@ func TestWebhook(t *testing.T) {
 	if n := harness.MetricOf(t, s.Client, `fanfold_webhook_posts_total{outcome="delivered"}`); n < 3 {
 		t.Errorf("the metrics tell of %v posts", n)
 	}
-	s.Want(http.StatusNoContent, "PUT", "/v1/_groups/g", `{"partitions":1,"collections":["books"]}`)
+	s.Want(http.StatusNoContent, "PUT", "/v1/_groups/g", `{"partitions":1,"collections":["books"],"lease":"20s"}`)
+	if d := describePushed(t, s.Client, "g"); d.Push == nil || d.Push.URL != to.URL {
+		t.Fatalf("after settings without push the group tells %+v", d)
+	}
+	s.Want(http.StatusBadRequest, "PUT", "/v1/_groups/g", `{"partitions":1,"push":{"url":"","secret":"whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"}}`)
+	s.Want(http.StatusNoContent, "PUT", "/v1/_groups/g", `{"partitions":1,"collections":["books"],"push":{"url":""}}`)
 	if d := describePushed(t, s.Client, "g"); d.Push != nil {
-		t.Fatalf("without push the group tells %+v", d)
+		t.Fatalf("without a URL the group tells %+v", d)
 	}
 	harness.Await(t, "the node leaves", time.Minute, func() bool { return len(harness.DescribeGroup(t, s.Client, "g").Members) == 0 })
 }

@@ -1728,7 +1728,7 @@ export interface components {
             mode?: "all" | "latest";
             /** @description Into which the documents are divided, for ever. */
             partitions?: number;
-            /** @description Where the group's batches are posted. Without it they are not. No answer has it: see push beside settings. */
+            /** @description Where the group's batches are posted. Without it that stays as it is; an empty url ends the posts. No answer has it: see push beside settings. */
             push?: components["schemas"]["Push"];
             /** @description A role that the maker has. The group's changes are those that this role alone reads, and who has the role may be a member. Without it a new group has the role admin, and one that is there keeps its own. */
             role?: string;
@@ -2562,7 +2562,7 @@ export interface components {
             };
             /** @description whsec_ and 24 to 64 bytes in standard encoding, by which posts are signed. Without it the group keeps its own, and a new one gets one that the answer has, once. */
             secret?: string;
-            /** @description An https URL without a user and a fragment; http for networks that the operator allows. */
+            /** @description An https URL without a user and a fragment; http for networks that the operator allows. An empty one ends the posts. */
             url: string;
         };
         PushAnswer: {
