@@ -98,7 +98,7 @@ func (k *Consumer) Run(ctx context.Context) error {
 	r.wait.Wait()
 	leaving, done := context.WithTimeout(context.WithoutCancel(ctx), k.opt.Grace)
 	defer done()
-	if _, err := k.leaseClient.sendForStatus(leaving, http.MethodPost, k.path("_release"), wire.LeaveBody{Member: k.opt.Member}); err != nil {
+	if err := k.leaseClient.sendAlone(leaving, http.MethodPost, k.path("_release"), wire.LeaveBody{Member: k.opt.Member}); err != nil {
 		k.opt.Failed(err) // the leases end by themselves
 	}
 	if failed := new(failedForGood); errors.As(context.Cause(ctx), &failed) {

@@ -69,17 +69,13 @@ func groupRequest(method, path string, body any) (*request, error) {
 	return r, err
 }
 
-// sendForStatus sends a request about groups that has no answer but its status.
-func (c *Client) sendForStatus(ctx context.Context, method, path string, body any) (status int, err error) {
+// sendAlone sends a request about groups whose answer has no body.
+func (c *Client) sendAlone(ctx context.Context, method, path string, body any) error {
 	r, err := groupRequest(method, path, body)
-	if err != nil {
-		return 0, err
+	if err == nil {
+		_, err = c.send(ctx, r)
 	}
-	a, err := c.send(ctx, r)
-	if err != nil {
-		return 0, err
-	}
-	return a.status, nil
+	return err
 }
 
 // PutGroup makes a consumer group, or changes the settings of one, and tells whether it was made. The error is Conflict where
@@ -156,14 +152,14 @@ func (c *Client) Groups(ctx context.Context) (*GroupList, error) {
 
 // DeleteGroup deletes a group with its checkpoints and parked batches. Its members lose their leases. The error is NotFound.
 func (c *Client) DeleteGroup(ctx context.Context, name string) error {
-	_, err := c.sendForStatus(ctx, http.MethodDelete, groupPath(name), nil)
+	err := c.sendAlone(ctx, http.MethodDelete, groupPath(name), nil)
 	return err
 }
 
 // ResetGroup makes a group go on after a position, from 0, from now, or from an RFC 3339 time. While members hold leases it
 // needs force, by which they lose them; the error is Conflict without it.
 func (c *Client) ResetGroup(ctx context.Context, name, to string, force bool) error {
-	_, err := c.sendForStatus(ctx, http.MethodPost, groupPath(name, "_reset"), wire.ResetBody{To: to, Force: force})
+	err := c.sendAlone(ctx, http.MethodPost, groupPath(name, "_reset"), wire.ResetBody{To: to, Force: force})
 	return err
 }
 
@@ -193,12 +189,12 @@ func (c *Client) Parked(ctx context.Context, name string) (*ParkedList, error) {
 
 // RetryParked has a parked batch given to the owner of its partition once more. The error is NotFound.
 func (c *Client) RetryParked(ctx context.Context, name, id string) error {
-	_, err := c.sendForStatus(ctx, http.MethodPost, groupPath(name, "_parked", id, "_retry"), nil)
+	err := c.sendAlone(ctx, http.MethodPost, groupPath(name, "_parked", id, "_retry"), nil)
 	return err
 }
 
 // DropParked takes a parked batch off the list for good. The error is NotFound.
 func (c *Client) DropParked(ctx context.Context, name, id string) error {
-	_, err := c.sendForStatus(ctx, http.MethodDelete, groupPath(name, "_parked", id), nil)
+	err := c.sendAlone(ctx, http.MethodDelete, groupPath(name, "_parked", id), nil)
 	return err
 }

@@ -64,7 +64,7 @@ func (h *leaseWork) run() {
 			sleep(h.reading, pause.next(0))
 		}
 	}
-	_, err := h.c.sendForStatus(h.handling, http.MethodPost, h.path("_release"), wire.ReleaseBody{Partition: &h.lease.Partition, Token: h.lease.Token})
+	err := h.c.sendAlone(h.handling, http.MethodPost, h.path("_release"), wire.ReleaseBody{Partition: &h.lease.Partition, Token: h.lease.Token})
 	if err != nil {
 		h.opt.Failed(fmt.Errorf("partition %d: %w", h.lease.Partition, err)) // the lease ends by itself
 	}
@@ -116,7 +116,7 @@ func (h *leaseWork) settle(route string, b *Batch, failed error) error {
 	// A handler that has done its work is acknowledged also where its time is over: whether the lease is lost, the server knows.
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(h.handling), maxSettleTime)
 	defer cancel()
-	_, err := h.c.sendForStatus(ctx, http.MethodPost, h.path(route), body)
+	err := h.c.sendAlone(ctx, http.MethodPost, h.path(route), body)
 	if err == nil && failed == nil {
 		h.position = b.Position
 	}

@@ -244,7 +244,7 @@ func newPusher(n *Node, groups *group.Groups) *webhook.Pusher {
 		Changed: func() <-chan struct{} { return n.Store.Applied.Changed(n.Store.Applied.Seq()) },
 		Targets: func(ctx context.Context) ([]group.Target, error) {
 			if n.Forget.Restored.Withheld() != nil {
-				return nil, nil
+				return nil, nil //nolint:nilerr // there are none yet
 			}
 			return group.Targets(ctx, groups)
 		}})

@@ -2,6 +2,7 @@ package group
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -83,8 +84,8 @@ func wantProblem(t *testing.T, err error, path, of string) {
 		}
 		return
 	}
-	failure, is := err.(*fanfold.Error)
-	if !is || len(failure.Problems) != 1 || failure.Problems[0].Path != path {
+	var failure *fanfold.Error
+	if !errors.As(err, &failure) || len(failure.Problems) != 1 || failure.Problems[0].Path != path {
 		t.Errorf("%s: %v, want a problem at %s", of, err, path)
 	}
 }

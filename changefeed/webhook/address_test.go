@@ -49,7 +49,7 @@ func TestNetworks(t *testing.T) {
 
 // TestPinned: a name is looked up once a connection, and a name that means another address the second time leads nowhere else.
 func TestPinned(t *testing.T) {
-	to := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	to := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	defer to.Close()
 	u, err := url.Parse(to.URL)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestPinned(t *testing.T) {
 
 // TestTLS: a certificate that nobody vouches for is refused, and one for another name.
 func TestTLS(t *testing.T) {
-	to := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { w.WriteHeader(http.StatusNoContent) }))
+	to := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }))
 	to.Config.ErrorLog = log.New(io.Discard, "", 0)
 	to.StartTLS()
 	defer to.Close()

@@ -211,7 +211,7 @@ func (w *work) postAll() {
 // next reads a batch, posts it, and tells the group what became of it. posted is false where there was none. It returns the errors of
 // reading and of settling.
 func (w *work) next() (posted bool, err error) {
-	for _, slots := range []chan struct{}{w.pushing.slots, w.Pusher.slots} {
+	for _, slots := range []chan struct{}{w.slots, w.Pusher.slots} {
 		select {
 		case slots <- struct{}{}:
 			defer func() { <-slots }()

@@ -124,10 +124,10 @@ func (s *sender) send(ctx context.Context, m *message) (status int, outcome Outc
 	}
 	defer resp.Body.Close()
 	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // for the next post's sake; the status says what became of this one
-	switch {
-	case resp.StatusCode/100 == 2:
+	switch resp.StatusCode / 100 {
+	case 2:
 		return resp.StatusCode, Delivered
-	case resp.StatusCode/100 == 3:
+	case 3:
 		return resp.StatusCode, Redirected
 	}
 	return resp.StatusCode, Answered

@@ -21,13 +21,11 @@ import (
 
 // memoryGroups has the rows of the partitions of groups, and gives all leases to whoever asks.
 type memoryGroups struct {
-	mu      sync.Mutex
-	parts   int
-	rows    []string          // of each partition, the same; the position of row i is i+1
-	at      map[string]int    // by group and partition: rows that are acknowledged
-	nacks   map[string]string // likewise: why a batch failed last
-	failing int
-	changed chan struct{}
+	mu    sync.Mutex
+	parts int
+	rows  []string          // of each partition, the same; the position of row i is i+1
+	at    map[string]int    // by group and partition: rows that are acknowledged
+	nacks map[string]string // likewise: why a batch failed last
 }
 
 func (g *memoryGroups) Lease(_ context.Context, _, _ string, _ int) (leases []wire.Lease, err error) {

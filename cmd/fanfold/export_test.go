@@ -70,7 +70,7 @@ func TestExportSQLite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer conn.Close()
+	defer func() { _ = conn.Close() }()
 	rows := 0
 	err = conn.Query("SELECT id, name, price, body, (SELECT target FROM books_authors r WHERE r.id = b.id) FROM books b", func(row driver.Row) error {
 		rows++

@@ -143,8 +143,8 @@ func TestRolesThatNothingNames(t *testing.T) {
 	create := func(roles string) ran {
 		return runCommand(t, "", "keys", "create", "--server", s.URL, "--name", "n", "--role", roles)
 	}
-	r := create("admin,support,staff,auditor,suport,other")
-	r.want(t, exitDone, "warning: neither the model nor a group names the role suport: perhaps support is meant\n", "names the role other\n")
+	r := create("admin,support,staff,auditor,supporr,other")
+	r.want(t, exitDone, "warning: neither the model nor a group names the role supporr: perhaps support is meant\n", "names the role other\n")
 	if n := strings.Count(r.err, "warning"); n != 2 || strings.Contains(r.out, "warning") {
 		t.Errorf("it warns %d times: %s", n, r.err)
 	}

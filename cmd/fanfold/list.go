@@ -197,7 +197,7 @@ func excerptRoom(page []*client.Document[json.RawMessage]) int {
 	}
 	id, revision := len("ID"), len("REVISION")
 	for _, doc := range page {
-		id, revision = max(id, utf8.RuneCountInString(shown(doc.ID))), max(revision, len(strconv.FormatUint(uint64(doc.Revision), 10)))
+		id, revision = max(id, utf8.RuneCountInString(shown(doc.ID))), max(revision, len(strconv.FormatUint(doc.Revision, 10)))
 	}
 	return max(20, width-id-revision-len("2006-01-02T15:04:05Z")-gaps-1)
 }

@@ -210,11 +210,12 @@ func printWritten(cmd *cobra.Command, key fanfold.Key, w *client.Written) error 
 func readBody(cmd *cobra.Command, args []string) ([]byte, error) {
 	var text []byte
 	var err error
-	if len(args) == 1 && strings.HasPrefix(strings.TrimSpace(args[0]), "{") || len(args) == 1 && strings.HasPrefix(strings.TrimSpace(args[0]), "[") {
+	switch {
+	case len(args) == 1 && strings.IndexAny(strings.TrimSpace(args[0]), "{[") == 0:
 		text = []byte(args[0])
-	} else if len(args) == 1 && args[0] != "-" {
+	case len(args) == 1 && args[0] != "-":
 		text, err = readFile(args[0], "document", maxInput)
-	} else {
+	default:
 		if in, ok := cmd.InOrStdin().(*os.File); ok && term.IsTerminal(int(in.Fd())) {
 			fmt.Fprintln(cmd.ErrOrStderr(), "reading the document from the terminal; Ctrl-D ends it")
 		}

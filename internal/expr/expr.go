@@ -87,14 +87,14 @@ func compile(environment func() (*cel.Env, error), source string, exact bool, bo
 	source = readable(source)
 	parsed, issues := env.Parse(source)
 	if err := firstOf(issues); err != nil {
-		return nil, fmt.Errorf("not a valid CEL expression: %v", err)
+		return nil, fmt.Errorf("not a valid CEL expression: %w", err)
 	}
 	if err := bounds(parsed); err != nil {
 		return nil, err
 	}
 	checked, issues := env.Check(parsed)
 	if err := firstOf(issues); err != nil {
-		return nil, fmt.Errorf("not a valid CEL expression: %v", err)
+		return nil, fmt.Errorf("not a valid CEL expression: %w", err)
 	}
 	root := checked.NativeRep().Expr()
 	if err := refuseTimeZones(root); err != nil {

@@ -129,8 +129,8 @@ func (c *copier) readLines(ctx context.Context, lines io.Reader) error {
 				return err
 			}
 		}
-		if err != nil { // the end
-			return nil
+		if err != nil {
+			return nil //nolint:nilerr // the end
 		}
 		line = line[:0]
 	}

@@ -261,8 +261,12 @@ func TestWebhookFails(t *testing.T) {
 		status        int
 		do            func(w http.ResponseWriter, r *http.Request)
 	}{
-		{"fails", "answered", 500, func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "secret of the receiver", 500) }},
-		{"redirects", "redirected", 307, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere.URL, 307) }},
+		{"fails", "answered", 500, func(w http.ResponseWriter, _ *http.Request) {
+			http.Error(w, "secret of the receiver", http.StatusInternalServerError)
+		}},
+		{"redirects", "redirected", 307, func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, elsewhere.URL, http.StatusTemporaryRedirect)
+		}},
 		{"dies", "unreachable", 0, func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }},
 		{"headers", "unreachable", 0, func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("X", strings.Repeat("x", 80<<10)) }},
 		{"hangs", "timeout", 0, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }},
