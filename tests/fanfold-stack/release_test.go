@@ -87,7 +87,7 @@ func requireProgram(t *testing.T, arch string, machine elf.Machine) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer x.Close()
+	defer func() { _ = x.Close() }()
 	if x.Machine != machine || slices.ContainsFunc(x.Progs, func(p *elf.Prog) bool { return p.Type == elf.PT_INTERP }) {
 		t.Errorf("it is for %s, or needs a loader", x.Machine)
 	}
