@@ -102,7 +102,7 @@ func (l *bookstore) damage(r *rand.Rand) map[string]string {
 			a.Books = append(slices.Clone(a.Books[1:]), "b-none")
 			wrong["authors/"+a.ID+"/books"] = "wrong"
 		}
-		if hit() {
+		if hit() && len(a.Books) > 0 { // no value says the same as 0
 			a.Pages = nil
 			wrong["authors/"+a.ID+"/pages"] = "missing"
 		}
