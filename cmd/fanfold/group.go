@@ -3,8 +3,10 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"net"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -12,7 +14,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/cmd/fanfold/internal/receiver"
 	"github.com/fanfold/fanfold/internal/wire"
 )
 
@@ -90,11 +94,13 @@ func table(cmd *cobra.Command, heading string, rows func(w io.Writer)) error {
 func groupCreateCommand() *cobra.Command {
 	var settings client.GroupSettings
 	var lease time.Duration
+	var pushTo string
 	cmd := &cobra.Command{
 		Use:   "create NAME",
 		Short: "Make a group, or change the settings of one",
 		Long: `Make a group, or change the settings of one that is there: those that are not given get their
-defaults. The partitions of a group, and where it began, cannot change.`,
+defaults. The partitions of a group, and where it began, cannot change. A group with --push that has no
+secret yet gets one, which is printed once: its receiver verifies the posts by it.`,
 		Example: "  fanfold group create search --partitions 8 --since now --collections books,authors",
 		Args:    cobra.ExactArgs(1),
 	}
@@ -111,6 +117,7 @@ defaults. The partitions of a group, and where it began, cannot change.`,
 	f.StringVar(&settings.Filter, "filter", "", "only changes of which this CEL expression over doc, previous and change is true, and leave where a document ceases to match")
 	f.DurationVar(&lease, "lease", 30*time.Second, "how long a lease lasts without being renewed")
 	f.IntVar(&settings.MaxAttempts, "max-attempts", 5, "after which a batch that fails is parked")
+	f.StringVar(&pushTo, "push", "", "post the group's batches to this URL, or to none; without the flag that stays as it is")
 	f.StringVar(&settings.Role, "role", "", "who may be a member, and whose rights say which changes there are: admin, and of a group that is there its own")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := server.connect()
@@ -119,12 +126,32 @@ defaults. The partitions of a group, and where it began, cannot change.`,
 		}
 		defer server.close()
 		settings.Lease = lease
+		switch pushTo {
+		case "":
+		case "none":
+			settings.Push = &client.Push{}
+		default:
+			settings.Push = &client.Push{URL: pushTo}
+		}
 		if _, err := c.PutGroup(cmd.Context(), args[0], settings); err != nil {
 			return err
+		}
+		if settings.Push != nil && settings.Push.Secret != "" {
+			return printSecret(cmd, *asJSON, args[0], settings.Push.Secret)
 		}
 		return printDone(cmd, *asJSON, "group is there:", args...)
 	}
 	return cmd
+}
+
+// printSecret prints the secret of a group's posts, which nobody can have later.
+func printSecret(cmd *cobra.Command, asJSON bool, name, secret string) error {
+	if asJSON {
+		return printJSON(cmd, map[string]any{"done": true, "secret": secret})
+	}
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n", secret)
+	fmt.Fprintln(cmd.ErrOrStderr(), "group is there:", name, "- its posts are signed by this secret, which is not shown again")
+	return err
 }
 
 func groupDescribeCommand() *cobra.Command {
@@ -271,3 +298,109 @@ func groupDoCommand(use, short, what string, do func(ctx context.Context, c *cli
 	}
 	return cmd
 }
+
+func webhooksCommand() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "webhooks",
+		Short:   "List the groups whose batches are posted, or take such posts to try them out",
+		Long:    "List the groups whose batches the nodes post to a URL: how far each is behind, and what the last post was answered.",
+		Example: "  fanfold group create search --push https://receiver.example/books\n  fanfold webhooks\n  fanfold webhooks listen --secret-file secret",
+		Args:    cobra.NoArgs,
+	}
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		c, err := server.connect()
+		if err != nil {
+			return err
+		}
+		defer server.close()
+		list, err := c.Groups(cmd.Context())
+		if err != nil {
+			return err
+		}
+		posted := []*client.Group{}
+		for _, name := range list.Names {
+			g, err := c.Group(cmd.Context(), name)
+			if err != nil && !errors.Is(err, client.NotFound) { // deleted meanwhile
+				return err
+			}
+			if err == nil && g.Push != nil {
+				posted = append(posted, g)
+			}
+		}
+		if *asJSON {
+			all := make([]json.RawMessage, len(posted))
+			for i, g := range posted {
+				all[i] = g.Raw
+			}
+			return printJSON(cmd, map[string]any{"webhooks": all})
+		}
+		return table(cmd, "GROUP\tURL\tBEHIND BY\tLAST ANSWER\tPARKED", func(w io.Writer) {
+			for _, g := range posted {
+				answer, parked := lastAnswer(g)
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", g.Name, g.Push.URL, lagText(g.Lag), answer, parked)
+			}
+		})
+	}
+	cmd.AddCommand(webhooksListenCommand())
+	return cmd
+}
+
+// lastAnswer returns what the last post of a group was answered, as people read it, and how many batches are parked.
+func lastAnswer(g *client.Group) (text string, parked int) {
+	var last *wire.PushAnswer
+	for _, p := range g.Partitions {
+		parked += p.Parked
+		if p.Answer != nil && (last == nil || p.Answer.Time.After(last.Time)) {
+			last = p.Answer
+		}
+	}
+	switch {
+	case last == nil:
+		return "-", parked
+	case last.Status == 0:
+		return last.Outcome + " at " + last.Time.Format(time.RFC3339), parked
+	}
+	return fmt.Sprintf("%s (%d) at %s", last.Outcome, last.Status, last.Time.Format(time.RFC3339)), parked
+}
+
+func webhooksListenCommand() *cobra.Command {
+	var at, secretFile string
+	cmd := &cobra.Command{
+		Use:   "listen",
+		Short: "Take the posts of a group, verify them, and print their changes",
+		Long: `Take the posts of groups at an address of this machine, and print each as a line of JSON. It answers 204
+once a post is printed, and 401 where the signature is wrong. Without --secret-file it looks at no signature. The server posts to
+this machine by plain HTTP if it was started with --webhook-allow 127.0.0.0/8.`,
+		Example: "  fanfold webhooks listen --at 127.0.0.1:9000 --secret-file secret",
+		Args:    cobra.NoArgs,
+	}
+	cmd.Flags().StringVar(&at, "at", "127.0.0.1:9000", "address that takes posts")
+	cmd.Flags().StringVar(&secretFile, "secret-file", "", "file with the secret by which posts are signed")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		secret := ""
+		if secretFile != "" {
+			text, err := readFile(secretFile, "secret", maxSecretFile)
+			if err != nil {
+				return err
+			}
+			secret = strings.TrimSpace(string(text))
+		}
+		lines := json.NewEncoder(cmd.OutOrStdout())
+		lines.SetEscapeHTML(false)
+		r, err := receiver.New(secret, func(p receiver.Post) error { return lines.Encode(p) })
+		if err != nil {
+			return err
+		}
+		l, err := net.Listen("tcp", at)
+		if err != nil {
+			return fanfold.Errorf(fanfold.Invalid, "--at %s: nobody can listen there: %v", at, err)
+		}
+		fmt.Fprintf(cmd.ErrOrStderr(), "posts are taken at http://%s/; Ctrl-C ends it\n", l.Addr())
+		return r.Serve(cmd.Context(), l)
+	}
+	return cmd
+}
+
+// maxSecretFile bounds a file with a secret, in bytes.
+const maxSecretFile = 4096

@@ -122,7 +122,7 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
-	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), keysCommand(), accessCommand(), getCommand(), collectionsCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(), updateCommand(),
+	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), webhooksCommand(), keysCommand(), accessCommand(), getCommand(), collectionsCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(), updateCommand(),
 		revertCommand(), deleteCommand(), modelCommand(), compactCommand(), eraseCommand(), erasuresCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), driftCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
 	completeCommands(root, &config)
 	return root
@@ -136,7 +136,7 @@ var commandGroups = []struct {
 	{"run", "Run a server:", []string{"serve", "demo"}},
 	{"documents", "Documents:", []string{"get", "put", "patch", "update", "delete", "list", "collections"}},
 	{"versions", "Their versions:", []string{"history", "diff", "revert"}},
-	{"changes", "Changes:", []string{"changes", "group"}},
+	{"changes", "Changes:", []string{"changes", "group", "webhooks"}},
 	{"many", "Moving in and out:", []string{"import", "export", "drift"}},
 	{"model", "The model:", []string{"model", "upgrade"}},
 	{"who", "Who may do what:", []string{"keys", "access"}},

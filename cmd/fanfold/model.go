@@ -27,8 +27,6 @@ func modelCommand() *cobra.Command {
 		Use:     "model",
 		Short:   "Print, check, compare and apply models",
 		Example: "  fanfold model get > model.yaml\n  fanfold model check model.yaml\n  fanfold model diff model.yaml\n  fanfold model apply model.yaml",
-		Args:    cobra.NoArgs,
-		RunE:    func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(modelGetCommand(), modelCheckCommand(), modelDiffCommand(), modelApplyCommand(), modelCancelCommand(), modelFlowsCommand(), modelTypesCommand(), modelSchemaCommand(), modelSuggestCommand())
 	return cmd

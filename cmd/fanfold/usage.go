@@ -39,12 +39,12 @@ func completeUsage(root *cobra.Command, began func()) {
 
 // completeCommand does what completeUsage does for one command and all below it.
 func completeCommand(cmd *cobra.Command, began func()) {
-	if cmd.HasSubCommands() {
+	for _, below := range cmd.Commands() {
+		completeCommand(below, began)
+	}
+	if cmd.HasSubCommands() && cmd.RunE == nil {
 		cmd.Args = wantCommand
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
-		for _, below := range cmd.Commands() {
-			completeCommand(below, began)
-		}
 		return
 	}
 	if check := cmd.Args; check != nil {

@@ -12,8 +12,8 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestWebhookKills: the node is killed while a receiver has a batch and has not answered, again and again. Every change is posted, those of one
-// partition in order; a batch may come again.
+// TestWebhookKills: the node is killed while a receiver has a batch and has not answered, again and again. Every change is posted, and in order within a
+// partition. A batch may come again.
 func TestWebhookKills(t *testing.T) {
 	suite.Parallel(t)
 	dir, to := t.TempDir(), newReceiver(t)
