@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/node"
@@ -80,6 +81,10 @@ func followPlaces(t *testing.T, origin string) {
 	}
 	var front struct{ Links []struct{ Href string } }
 	harness.Decode(t, c.Want(http.StatusOK, "GET", "/store/", "").Body, &front)
+	harness.Await(t, "the erasure's restart is over", time.Minute, func() bool {
+		r, err := c.Do("GET", "/store/readyz", nil)
+		return err == nil && r.Status == http.StatusOK
+	})
 	for _, l := range front.Links {
 		if c.Want(http.StatusOK, "GET", l.Href, ""); !strings.HasPrefix(l.Href, "/store/") {
 			t.Errorf("a link leads to %s", l.Href)
