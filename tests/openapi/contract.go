@@ -38,6 +38,7 @@ var registerDecoders = sync.OnceFunc(func() {
 func Read(text []byte) (*Contract, error) {
 	registerDecoders()
 	text = bytes.ReplaceAll(text, []byte(`"x-complete": true`), []byte(`"additionalProperties": false`)) // of this version
+	text = bytes.ReplaceAll(text, []byte(`"x-go-type": "json.RawMessage"`), []byte(`"type": ["array", "boolean", "null", "number", "object", "string"]`)) // which a schema of everything has, and the library takes for all but null
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err
