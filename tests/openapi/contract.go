@@ -10,6 +10,7 @@ import (
 	"io"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -34,11 +35,14 @@ var registerDecoders = sync.OnceFunc(func() {
 	}
 })
 
+// anything is the schema of members of any value.
+var anything = regexp.MustCompile(`"additionalProperties":\s*\{\s*"x-go-type": "json.RawMessage"\s*\},`)
+
 // Read reads a document. The error is the loader's.
 func Read(text []byte) (*Contract, error) {
 	registerDecoders()
 	text = bytes.ReplaceAll(text, []byte(`"x-complete": true`), []byte(`"additionalProperties": false`)) // of this version
-	text = bytes.ReplaceAll(text, []byte(`"x-go-type": "json.RawMessage"`), []byte(`"type": ["array", "boolean", "null", "number", "object", "string"]`)) // which a schema of everything has, and the library takes for all but null
+	text = anything.ReplaceAll(text, nil)                                                                // which the library takes for numbers that a double holds, and not null
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err
