@@ -2,7 +2,6 @@ package api
 
 import (
 	"net/http"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -102,13 +101,9 @@ func (g *groups) rotatePush(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	var in wire.RotateBody
-	if err := readObject(c, &in); err != nil {
+	overlap, err := readOverlap(c)
+	if err != nil {
 		return err
-	}
-	overlap := defaultOverlap
-	if in.Overlap != nil {
-		overlap = time.Duration(*in.Overlap)
 	}
 	secret, err := group.Rotate(c.Request().Context(), g.by(c), name, overlap)
 	if err != nil {

@@ -192,19 +192,24 @@ func (k *keyring) patchKey(c echo.Context) error {
 	return c.JSON(http.StatusOK, shownEntry(e))
 }
 
+// readOverlap reads the body of a rotation: for how long what is replaced holds yet.
+func readOverlap(c echo.Context) (time.Duration, error) {
+	var in wire.RotateBody
+	if err := readObject(c, &in); err != nil || in.Overlap == nil {
+		return defaultOverlap, err
+	}
+	return time.Duration(*in.Overlap), nil
+}
+
 // rotateKey answers POST /v1/_keys/{id}/_rotate.
 func (k *keyring) rotateKey(c echo.Context) error {
 	id, err := keyIDOf(c)
 	if err != nil {
 		return err
 	}
-	var in wire.RotateBody
-	if err := readObject(c, &in); err != nil {
+	overlap, err := readOverlap(c)
+	if err != nil {
 		return err
-	}
-	overlap := defaultOverlap
-	if in.Overlap != nil {
-		overlap = time.Duration(*in.Overlap)
 	}
 	e, key, err := k.store.Rotate(c.Request().Context(), id, overlap)
 	if err != nil {
