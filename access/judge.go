@@ -20,7 +20,7 @@ type Keys interface {
 	// Authenticate returns the principal of a request with these Authorization headers. Errors are Unauthenticated, which does
 	// not say why; Invalid for several headers; and RightsStale where this node does not know the keys of late.
 	Authenticate(authorization []string) (*Principal, error)
-	// Holder returns the principal of a key whose secret's hash begins so, Open in an open house, and nil where none works. For the id of a token's ticket
+	// Holder returns the principal of a key whose secret's hash begins so, Open in an open store, and nil where none works. For the id of a token's ticket
 	// it returns HolderIn's, if the token still works. The error is RightsStale.
 	Holder(id string, secret []byte) (*Principal, error)
 	// Valid tells whether a principal of earlier is one that Authenticate would return now, with the same roles, subject and claims.
@@ -42,7 +42,7 @@ type Judge struct {
 	mu      sync.Mutex
 	model   *model.Model
 	access  uint64  // counts the changes of access
-	open    *Rights // of Open under the model, which every request to an open house has
+	open    *Rights // of Open under the model, which every request to an open store has
 	version uint64  // of keys
 	changed chan struct{}
 
@@ -177,7 +177,7 @@ func (j *Judge) Of(p *Principal) *Rights {
 	return j.rights(p)
 }
 
-// OfNode returns the rights by which a node reads for a consumer group without a request. An open house has its own as long as it is one. In
+// OfNode returns the rights by which a node reads for a consumer group without a request. An open store has its own as long as it is one. In
 // a closed one they are the role admin's, and end with no key.
 func (j *Judge) OfNode() *Rights {
 	if j.keys.Valid(Open) {
@@ -199,7 +199,7 @@ type Rights struct {
 }
 
 // Node are the rights of a node itself, for what it does without a request: the model that its operator gave it at the start, and
-// its own upgrade. They are an open house's rights, also if the house is closed: whoever starts a node owns the log.
+// its own upgrade. They are an open store's rights, also if the store is closed: whoever starts a node owns the log.
 var Node = &Rights{Principal: Open, holder: Open}
 
 // Current tells whether the principal still has these rights: its key works and has the same roles, subject and claims, and the model that applies
@@ -238,7 +238,7 @@ func (r *Rights) Changed() <-chan struct{} {
 	return r.judge.Changed()
 }
 
-// As returns the rights that a role has by itself. They end when r's do. In an open house they are r's.
+// As returns the rights that a role has by itself. They end when r's do. In an open store they are r's.
 func (r *Rights) As(role string) *Rights {
 	own := *r
 	if !r.IsOpen() {
@@ -248,7 +248,7 @@ func (r *Rights) As(role string) *Rights {
 }
 
 // Explain says whether a principal may do something to a document of a collection, and why. view is its embedded view as it is. To create it is meant as if
-// it was not there, and to update it as leaving it as it is. In an open house it is meant as in a closed one.
+// it was not there, and to update it as leaving it as it is. In an open store it is meant as in a closed one.
 func (r *Rights) Explain(p *Principal, collection, act string, view []byte) (allowed bool, why string) {
 	of := *r
 	of.Principal = p
@@ -277,7 +277,7 @@ func (r *Rights) Explain(p *Principal, collection, act string, view []byte) (all
 	return allowed, why
 }
 
-// IsOpen tells whether the principal belongs to an open house.
+// IsOpen tells whether the principal belongs to an open store.
 func (r *Rights) IsOpen() bool { return r != nil && r.Principal.IsOpen() }
 
 // Model returns the model under which these are the rights.
@@ -554,7 +554,7 @@ func RightsIn(ctx context.Context) *Rights {
 	return rights
 }
 
-// Everybody knows no keys: the house is open.
+// Everybody knows no keys: the store is open.
 type Everybody struct{}
 
 // Authenticate returns Open.

@@ -178,7 +178,7 @@ func TestRightsEnd(t *testing.T) {
 	}
 }
 
-// TestRightsOfARole: a role's own rights belong to that role alone, they end with their holder's, and an open house has none.
+// TestRightsOfARole: a role's own rights belong to that role alone, they end with their holder's, and an open store has none.
 func TestRightsOfARole(t *testing.T) {
 	m := modelWith(t, map[string]*accessList{"news": {[]string{"support"}, nil}})
 	k := &movingKeys{}
@@ -192,7 +192,7 @@ func TestRightsOfARole(t *testing.T) {
 		t.Fatal("they outlive those of their holder")
 	}
 	if open := j.Of(access.Open).As("support"); !open.Writes("invoices") || !open.IsOpen() {
-		t.Fatal("in an open house a role has all rights")
+		t.Fatal("in an open store a role has all rights")
 	}
 	if p, err := (access.Everybody{}).Authenticate(nil); p != access.Open || err != nil || !(access.Everybody{}).Valid(p) || (access.Everybody{}).Valid(access.Anonymous) {
 		t.Fatalf("%v, %v", p, err)

@@ -44,13 +44,13 @@ type Principal struct {
 	keys atomic.Pointer[seenKeys]     // what seenKey has returned under the last model; nil for nothing
 }
 
-// Open is the principal of every request in an open house. It may do everything.
+// Open is the principal of every request in an open store. It may do everything.
 var Open = &Principal{open: true}
 
 // Anonymous is the principal of requests without credentials, where they are let in.
 var Anonymous = &Principal{}
 
-// IsOpen tells whether the principal belongs to an open house.
+// IsOpen tells whether the principal belongs to an open store.
 func (p *Principal) IsOpen() bool { return p.open }
 
 // Has tells whether the principal has a role. Whoever is admin has all of them.
@@ -58,7 +58,7 @@ func (p *Principal) Has(role string) bool {
 	return p.open || role == model.RoleEveryone || slices.Contains(p.Roles, role) || slices.Contains(p.Roles, model.RoleAdmin)
 }
 
-// Own returns the roles that the principal has by itself: its key's roles, everyone without a key, admin in an open house.
+// Own returns the roles that the principal has by itself: its key's roles, everyone without a key, admin in an open store.
 func (p *Principal) Own() []string {
 	switch {
 	case p.open:

@@ -133,7 +133,7 @@ func (o *observer) trace(c echo.Context) string {
 	return tracing.ID(c.Request().Context())
 }
 
-// changed writes a line where an admin has changed something, or tried. An open house has no admins.
+// changed writes a line where an admin has changed something, or tried. An open store has no admins.
 func (o *observer) changed(c echo.Context, r *route, status int) {
 	by := rightsOf(c)
 	if r == nil || r.right != rightAdmin && r.right != rightMaker || r.method == http.MethodGet || by == nil || by.IsOpen() || status == http.StatusForbidden || status == http.StatusUnauthorized {

@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// open are the rights of everybody in an open house.
+// open are the rights of everybody in an open store.
 var open = openRights()
 
 func openRights() *access.Rights {
@@ -25,7 +25,7 @@ func openRights() *access.Rights {
 	return access.NewJudge(access.Everybody{}, func() *model.Model { return m }).Of(access.Open)
 }
 
-// answer has a feed answer a request as the API does in an open house.
+// answer has a feed answer a request as the API does in an open store.
 func answer(feed *changefeed.Feed, w http.ResponseWriter, r *http.Request) error {
 	q, err := api.FeedQuery(r)
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// house is a closed house with principals by their roles. It implements access.Keys.
+// house is a closed store with principals by their roles. It implements access.Keys.
 type house struct {
 	judge *access.Judge
 

@@ -87,7 +87,7 @@ func (c *Client) Key(ctx context.Context, id string) (*KeyEntry, error) {
 }
 
 // CreateKey makes a key, and returns it: the server does not show it again. The first key must have the role admin, and closes
-// the house. An answer that is lost is an error, and Keys says whether the key was made.
+// the store. An answer that is lost is an error, and Keys says whether the key was made.
 func (c *Client) CreateKey(ctx context.Context, s KeySettings) (*KeyEntry, Key, error) {
 	return c.sendForKey(ctx, http.MethodPost, "/v1/_keys", s, false)
 }

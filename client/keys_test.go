@@ -50,7 +50,7 @@ func TestKeyIsNotPrinted(t *testing.T) {
 	}
 }
 
-// TestKeyGoesWithEveryRequest: in a closed house everything that a client does works with its key, and nothing without one.
+// TestKeyGoesWithEveryRequest: in a closed store everything that a client does works with its key, and nothing without one.
 func TestKeyGoesWithEveryRequest(t *testing.T) {
 	s := harness.OpenClosed(t, "")
 	s.Put("books", "b0", `{}`) // the collection is there, whichever request comes first
@@ -116,14 +116,14 @@ func TestKeysByTheClient(t *testing.T) {
 	ctx := t.Context()
 	open := connect(t, s.URL, client.Options{})
 	if me := must(open.Me(ctx))(t); !me.Open || !slices.Contains(me.Roles, "admin") {
-		t.Fatalf("in an open house one is %+v", me)
+		t.Fatalf("in an open store one is %+v", me)
 	}
 	_, first, err := open.CreateKey(ctx, client.KeySettings{Name: "ops", Roles: []string{"admin"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := open.Keys(ctx); !errors.Is(err, client.Unauthenticated) {
-		t.Fatalf("the house is open: %v", err)
+		t.Fatalf("the store is open: %v", err)
 	}
 	s.Key = first.Text()
 	c := connect(t, s.URL, client.Options{Key: first})

@@ -79,7 +79,7 @@ type Config struct {
 	NATS           string              // the URLs of outside servers, separated by commas; "" for the embedded one
 	Credentials    servers.Credentials // for the outside servers
 	NATSListen     string              // the address at which the embedded server takes ordinary clients; "" for none
-	NATSAuth       string              // a file with the public NKeys of those; "" for no file, where whoever reaches an open house may read
+	NATSAuth       string              // a file with the public NKeys of those; "" for no file, where whoever reaches an open store may read
 	Durability     string              // of the embedded server: always or interval
 	Cache          int64               // bytes of the read model's file kept in memory; see sqlite.Options
 	Replicas       int                 // of the stream, where it is made on outside servers; 0 for 3 where they form a cluster of three, else 1

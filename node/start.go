@@ -20,7 +20,7 @@ import (
 	"github.com/fanfold/fanfold/node/serving"
 )
 
-// How a house without a key gets one.
+// How a store without a key gets one.
 const closeIt = "make a key with fanfold keys create --data DIR, or give one by --admin-key-file FILE"
 
 // checkStart refuses what is not to be started, before anything is made. Refused are a configuration that cannot be, and one that lets others
@@ -169,7 +169,7 @@ func checkPlaintext(cfg Config) error {
 	return nil
 }
 
-// checkReaders refuses to show the log to NATS clients that nobody knows, where the house is known to be closed or others reach
+// checkReaders refuses to show the log to NATS clients that nobody knows, where the store is known to be closed or others reach
 // the address.
 func checkReaders(cfg Config) error {
 	far := serving.Exposed(cfg.NATSListen) && !cfg.Insecure
@@ -189,12 +189,12 @@ func checkReaders(cfg Config) error {
 	return nil
 }
 
-// errReaders says why a closed house does not show its log to everybody.
+// errReaders says why a closed store does not show its log to everybody.
 func errReaders() error {
 	return fanfold.Errorf(fanfold.Invalid, "--nats-listen shows the whole log, and nobody is let in without a key: give the public NKeys of those who may read it by --nats-auth FILE")
 }
 
-// errOpen says why a house without a key does not open to others.
+// errOpen says why a store without a key does not open to others.
 func errOpen(cfg Config) error {
 	return fanfold.Errorf(fanfold.Invalid, "--listen %s can be reached by others, who may then read and write everything, for there is no key: %s; or listen on 127.0.0.1, or say --insecure", cfg.Listen, closeIt)
 }
@@ -226,7 +226,7 @@ func mayHaveKeys(ctx context.Context, cfg Config) (bool, error) {
 }
 
 // checkClosed refuses to serve others, or to show them the log, as the keys say that were read. It says in the node's log that the
-// house is open. The error is Invalid.
+// store is open. The error is Invalid.
 func (n *Node) checkClosed() error {
 	cfg := n.cfg
 	switch {
@@ -237,9 +237,9 @@ func (n *Node) checkClosed() error {
 	case cfg.needsKey():
 		return errOpen(cfg)
 	case serving.Exposed(cfg.Listen):
-		cfg.Logger.Warn("the house is open, and others reach it: all of them may read and write everything; to close it, "+closeIt, "listen", cfg.Listen)
+		cfg.Logger.Warn("the store is open, and others reach it: all of them may read and write everything; to close it, "+closeIt, "listen", cfg.Listen)
 	default:
-		cfg.Logger.Info("the house is open: whoever reaches it on this machine may read and write everything; to close it, " + closeIt)
+		cfg.Logger.Info("the store is open: whoever reaches it on this machine may read and write everything; to close it, " + closeIt)
 	}
 	n.logServer.Welcome()
 	return nil

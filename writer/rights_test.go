@@ -183,11 +183,11 @@ func TestImportOfEndedKey(t *testing.T) {
 	}
 }
 
-// TestProgressID: no two principals share an import, and none has one of an open house.
+// TestProgressID: no two principals share an import, and none has one of an open store.
 func TestProgressID(t *testing.T) {
 	by, _ := principal(model.RoleWrite)
 	if id := progressID(access.Node, "load"); id != "load" {
-		t.Errorf("an open house has %q", id)
+		t.Errorf("an open store has %q", id)
 	}
 	if id := progressID(by, "load"); fanfold.CheckID(id) == nil {
 		t.Errorf("a client may give the id %q", id)

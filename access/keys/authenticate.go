@@ -39,7 +39,7 @@ func (r Result) String() string { return resultNames[r] }
 // results counts what became of the credentials of requests.
 type results [resultCount]atomic.Uint64
 
-// Results returns how many requests had each result since the start, by its name. Requests to an open house are not counted.
+// Results returns how many requests had each result since the start, by its name. Requests to an open store are not counted.
 func (s *Store) Results() map[string]uint64 {
 	out := make(map[string]uint64, resultCount)
 	for r := range resultCount {

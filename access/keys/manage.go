@@ -10,7 +10,7 @@ import (
 )
 
 // Create makes a key, and returns what is kept of it, and the key, which nobody can be told again. The first key closes the
-// house. Errors are Invalid, and Unprocessable where there are MaxKeys keys or the first one lacks the role admin. Every change
+// store. Errors are Invalid, and Unprocessable where there are MaxKeys keys or the first one lacks the role admin. Every change
 // may return Unavailable, Busy, and OutcomeUnknown if it may have been made.
 func (s *Store) Create(ctx context.Context, settings Settings) (*Entry, access.Key, error) {
 	key := access.NewKey()
@@ -24,7 +24,7 @@ func (s *Store) Create(ctx context.Context, settings Settings) (*Entry, access.K
 		case len(t.entries) >= MaxKeys:
 			return nil, fanfold.Errorf(fanfold.Unprocessable, "there are %d keys, which is the most: revoke one that nobody uses, and revoke it again to forget it", MaxKeys)
 		case !t.closed() && !e.isAdmin():
-			return nil, fanfold.Errorf(fanfold.Unprocessable, "the first key must have the role %s: it closes the house, and nobody else could make keys", model.RoleAdmin)
+			return nil, fanfold.Errorf(fanfold.Unprocessable, "the first key must have the role %s: it closes the store, and nobody else could make keys", model.RoleAdmin)
 		}
 		return e, nil
 	})

@@ -20,7 +20,7 @@ type secretEntry struct {
 }
 
 // Secret returns random bytes that all nodes of a log have, and nobody else. They are made with the first key, once and for good. It is nil in an open
-// house, and where this node could not make them yet. Whoever signs or seals by them derives a key for each purpose, and changes nothing of them.
+// store, and where this node could not make them yet. Whoever signs or seals by them derives a key for each purpose, and changes nothing of them.
 func (s *Store) Secret() []byte { return s.table.Load().secret }
 
 // readSecret returns the secret in an entry. The error is Internal.
@@ -32,7 +32,7 @@ func readSecret(value []byte) ([]byte, error) {
 	return e.Secret, nil
 }
 
-// mendSecret makes the secret of a house that an earlier program closed. After a failure the next reading tries again. The caller has the lock.
+// mendSecret makes the secret of a store that an earlier program closed. After a failure the next reading tries again. The caller has the lock.
 func (s *Store) mendSecret(ctx context.Context) {
 	t := *s.table.Load()
 	if !t.closed() || t.secret != nil {

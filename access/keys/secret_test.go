@@ -31,7 +31,7 @@ func wantSecret(t *testing.T, b keys.Bucket, stores ...*keys.Store) []byte {
 	return secret
 }
 
-// TestSecretOfManyNodes: nodes that make their first keys at once have one secret, which no change takes away. An open house has none.
+// TestSecretOfManyNodes: nodes that make their first keys at once have one secret, which no change takes away. An open store has none.
 func TestSecretOfManyNodes(t *testing.T) {
 	suite.Concurrent(t)
 	l := newLog(t)
@@ -40,7 +40,7 @@ func TestSecretOfManyNodes(t *testing.T) {
 		stores = append(stores, running(t, bucketOf(l), keys.Options{}))
 	}
 	if stores[0].Secret() != nil {
-		t.Fatal("an open house has a secret")
+		t.Fatal("an open store has a secret")
 	}
 	_, _, err := stores[0].Create(t.Context(), keys.Settings{Name: "x", Roles: []string{"read"}})
 	want(t, fanfold.Unprocessable, err)
@@ -154,7 +154,7 @@ func TestKilledAroundTheSecret(t *testing.T) {
 			b.set(fail)
 			_, _, err := s.Create(t.Context(), keys.Settings{Name: "x", Roles: []string{"admin"}})
 			if err == nil || s.Closed() || open(t, bucketOf(l), keys.Options{}).Closed() {
-				t.Fatalf("the house is closed: %v", err)
+				t.Fatalf("the store is closed: %v", err)
 			}
 			if what != "after" {
 				want(t, fanfold.Unavailable, err)
@@ -176,7 +176,7 @@ func TestKilledAroundTheSecret(t *testing.T) {
 	}
 }
 
-// TestSecretThatCannotBeMade: a node of a closed house that cannot write lets in whom it knows, and makes the secret once it can.
+// TestSecretThatCannotBeMade: a node of a closed store that cannot write lets in whom it knows, and makes the secret once it can.
 func TestSecretThatCannotBeMade(t *testing.T) {
 	suite.Concurrent(t)
 	l := newLog(t)

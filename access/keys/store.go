@@ -35,7 +35,7 @@ type Options struct {
 	MaxAge    time.Duration // how long a node lets in by what it has read of the bucket; default 15 minutes
 	AdminFile string        // of a key that has the role admin and is in no bucket; "" for none
 	Anonymous bool          // requests without credentials are let in
-	Tokens    Tokens        // whose holders are let in, too; nil for none. They close the house.
+	Tokens    Tokens        // whose holders are let in, too; nil for none. They close the store.
 	Logger    *slog.Logger  // default slog.Default()
 	Now       func() time.Time
 }
@@ -76,7 +76,7 @@ type Store struct {
 	revoked atomic.Pointer[revocations]
 }
 
-// Open returns a store that has read the bucket and the file of the admin key. Such a file closes the house.
+// Open returns a store that has read the bucket and the file of the admin key. Such a file closes the store.
 // Errors are Invalid for the file, and Unavailable.
 func Open(ctx context.Context, bucket Bucket, opt Options) (*Store, error) {
 	opt.MaxAge = cmp.Or(opt.MaxAge, DefaultMaxAge)
@@ -183,7 +183,7 @@ func (s *Store) read(ctx context.Context) error {
 }
 
 // readAll reads every entry of the bucket. A bucket without an entry is refused where keys were read before: whoever lost or took
-// away the bucket does not open the house by it.
+// away the bucket does not open the store by it.
 func (s *Store) readAll(ctx context.Context) (*table, error) {
 	all, err := s.bucket.All(ctx, prefix)
 	if err != nil {
@@ -202,7 +202,7 @@ func (s *Store) install(t *table) {
 	s.table.Store(t)
 }
 
-// close closes the house without a key.
+// close closes the store without a key.
 func (s *Store) close(ctx context.Context) error {
 	_, err := s.change(ctx, "", func(*table, time.Time) (*Entry, error) { return nil, nil })
 	return err

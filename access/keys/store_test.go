@@ -145,11 +145,11 @@ func TestFirstKeyClosesTheHouse(t *testing.T) {
 	other := running(t, bucketOf(l), keys.Options{Now: c.now})
 	p, err := s.Authenticate([]string{"Bearer x"})
 	if err != nil || p != access.Open || s.Closed() || !s.Valid(p) {
-		t.Fatalf("an open house knows %v, %v", p, err)
+		t.Fatalf("an open store knows %v, %v", p, err)
 	}
 	_, _, err = s.Create(t.Context(), keys.Settings{Name: "first", Roles: []string{"read", "write"}})
 	if want(t, fanfold.Unprocessable, err); s.Closed() {
-		t.Fatal("a refused key closed the house")
+		t.Fatal("a refused key closed the store")
 	}
 	end := c.now().Add(time.Hour)
 	e, key, err := s.Create(t.Context(), keys.Settings{Name: "first", Roles: []string{"write", "admin"}, Expires: &end})
@@ -157,7 +157,7 @@ func TestFirstKeyClosesTheHouse(t *testing.T) {
 		t.Fatalf("the first key is %+v, %v", e, err)
 	}
 	if s.Valid(access.Open) || !s.Closed() {
-		t.Fatal("the house is open, still")
+		t.Fatal("the store is open, still")
 	}
 	wantIn(t, s, key, "admin", "write")
 	harness.Await(t, "the other node to know the key", harness.WaitTime, other.Closed)
@@ -172,7 +172,7 @@ func TestFirstKeyClosesTheHouse(t *testing.T) {
 	c.move(2 * time.Hour)
 	s = open(t, bucketOf(l), keys.Options{Now: c.now})
 	if wantIn(t, s, key); !s.Closed() {
-		t.Fatal("the house opened by itself")
+		t.Fatal("the store opened by itself")
 	}
 }
 
@@ -568,7 +568,7 @@ func TestRotation(t *testing.T) {
 }
 
 // TestMaxAge: a node that cannot read the bucket goes by what it has read for so long, and then lets nobody in, until it reads
-// again. An open house stays open.
+// again. An open store stays open.
 func TestMaxAge(t *testing.T) {
 	suite.Concurrent(t)
 	l, c := newLog(t), &clock{}
@@ -578,7 +578,7 @@ func TestMaxAge(t *testing.T) {
 	b.set(fails)
 	c.move(time.Hour)
 	if p, err := s.Authenticate(nil); err != nil || p != access.Open {
-		t.Fatalf("an open house is %v, %v", p, err)
+		t.Fatalf("an open store is %v, %v", p, err)
 	}
 	b.set(nil)
 	harness.Await(t, "the bucket to be read", harness.WaitTime, func() bool { return s.Age() < time.Second })
@@ -602,7 +602,7 @@ func TestMaxAge(t *testing.T) {
 	}
 }
 
-// TestLostBucket: whoever takes the bucket away does not open the house of a node that runs.
+// TestLostBucket: whoever takes the bucket away does not open the store of a node that runs.
 func TestLostBucket(t *testing.T) {
 	suite.Concurrent(t)
 	l := newLog(t)
@@ -834,7 +834,7 @@ func (h errorsTo) Handle(context.Context, slog.Record) error {
 	return nil
 }
 
-// TestAdminFile: the key in the file has admin, closes the house, and is another one once the file has another. A file that
+// TestAdminFile: the key in the file has admin, closes the store, and is another one once the file has another. A file that
 // cannot be read leaves the old one in force.
 func TestAdminFile(t *testing.T) {
 	suite.Concurrent(t)
@@ -859,13 +859,13 @@ func TestAdminFile(t *testing.T) {
 	_, err := keys.Open(t.Context(), bucketOf(l), keys.Options{AdminFile: path + ".none"})
 	want(t, fanfold.Invalid, err)
 	if open(t, bucketOf(l), keys.Options{}).Closed() {
-		t.Fatal("a file that is refused closed the house")
+		t.Fatal("a file that is refused closed the store")
 	}
 	write("  "+first.Text()+"\r\n", 0o640)
 	said := make(chan struct{}, 100)
 	s, without := running(t, bucketOf(l), keys.Options{AdminFile: path, Logger: slog.New(errorsTo{slog.DiscardHandler, said})}), open(t, bucketOf(l), keys.Options{})
 	if !without.Closed() || s.Len() != 0 {
-		t.Fatal("the file does not close the house")
+		t.Fatal("the file does not close the store")
 	}
 	wantIn(t, without, first)
 	p := wantSubject(t, s, first, "key:"+first.ID, "")

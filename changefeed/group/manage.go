@@ -121,7 +121,7 @@ func (g *Groups) resolve(ctx context.Context, text string) (fanfold.Position, er
 	return g.feed.Resolve(ctx, text)
 }
 
-// summary returns a group as it is shown. In an open house, where roles mean nothing, only those that somebody gave are.
+// summary returns a group as it is shown. In an open store, where roles mean nothing, only those that somebody gave are.
 func (g *Groups) summary(s *group) wire.GroupSummary {
 	out := wire.GroupSummary{Name: s.name, Settings: wire.GroupSettings(s.Settings), Created: s.Created, ID: s.ID}
 	out.Push = s.Push.state(g.opt.Now())

@@ -117,7 +117,7 @@ func (m memoryModel) EachChange(q fanfold.ChangeQuery, fn func(ch *fanfold.Chang
 	return nil
 }
 
-// newGroups returns the groups of a store of keys for everybody in an open house.
+// newGroups returns the groups of a store of keys for everybody in an open store.
 func newGroups(kv KV, feed Feed, changes ReadModel, opt Options) *Groups {
 	m := model.Empty()
 	return New(kv, feed, changes, opt).By(access.NewJudge(access.Everybody{}, func() *model.Model { return m }).Of(access.Open))

@@ -23,7 +23,7 @@ func keysCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "keys",
 		Short: "Make and look after the keys of a store",
-		Long: `Make and look after the keys of a store. The first key closes the house, for good: from then on
+		Long: `Make and look after the keys of a store. The first key closes the store, for good: from then on
 nobody enters without one. A key is printed once, alone on standard output.`,
 		Example: `  fanfold keys create --data ./fanfold-data --name ops --role admin > ops.key   (where no server runs)
   fanfold keys create --key-file ops.key --name shop --role read,write --expires 2027-01-01T00:00:00Z
@@ -162,7 +162,7 @@ func keysCreateCommand() *cobra.Command {
 		Use:   "create",
 		Short: "Make a key, and print it: nobody can be told it again",
 		Long: `Make a key, and print it: nobody can be told it again. The first key must have the role admin,
-and closes the house. With --data it is made in a directory on which no server runs, which may
+and closes the store. With --data it is made in a directory on which no server runs, which may
 not be there yet: at first, and where the last key with the role admin is lost.`,
 		Example: `  (umask 077; fanfold keys create --data ./fanfold-data --name ops --role admin > ops.key)
   fanfold keys create --key-file ops.key --name prometheus --role monitor`,

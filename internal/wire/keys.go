@@ -58,7 +58,7 @@ type Principal struct {
 	Sub     string     `json:"sub,omitempty" ref:"KeySub"`
 	Issuer  string     `json:"iss,omitempty" doc:"Who says so; absent for keys."`
 	Expires *time.Time `json:"expires,omitempty" doc:"When the key ends; absent for never."`
-	Open    bool       `json:"open" doc:"The house is open: no key was ever made, and nobody needs one."`
+	Open    bool       `json:"open" doc:"The store is open: no key was ever made, and nobody needs one."`
 
 	Claims json.RawMessage `json:"claims,omitempty" ref:"Claims"`
 

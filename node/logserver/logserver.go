@@ -34,7 +34,7 @@ type Options struct {
 	Logger      *slog.Logger
 
 	TLS    func() *tls.Config // for NATS clients; nil for none
-	Closed func() bool        // the keys say that the house is closed
+	Closed func() bool        // the keys say that the store is closed
 }
 
 // Server is the server of a node's log, and the connection to it.
@@ -44,7 +44,7 @@ type Server struct {
 
 	opt       Options
 	keys      []string    // the NKeys of NATS clients
-	strangers atomic.Bool // NATS clients need none while the house is open
+	strangers atomic.Bool // NATS clients need none while the store is open
 }
 
 // New returns the server of a log that is yet to be opened.

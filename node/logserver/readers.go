@@ -53,19 +53,19 @@ func (s *Server) ReadKeys() (err error) {
 	return err
 }
 
-// Welcome lets clients in without an NKey, where no file has any, until the house is closed.
+// Welcome lets clients in without an NKey, where no file has any, until the store is closed.
 func (s *Server) Welcome() { s.strangers.Store(s.opt.NATSAuth == "") }
 
-// readers says which NATS clients are let in. Those without an NKey are, where none are asked for, as long as the house is open.
+// readers says which NATS clients are let in. Those without an NKey are, where none are asked for, as long as the store is open.
 func (s *Server) readers() embedded.Readers {
 	return embedded.Readers{Address: s.opt.NATSListen, Keys: s.keys,
 		Closed: func() bool { return !s.strangers.Load() || s.opt.Closed() }, TLS: s.opt.TLS()}
 }
 
-// closeEvery is how often the node looks whether the house was closed while NATS clients without a key read the log.
+// closeEvery is how often the node looks whether the store was closed while NATS clients without a key read the log.
 const closeEvery = 200 * time.Millisecond
 
-// Run lets NATS clients without an NKey read until the house is closed, by whatever node. It returns nil once ctx has ended.
+// Run lets NATS clients without an NKey read until the store is closed, by whatever node. It returns nil once ctx has ended.
 func (s *Server) Run(ctx context.Context) error {
 	if s.Embedded == nil || s.opt.NATSListen == "" || s.opt.NATSAuth != "" {
 		return nil
@@ -82,7 +82,7 @@ func (s *Server) Run(ctx context.Context) error {
 			}
 			s.Embedded.EndStrangers()
 			if !told {
-				s.opt.Logger.Warn("the house was closed: --nats-listen lets nobody in any more; start again with --nats-auth FILE, which has the public NKeys of those who may read the log")
+				s.opt.Logger.Warn("the store was closed: --nats-listen lets nobody in any more; start again with --nats-auth FILE, which has the public NKeys of those who may read the log")
 			}
 			told = true
 		}

@@ -251,11 +251,11 @@ func (m *Metrics) watchNodes(p Parts) {
 // watchKeys registers what is about keys, and about whoever sends them.
 func (m *Metrics) watchKeys(p Parts) {
 	for result := range p.Keys.Results() {
-		m.Counter("fanfold_auth_requests_total", "Requests to a closed house, by what became of their credentials.",
+		m.Counter("fanfold_auth_requests_total", "Requests to a closed store, by what became of their credentials.",
 			func() uint64 { return p.Keys.Results()[result] }, "result", result)
 	}
 	m.Gauge("fanfold_keys", "Keys that there are, revoked ones included.", func() float64 { return float64(p.Keys.Len()) })
-	m.Gauge("fanfold_keys_age_seconds", "Time since this node last read the keys. A closed house lets nobody in beyond --max-auth-age.",
+	m.Gauge("fanfold_keys_age_seconds", "Time since this node last read the keys. A closed store lets nobody in beyond --max-auth-age.",
 		func() float64 { return p.Keys.Age().Seconds() })
 }
 

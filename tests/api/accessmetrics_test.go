@@ -10,13 +10,13 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestMetricsOfKeys: the metrics say what became of credentials and rights, and how many keys there are. An open house counts none.
+// TestMetricsOfKeys: the metrics say what became of credentials and rights, and how many keys there are. An open store counts none.
 func TestMetricsOfKeys(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	s.Put("books", "b1", `{}`)
 	of := func(series string) float64 { return harness.MetricOf(t, s.Client, series) }
 	if n := of(`fanfold_auth_requests_total{result="ok"}`); n != 0 {
-		t.Fatalf("an open house has let in %v", n)
+		t.Fatalf("an open store has let in %v", n)
 	}
 	s.CloseHouse()
 	reader, revoked := s.As("read"), s.NewKey("read")

@@ -17,7 +17,7 @@ type anyKeys struct{ access.Keys }
 func (anyKeys) Valid(*access.Principal) bool { return true }
 func (anyKeys) Version() uint64              { return 0 }
 
-// rightsWith returns the rights of a key with an id and roles in a store, or of an open house for no id.
+// rightsWith returns the rights of a key with an id and roles in a store, or of an open store for no id.
 func rightsWith(s *harness.Store, id string, roles ...string) *access.Rights {
 	p := access.Open
 	if id != "" {

@@ -352,7 +352,7 @@ func (a *attackedHouse) search(t *testing.T) {
 	}
 }
 
-// TestOpenHouseAsksNobody: in an open house no header of a sender changes an answer.
+// TestOpenHouseAsksNobody: in an open store no header of a sender changes an answer.
 func TestOpenHouseAsksNobody(t *testing.T) {
 	s := harness.OpenTemp(t, matrixModel)
 	s.Put("vault", "d", `{}`)

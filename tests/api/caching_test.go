@@ -10,8 +10,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// TestPrivateAnswers: in a closed house every answer that a right decides is for its sender alone: with 304, HEAD and gzip, errors,
-// writes, exports and feeds, too. Answers of an open house are what they were.
+// TestPrivateAnswers: in a closed store every answer that a right decides is for its sender alone: with 304, HEAD and gzip, errors,
+// writes, exports and feeds, too. Answers of an open store are what they were.
 func TestPrivateAnswers(t *testing.T) {
 	h, open := openHouse(t, matrixModel, nil), harness.OpenTemp(t, matrixModel)
 	large := `{"text":"` + strings.Repeat("a", 4000) + `"}`

@@ -60,7 +60,7 @@ func (h *house) as(t *testing.T, roles ...string) *harness.Client {
 	return h.clientWith(t, h.newKey(t, roles...))
 }
 
-// openHouse opens a closed house under a model, "" for none.
+// openHouse opens a closed store under a model, "" for none.
 func openHouse(t *testing.T, model string, configure func(cfg *node.Config)) *house {
 	t.Helper()
 	key := access.NewKey().Text()

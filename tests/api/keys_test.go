@@ -35,7 +35,7 @@ func keyRequest(t *testing.T, c *harness.Client, status int, method, path, body 
 func TestKeysOverHTTP(t *testing.T) {
 	s := harness.OpenTemp(t, "")
 	if me := string(s.Want(http.StatusOK, "GET", "/v1/_me", "").Body); me != `{"roles":["admin"],"open":true,"collections":{},"otherCollections":{"read":true,"write":true}}`+"\n" {
-		t.Fatalf("in an open house one is %s", me)
+		t.Fatalf("in an open store one is %s", me)
 	}
 	r := s.Want(http.StatusCreated, "POST", "/v1/_keys", `{"name":"ops","roles":["admin"],"expires":"`+inAYear()+`"}`)
 	var ops toldKey

@@ -91,10 +91,10 @@ func (s *sender) want(right string, all bool, collections ...string) int {
 	return 0
 }
 
-// everyone is the name of whoever sends no key, where the house lets such requests in.
+// everyone is the name of whoever sends no key, where the store lets such requests in.
 const everyone = "everyone"
 
-// senders returns the seven principals of the matrix, and one who monitors. anonymous tells whether the house lets requests
+// senders returns the seven principals of the matrix, and one who monitors. anonymous tells whether the store lets requests
 // without a key in: whoever sends none is everyone then.
 func senders(t *testing.T, h *house, anonymous bool) []*sender {
 	t.Helper()
@@ -304,7 +304,7 @@ func TestMe(t *testing.T) {
 			t.Errorf("%s is %s", s.name, r.Body)
 		case !s.let:
 		case !strings.Contains(string(r.Body), `"open":false`):
-			t.Errorf("%s is in an open house: %s", s.name, r.Body)
+			t.Errorf("%s is in an open store: %s", s.name, r.Body)
 		default:
 			roles := s.roles
 			if len(roles) == 0 {

@@ -141,7 +141,7 @@ func TestMaxAuthAge(t *testing.T) {
 	}
 }
 
-// TestClosedHouseStaysClosed: a restart, another node's program or a lost power keeps the keys, and the house closed.
+// TestClosedHouseStaysClosed: a restart, another node's program or a lost power keeps the keys, and the store closed.
 func TestClosedHouseStaysClosed(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), Sync: true})
 	s.CloseHouse()
@@ -157,7 +157,7 @@ func TestClosedHouseStaysClosed(t *testing.T) {
 	s.With(reader).Want(http.StatusOK, "GET", "/v1/books/b1", "")
 }
 
-// TestAdminKeyFile: the key in the file has the role admin and is in no bucket, and closes the house also where the node is
+// TestAdminKeyFile: the key in the file has the role admin and is in no bucket, and closes the store also where the node is
 // started without the file later.
 func TestAdminKeyFile(t *testing.T) {
 	dir := t.TempDir()

@@ -13,7 +13,7 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// keyAnswers has every answer about keys given, and closes the house by that.
+// keyAnswers has every answer about keys given, and closes the store by that.
 func keyAnswers(t *testing.T, s *harness.Store, doc *openapi3.T) {
 	t.Helper()
 	const merge = "application/merge-patch+json"
@@ -68,7 +68,7 @@ func keyAnswers(t *testing.T, s *harness.Store, doc *openapi3.T) {
 // inPath matches the parameters of a path.
 var inPath = regexp.MustCompile(`\{\w+\}`)
 
-// strangers calls every operation of a closed house that needs a right: without a key, and with two.
+// strangers calls every operation of a closed store that needs a right: without a key, and with two.
 func strangers(t *testing.T, s *harness.Store, doc *openapi3.T) {
 	t.Helper()
 	for path, item := range doc.Paths.Map() {

@@ -191,7 +191,7 @@ func TestImportsOfPrincipals(t *testing.T) {
 		return fmt.Sprint(r.Status, " ", string(r.Body))
 	}
 	if got := line(a); !strings.HasPrefix(got, "404") {
-		t.Errorf("the import of an open house is told as that of a key: %s", got)
+		t.Errorf("the import of an open store is told as that of a key: %s", got)
 	}
 	harness.ImportText(t, a, "collection=authors&id=load", `{"id":"2"}`+"\n"+`{"id":"3"}`)
 	harness.ImportText(t, b, "collection=authors&id=load&resume=true", `{"id":"4"}`)
@@ -446,7 +446,7 @@ func TestRefusalsNameNoHiddenDocuments(t *testing.T) {
 	}
 }
 
-// TestRefusalsAreLogged: a right that is missing and what an admin does are a line each, few of many, and an open house has none.
+// TestRefusalsAreLogged: a right that is missing and what an admin does are a line each, few of many, and an open store has none.
 func TestRefusalsAreLogged(t *testing.T) {
 	begun := time.Now()
 	t.Parallel()
@@ -454,7 +454,7 @@ func TestRefusalsAreLogged(t *testing.T) {
 	s.Model(`collections: { books: {} }`)
 	const refused, admin = `"a request was refused"`, `"an admin's request"`
 	if lines := slices.Concat(log.lines(refused), log.lines(admin)); len(lines) > 0 {
-		t.Errorf("the log of an open house has %q", lines)
+		t.Errorf("the log of an open store has %q", lines)
 	}
 	s.CloseHouse()
 	s.Model(`collections: { books: {}, authors: {} }`)

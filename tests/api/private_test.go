@@ -29,7 +29,7 @@ collections:
     private: { margin: [staff], "lines[].cost": [staff, audit], agentId: [staff], customerPhone: [staff], total: [staff] }
 `
 
-// openOrders opens a closed house with a customer and orders, whose private values have the word secret or are 4711.
+// openOrders opens a closed store with a customer and orders, whose private values have the word secret or are 4711.
 func openOrders(t *testing.T) *house {
 	t.Helper()
 	h := openHouse(t, salesModel, nil)

@@ -38,7 +38,7 @@ func (h *house) asSub(t *testing.T, sub string, roles ...string) *harness.Client
 	return h.clientWith(t, key.Text())
 }
 
-// openTeams opens a closed house with two projects of three tasks each: p1 with ann and bob, p2 with bob.
+// openTeams opens a closed store with two projects of three tasks each: p1 with ann and bob, p2 with bob.
 func openTeams(t *testing.T) *house {
 	t.Helper()
 	h := openHouse(t, teams, nil)

@@ -18,7 +18,7 @@ func TestStoreSecretIsNotTold(t *testing.T) {
 	opt := harness.Options{Dir: dir, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}
 	s := harness.Open(t, opt)
 	if s.Node.Keys().Secret() != nil {
-		t.Fatal("an open house has a secret")
+		t.Fatal("an open store has a secret")
 	}
 	s.Put("books", "b1", `{}`)
 	s.CloseHouse()

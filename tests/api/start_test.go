@@ -132,21 +132,21 @@ func TestOpenHouseSaysSo(t *testing.T) {
 	suite.Parallel(t)
 	admin, _ := harness.NewKeyFile(t)
 	for want, configure := range map[string]func(cfg *node.Config){
-		"level=INFO msg=\"the house is open: whoever reaches it on this machine": func(*node.Config) {},
-		"level=WARN msg=\"the house is open, and others reach it":                func(cfg *node.Config) { cfg.Listen, cfg.Insecure = "0.0.0.0:0", true },
+		"level=INFO msg=\"the store is open: whoever reaches it on this machine": func(*node.Config) {},
+		"level=WARN msg=\"the store is open, and others reach it":                func(cfg *node.Config) { cfg.Listen, cfg.Insecure = "0.0.0.0:0", true },
 		"": func(cfg *node.Config) { cfg.AdminKeyFile = admin },
 	} {
 		said := &syncBuffer{}
 		s := harness.Open(t, harness.Options{Dir: t.TempDir(), Logger: slog.New(slog.NewTextHandler(said, nil)), Configure: configure})
 		s.Close()
-		if text := said.String(); strings.Contains(text, "the house is open") != (want != "") || !strings.Contains(text, want) ||
+		if text := said.String(); strings.Contains(text, "the store is open") != (want != "") || !strings.Contains(text, want) ||
 			want != "" && !strings.Contains(text, "make a key with fanfold keys create --data DIR, or give one by --admin-key-file FILE") {
 			t.Errorf("the log should have %q, and has\n%s", want, text)
 		}
 	}
 }
 
-// TestWhoMayReadTheLog: where the house is closed, or others reach the address, clients of --nats-listen need NKeys; there TLS, too.
+// TestWhoMayReadTheLog: where the store is closed, or others reach the address, clients of --nats-listen need NKeys; there TLS, too.
 func TestWhoMayReadTheLog(t *testing.T) {
 	suite.Parallel(t)
 	admin, _ := harness.NewKeyFile(t)
@@ -172,7 +172,7 @@ func TestWhoMayReadTheLog(t *testing.T) {
 	harness.KeyOfAnotherNode(t, s.Node)
 	s.Close()
 	if n, err := node.Open(t.Context(), node.Config{Data: dir, Listen: "127.0.0.1:0", NATSListen: harness.FreeAddress(t), Insecure: true, Durability: "interval", Logger: slog.New(slog.DiscardHandler)}); err == nil || !strings.Contains(err.Error(), "--nats-auth FILE") {
-		t.Errorf("a closed house shows its log: %v, %v", n, err)
+		t.Errorf("a closed store shows its log: %v, %v", n, err)
 	}
 }
 

@@ -134,7 +134,7 @@ func TestTicketsAreRefused(t *testing.T) {
 	}
 }
 
-// TestTicketsOfAnOpenHouse: in an open house nobody needs a ticket.
+// TestTicketsOfAnOpenHouse: in an open store nobody needs a ticket.
 func TestTicketsOfAnOpenHouse(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
 	got := newTicket(t, s.Client, "/v1/_changes?since=now", "1h")

@@ -148,7 +148,7 @@ func openTokenHouse(t *testing.T, i *issuer, configure func(of *tokens.Options))
 	return h
 }
 
-// me returns whom the house takes a token for.
+// me returns whom the store takes a token for.
 func (h *house) me(t *testing.T, token string) (status int, me struct {
 	Sub, Iss, ID string
 	Roles        []string

@@ -156,7 +156,7 @@ func TestClosedHouseEndsReaders(t *testing.T) {
 		t.Error("a client without an NKey goes on to read after two seconds")
 	}
 	if err := reads(t, addr); !errors.Is(err, nats.ErrAuthorization) {
-		t.Errorf("a client without an NKey comes to a closed house: %v", err)
+		t.Errorf("a client without an NKey comes to a closed store: %v", err)
 	}
 }
 

@@ -1,4 +1,4 @@
-// Keys: a closed house asks for one, and shows no more than its owner may read (point 7 of the console).
+// Keys: a closed store asks for one, and shows no more than its owner may read (point 7 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
 import { keyDialog, saveAsKeyEnds, useKey } from './lib/keys.js';
@@ -23,7 +23,7 @@ collections:
   },
 };
 
-scenario('A closed house asks for a key, and forgets it with the page', { data: house, closed: true }, async ({ store, tab, page, newTab }) => {
+scenario('A closed store asks for a key, and forgets it with the page', { data: house, closed: true }, async ({ store, tab, page, newTab }) => {
   const key = await store.newKey('clerk');
   await tab.open('#/');
   const dialog = keyDialog(page);

@@ -68,7 +68,7 @@ type store struct {
 	*proxy
 	name, dir string
 	keyFile   string
-	key       string // of an admin; "" where the house is open
+	key       string // of an admin; "" where the store is open
 	atHand    sync.Mutex
 	node      *harness.Store // in this process
 	hold      *harness.ActivationHold

@@ -28,7 +28,7 @@ type closed struct {
 	keys *keys.Store
 }
 
-// openClosed starts a store, applies a model, has more done in the open house, and closes it. The store's client is an administrator
+// openClosed starts a store, applies a model, has more done in the open store, and closes it. The store's client is an administrator
 // then.
 func openClosed(t *testing.T, model string, opened ...func(s *harness.Store)) *closed {
 	t.Helper()

@@ -81,7 +81,7 @@ func TestGroupsByRights(t *testing.T) {
 	s := openClosed(t, groupModel, func(s *harness.Store) {
 		s.Want(http.StatusCreated, "PUT", "/v1/_groups/old", `{"partitions":1}`)
 		if text := string(s.Want(http.StatusOK, "GET", "/v1/_groups/old", "").Body); strings.Contains(text, "role") {
-			t.Errorf("an open house tells a role: %s", text)
+			t.Errorf("an open store tells a role: %s", text)
 		}
 	})
 	insider, outsider := s.as("ra"), s.as("rb", "read", "write", "monitor")

@@ -16,7 +16,7 @@ import (
 	"github.com/fanfold/fanfold/node"
 )
 
-// OpenClosed is OpenTemp for a closed house: it makes the first key, which the store's client sends.
+// OpenClosed is OpenTemp for a closed store: it makes the first key, which the store's client sends.
 func OpenClosed(t testing.TB, model string) *Store {
 	t.Helper()
 	s := OpenTemp(t, "")
@@ -27,7 +27,7 @@ func OpenClosed(t testing.TB, model string) *Store {
 	return s
 }
 
-// CloseHouse makes a key with the role admin, which the store's client sends from now on. The first one closes the house.
+// CloseHouse makes a key with the role admin, which the store's client sends from now on. The first one closes the store.
 func (s *Store) CloseHouse() {
 	s.tb.Helper()
 	s.Key = s.NewKey(model.RoleAdmin)

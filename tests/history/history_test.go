@@ -181,7 +181,7 @@ type history struct {
 	gone    map[string][]json.RawMessage // by view, the rows of the feed up to it
 
 	until  uint64          // the last event whose past is read, while others are stored; 0 for the log's last
-	half   string          // the key of a principal who writes half of the collections; "" in an open house
+	half   string          // the key of a principal who writes half of the collections; "" in an open store
 	sender *harness.Client // of the next write; nil for the store's own
 
 	refreshed []string                   // frozen fields that the write which is noted next takes anew
@@ -196,7 +196,7 @@ func (h *history) mayUpgrade() bool {
 
 func randomHistory(t *rapid.T) { historyIn(t, false) }
 
-// historyIn is one random history, in an open house or a closed one, in which some requests are by a principal who writes half of
+// historyIn is one random history, in an open store or a closed one, in which some requests are by a principal who writes half of
 // the collections.
 func historyIn(t *rapid.T, closed bool) {
 	dir, err := os.MkdirTemp("", "history")

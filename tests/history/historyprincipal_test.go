@@ -17,7 +17,7 @@ import (
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
-// TestRandomHistoriesOfPrincipals is TestRandomHistories in closed houses: a principal who writes half of the collections asks for half
+// TestRandomHistoriesOfPrincipals is TestRandomHistories in closed stores: a principal who writes half of the collections asks for half
 // of the writes. Those that it may not make leave no event, and the others are as if an admin had made them.
 func TestRandomHistoriesOfPrincipals(t *testing.T) {
 	suite.Parallel(t)

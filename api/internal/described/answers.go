@@ -67,7 +67,7 @@ var Problems = map[string]Answer{
 	"TooFewServers":         {"409", "The cluster has not as many servers. Nothing has changed.", "", nil},
 	"NoSnapshot":            {"409", "The log is embedded, or has no event, or this node is taking a snapshot already.", "", nil},
 	"WorkEnded":             {"409", "A request has ended the work before it was done.", "", nil},
-	"Unauthenticated":       {"401", "The house is closed, and the request has no key that works. The detail is the same for every reason. Under --anonymous a request without a key that lacks a right has it, too, and the detail says which right.", "WWW-Authenticate", nil},
+	"Unauthenticated":       {"401", "The store is closed: each request needs a key, and this one has none that works. The detail is the same for every reason. Under --anonymous a request without a key that lacks a right has it, too, and the detail says which right.", "WWW-Authenticate", nil},
 	"NoActor":               {"404", "It is not known who that is: the actor was forgotten, or is none.", "", nil},
 	"NoKey":                 {"404", "There is no key with this id.", "", nil},
 	"KeyConflict":           {"409", "The key is revoked; or it is the last working key with the role admin, which is not revoked, and neither ends nor loses the role.", "", nil},

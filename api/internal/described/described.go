@@ -89,6 +89,6 @@ const (
 
 // Security says how a request names its sender, by scheme.
 var Security = map[string]string{
-	"bearer": "A key: fan_<id>_<secret>_<checksum>. In an open house, where no key was ever made, nobody needs one.",
+	"bearer": "A key: fan_<id>_<secret>_<checksum>. In an open store, where no key was ever made, nobody needs one.",
 	"basic":  "Any user, and a key as the password.",
 }

@@ -8,7 +8,7 @@ var ofKeys = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
 	{Route: "POST /v1/_access/_explain", ID: "explainAccess", Summary: "What somebody may do with a document, and why",
-		Text:  "The answer is about the document as it is, under the model that applies. In an open house it is as in a closed one.",
+		Text:  "The answer is about the document as it is, under the model that applies. In an open store it is as in a closed one.",
 		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
 		Body:  &Body{Content: is("AccessExplainBody")},
 		Answers: []Answer{
@@ -48,7 +48,7 @@ var ofKeys = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
 	{Route: "POST /v1/_keys", ID: "createKey", Summary: "Make a key",
-		Text: "The first key closes the house, for good: from then on nobody enters without one. It must have the role admin. There are at most 1,000 keys, revoked ones included.",
+		Text: "The first key closes the store, for good: from then on nobody enters without one. It must have the role admin. There are at most 1,000 keys, revoked ones included.",
 		Body: &Body{Content: is("NewKeyBody")},
 		Answers: []Answer{
 			{"201", "Made. This answer alone has the key.", "Location", is("MadeKey")},

@@ -168,7 +168,7 @@ export interface paths {
         put?: never;
         /**
          * What somebody may do with a document, and why
-         * @description The answer is about the document as it is, under the model that applies. In an open house it is as in a closed one.
+         * @description The answer is about the document as it is, under the model that applies. In an open store it is as in a closed one.
          */
         post: operations["explainAccess"];
         delete?: never;
@@ -656,7 +656,7 @@ export interface paths {
         put?: never;
         /**
          * Make a key
-         * @description The first key closes the house, for good: from then on nobody enters without one. It must have the role admin. There are at most 1,000 keys, revoked ones included.
+         * @description The first key closes the store, for good: from then on nobody enters without one. It must have the role admin. There are at most 1,000 keys, revoked ones included.
          */
         post: operations["createKey"];
         delete?: never;
@@ -2511,7 +2511,7 @@ export interface components {
             /** @description Who says so; absent for keys. */
             iss?: string;
             name?: components["schemas"]["KeyName"];
-            /** @description The house is open: no key was ever made, and nobody needs one. */
+            /** @description The store is open: no key was ever made, and nobody needs one. */
             open: boolean;
             /** @description What the principal may do with documents of collections that the model does not declare. */
             otherCollections: components["schemas"]["CollectionRights"];
@@ -3446,7 +3446,7 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem"];
             };
         };
-        /** @description The house is closed, and the request has no key that works. The detail is the same for every reason. Under --anonymous a request without a key that lacks a right has it, too, and the detail says which right. */
+        /** @description The store is closed: each request needs a key, and this one has none that works. The detail is the same for every reason. Under --anonymous a request without a key that lacks a right has it, too, and the detail says which right. */
         UnauthenticatedProblem: {
             headers: {
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];

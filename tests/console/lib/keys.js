@@ -1,4 +1,4 @@
-// What the scenarios of a closed house have in common.
+// What the scenarios of a closed store have in common.
 
 /** @typedef {import('playwright-core').Page} Page */
 

@@ -7,7 +7,7 @@ import { Tab } from './tab.js';
  * What a scenario wants.
  * @typedef {object} Wanted
  * @property {string | import('./data.js').Data} [data] the name of data, or a model and documents; nothing by default
- * @property {boolean} [closed] the house is closed: `store.key` is an admin's, and the tab has none
+ * @property {boolean} [closed] the store is closed: `store.key` is an admin's, and the tab has none
  * @property {boolean} [process] the server is a process, which stop kills
  * @property {string[]} [args] of that process
  * @property {boolean} [nats] the log is on an outside server

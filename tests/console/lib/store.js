@@ -54,7 +54,7 @@ export class Store {
   constructor(of) {
     this.name = of.name;
     this.url = of.url; // for the browser, through the proxy
-    this.key = of.key; // of an admin; empty where the house is open
+    this.key = of.key; // of an admin; empty where the store is open
     this.isNew = of.new;
     this.direct = `${control}/stores/${of.name}/direct`; // the server itself, as an admin
   }
