@@ -185,13 +185,20 @@ func (d *deletion) rewriteFiles(ctx context.Context, also map[string]func(seq ui
 	return nil
 }
 
-// awaitPause blocks while EraseMessages has the server started again, or until ctx ends.
+// awaitPause blocks while EraseMessages has the server started again, until that fails, or until ctx ends.
 func (r *Recovery) awaitPause(ctx context.Context) {
 	if paused := r.pause.Load(); paused != nil {
 		select {
 		case <-*paused:
 		case <-ctx.Done():
 		}
+	}
+}
+
+// endPause lets those go on who wait in awaitPause. It does nothing where nobody does.
+func (r *Recovery) endPause() {
+	if paused := r.pause.Swap(nil); paused != nil {
+		close(*paused)
 	}
 }
 
@@ -239,10 +246,7 @@ func (r *Recovery) restartNow(ctx context.Context, refusal error) error {
 	defer r.under.Unlock()
 	paused := make(chan struct{})
 	r.pause.Store(&paused)
-	defer func() {
-		r.pause.Store(nil)
-		close(paused)
-	}()
+	defer r.endPause()
 	if run := r.log.run.Load(); run.broken.Load() == nil { // who waits for what is written need not fail
 		if err := r.log.waitWhole(ctx, run, run.highest.Load()); err != nil {
 			return err

@@ -30,7 +30,7 @@ const ProbeBytes = 16 << 20
 type Recovery struct {
 	log      *Log
 	under    sync.Mutex                    // held while the embedded server is started again
-	pause    atomic.Pointer[chan struct{}] // closed once it runs again, where EraseMessages has it started again; nil for no such start
+	pause    atomic.Pointer[chan struct{}] // closed once it runs again or cannot, where EraseMessages has it started again; nil for no such start
 	restarts atomic.Uint64                 // of the embedded server
 	begunAt  atomic.Uint64                 // the lowest sequence with which a run of the server began, but for the first; 0 for no other run
 }
@@ -128,10 +128,12 @@ func (r *Recovery) recoverFrom(ctx context.Context, refusal error, wait time.Dur
 		wait = min(2*wait, maxProbe)
 		if err := e.ProbeSpace(); err != nil {
 			r.log.health.refuse(fullDisk(causeOf(err.Error()))) // which is more than that the server is started again
+			r.endPause()                                        // nobody knows for how long the disk is full, and the server runs
 			continue
 		}
 		r.log.health.refuse(refusal)
 		err := r.restartServer(ctx, refusal, folded)
+		r.endPause()
 		switch {
 		case err == nil:
 			r.log.health.refuse(nil)

@@ -371,15 +371,15 @@ func (e *erasing) list(ctx context.Context, collected *events.Collected) error {
 		if err != nil {
 			return err
 		}
+		if err := e.listMissed(ctx, erasure.Documents, collected.Last+1, seq); err != nil {
+			return err // and all of its documents are looked for again
+		}
 		e.pending = slices.DeleteFunc(e.pending, func(key fanfold.Key) bool {
 			names := func(e *fanfold.Erasure) bool {
 				return slices.ContainsFunc(e.Documents, func(d fanfold.ErasedDocument) bool { return d.Key == key })
 			}
 			return names(erasure) && !slices.ContainsFunc(collected.Erasures[i+1:], names)
 		})
-		if err := e.listMissed(ctx, erasure.Documents, collected.Last+1, seq); err != nil {
-			return err
-		}
 	}
 	return nil
 }

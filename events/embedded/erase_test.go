@@ -382,3 +382,38 @@ func TestRestartOfDamagedLog(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestReadsWhileARestartFindsNoSpace: the disk is full once the files are written anew, so that the server cannot be started again. Reads go on, writes
+// are refused with the reason, and with space again the erasure goes on by itself.
+func TestReadsWhileARestartFindsNoSpace(t *testing.T) {
+	x := &erasing{t: t, dir: filepath.Join(t.TempDir(), "nats"), random: rand.New(rand.NewPCG(7, 8))}
+	x.start()
+	defer func() { x.stop() }()
+	x.fill(20)
+	x.erase()
+	want := x.messages()
+	probe := filepath.Join(x.dir, "space-probe") // a directory of this name lets every look for space fail
+	x.step = func(string, string) error { return os.MkdirAll(probe, 0o700) }
+	erased := make(chan error, 1)
+	go func() { erased <- x.l.Prefix().EraseMessages(t.Context(), nil, nil) }()
+	for refused := false; !refused; {
+		select {
+		case err := <-erased:
+			t.Fatalf("erased on a full disk: %v", err)
+		default:
+		}
+		_, err := x.l.Append(t.Context(), largePut("new"), fanfold.Expect{})
+		refused = err != nil && strings.Contains(err.Error(), "the log's disk is full")
+	}
+	x.same(want)
+	if err := os.Remove(probe); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-erased; err != nil {
+		t.Fatal(err)
+	}
+	x.same(want)
+	if _, err := x.l.Append(t.Context(), largePut("newer"), fanfold.Exactly(0)); err != nil {
+		t.Error(err)
+	}
+}
