@@ -17,6 +17,7 @@ import (
 	"net/http/httptrace"
 	"net/url"
 	"os"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -351,6 +352,10 @@ func (c *Client) Do(method, path string, body []byte, headers ...string) (*Respo
 	resp, err := c.HTTP.Do(req)
 	if sent.Load() && errors.Is(err, syscall.ECONNREFUSED) {
 		return nil, fmt.Errorf("sent, and without an answer: %v", err) //nolint:errorlint // it must not be taken for a refusal
+	}
+	if os.IsTimeout(err) {
+		all := make([]byte, 8<<20)
+		c.tb.Logf("%s %s has no answer; what runs:\n%s", method, path, all[:runtime.Stack(all, true)])
 	}
 	if err != nil {
 		return nil, err
