@@ -64,7 +64,7 @@ a relation. It is a copy as of the position that its table fanfold_copy names, a
 		if force && copyTo == "" {
 			return fanfold.Errorf(fanfold.Invalid, "--force goes with --sqlite: it writes over a SQLite file that is there")
 		}
-		ex := &exporting{server: server, file: out, to: cmd.OutOrStdout(), sqlite: copyTo, force: force}
+		ex := &exporting{server: server, file: out, to: cmd.OutOrStdout(), sqlite: copyTo, force: force, earlier: at != ""}
 		if collections != "" {
 			ex.collections = strings.Split(collections, ",")
 		}
@@ -81,6 +81,7 @@ type exporting struct {
 	file        string // instead of to; "" for none
 	sqlite      string // a SQLite file, instead of both; "" for none
 	force       bool
+	earlier     bool // of an earlier position
 
 	copied sqlcopy.Counts
 }
@@ -107,6 +108,7 @@ func (ex *exporting) run(cmd *cobra.Command, opts []client.ReadOption) error {
 	lines := &lineCounter{r: export}
 	stop := func() {}
 	if onTerminal() && (ex.file != "" || ex.sqlite != "" || !isTerminal(ex.to)) { // lines on the same terminal tell by themselves
+		lines.total = ex.count(cmd.Context(), c, opts)
 		stop = lines.show(standardError(), began)
 	}
 	file := cmp.Or(ex.file, ex.sqlite)
@@ -140,6 +142,23 @@ func (ex *exporting) run(cmd *cobra.Command, opts []client.ReadOption) error {
 		fmt.Fprintf(cmd.ErrOrStderr(), "members without a column stand in body alone, of %s\n", wire.Counted(n.Columnless, "document", "documents"))
 	}
 	return nil
+}
+
+// count returns how many documents the export has by the store's own count, or 0 where the store does not tell: a rule then decides about each document,
+// or the export is of an earlier position.
+func (ex *exporting) count(ctx context.Context, c *client.Client, opts []client.ReadOption) (total int64) {
+	if ex.earlier {
+		return 0
+	}
+	for info, err := range c.Collections(ctx, opts...) {
+		switch {
+		case err != nil || info.Uncounted:
+			return 0
+		case ex.collections == nil || slices.Contains(ex.collections, info.Name):
+			total += info.Documents
+		}
+	}
+	return total
 }
 
 // wantNoFile returns an Invalid if the SQLite file to write is there, unless it may be.
@@ -245,12 +264,17 @@ type lineCounter struct {
 	r     io.Reader
 	n     atomic.Int64
 	bytes atomic.Int64
+	total int64 // lines that are to come, or nearly so many; 0 where nobody knows
 }
 
 // text returns how far an export is, when it has gone on for some time.
 func (l *lineCounter) text(took time.Duration) string {
 	n := l.n.Load()
-	return fmt.Sprintf("%d lines, %.1f MB, %.0f/s", n, float64(l.bytes.Load())/1e6, float64(n)/took.Seconds())
+	text := fmt.Sprintf("%d lines, %.1f MB, %.0f/s", n, float64(l.bytes.Load())/1e6, float64(n)/took.Seconds())
+	if l.total == 0 {
+		return text
+	}
+	return text + fmt.Sprintf(", %d%%", min(99, 100*n/l.total)) + timeLeft(float64(n)/float64(l.total), took) // 100% is told at the end
 }
 
 // show shows on a terminal how far the export is until stop is called, which waits until the line is gone.

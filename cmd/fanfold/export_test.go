@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/sqlite/driver"
 	"github.com/fanfold/fanfold/tests/harness"
 )
@@ -45,6 +46,31 @@ func TestExportText(t *testing.T) {
 	}
 	if got := lines.text(2 * time.Second); got != "300 lines, 0.0 MB, 150/s" {
 		t.Errorf("it says %q", got)
+	}
+	for total, want := range map[int64]string{1200: "300 lines, 0.0 MB, 150/s, 25%, 6s left", 300: "300 lines, 0.0 MB, 150/s, 99%"} {
+		if lines.total = total; lines.text(2*time.Second) != want {
+			t.Errorf("of %d it says %q", total, lines.text(2*time.Second))
+		}
+	}
+}
+
+// TestExportKnowsHowMuchIsLeft: an export of the store as it is counts the documents of its collections, and one of an earlier position does not.
+func TestExportKnowsHowMuchIsLeft(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	for i := range 5 {
+		s.Put([]string{"books", "authors"}[i%2], strconv.Itoa(i), "{}")
+	}
+	c, err := client.New(s.URL, client.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ex := range []struct {
+		exporting
+		want int64
+	}{{exporting{}, 5}, {exporting{collections: []string{"books"}}, 3}, {exporting{earlier: true}, 0}} {
+		if got := ex.count(t.Context(), c, []client.ReadOption{client.Strong()}); got != ex.want {
+			t.Errorf("%+v has %d documents", ex.exporting, got)
+		}
 	}
 }
 

@@ -100,13 +100,19 @@ func (p *importProgress) text(took time.Duration) string {
 		text += fmt.Sprintf(", %d%%", 100*min(read, p.size)/p.size)
 		share = float64(read) / float64(p.size)
 	}
-	if share > 0 && share < 1 {
-		text += fmt.Sprintf(", %s left", time.Duration(float64(took)*(1-share)/share).Round(time.Second))
-	}
+	text += timeLeft(share, took)
 	if refused := p.refused.Load(); refused > 0 {
 		text += fmt.Sprintf(", %d refused", refused)
 	}
 	return text
+}
+
+// timeLeft returns how long the rest of some work takes at the pace so far, as an end of a line. It is empty before the work has begun, and at its end.
+func timeLeft(share float64, took time.Duration) string {
+	if share <= 0 || share >= 1 {
+		return ""
+	}
+	return fmt.Sprintf(", %s left", time.Duration(float64(took)*(1-share)/share).Round(time.Second))
 }
 
 // showProgress shows on a terminal how far the import is until stop is called, which waits for the last of it. done lines
