@@ -168,6 +168,9 @@ type withModel struct {
 // errRefused makes the exit code 1 where everything but some documents was loaded.
 var errRefused = errors.New("some documents were refused; the others are loaded")
 
+// errWouldBeRefused makes the exit code 1 where a dry run found documents that an import refuses.
+var errWouldBeRefused = errors.New("some documents would be refused; nothing is loaded")
+
 // importResult is what the command prints.
 type importResult struct {
 	Written  int     `json:"written"` // in all, by runs before this one, too
@@ -242,7 +245,9 @@ func (im *importer) run(cmd *cobra.Command, path string) error {
 	case result.drifted():
 		err = errWrong
 	case result.Refused > 0:
-		err = errRefused
+		if err = errRefused; im.dryRun {
+			err = errWouldBeRefused
+		}
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func TestImportOfOtherStores(t *testing.T) {
 	s.WantDoc("books", "1", `{"id":"1","n":12345678901234567890.10}`)
 	load(cosmos, "--collection", "books", "--from", "cosmos", "--rename", "_x=x", "--rename", "_ts=at", "-", "--json").want(t, exitDone, `"written": 2`, `"_rid": 1`, `"cosmos"`)
 	s.WantDoc("books", "2", `{"id":"2","x":1,"at":1}`)
-	load(gzipped(t, `{"_id":{"$oid":"57e193d7a9cc81b4027498b5"},"v":{"$numberDecimal":"1.50"}}`), "--collection", "m", "-").want(t, exitDone, "an export of MongoDB")
+	load(gzipped(t, `{"_id":{"$oid":"57e193d7a9cc81b4027498b5"},"v":{"$numberDecimal":"1.50"}}`), "--collection", "m", "-").want(t, exitDone, "standard input is taken for an export of MongoDB")
 	s.WantDoc("m", "57e193d7a9cc81b4027498b5", `{"id":"57e193d7a9cc81b4027498b5","v":1.50}`)
 	load("", writeTemp(t, "b.json", cosmos)).want(t, exitUsage, "documents that do not say where they go: give --collection, such as --collection b")
 	load(`{"data":[{"id":"9"}]}`, "--collection", "c", "-").want(t, exitUsage, `its member "data" has a list of objects`, "--list data")
@@ -58,7 +58,8 @@ func TestImportOfOtherStores(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	load("", "--dry-run", dir).want(t, exitFailed, "3 documents read", "2 refused; nothing is stored", "authors: 1", "works: 2", "works.ndjson, line 2: ", "files left out: README.md")
+	load("", "--dry-run", dir).want(t, exitFailed, "3 documents read", "2 refused; nothing is stored", "authors: 1", "works: 2", "works.ndjson, line 2: ", "files left out: README.md", "the first file of "+dir+" is taken for an export of CouchDB",
+		"the files are taken for: an export of CouchDB, JSON\n", "some documents would be refused; nothing is loaded")
 	runCommand(t, "", "get", "authors", "a1", "--server", s.URL).want(t, exitFailed, "authors/a1")
 	errors := filepath.Join(t.TempDir(), "errors")
 	load("", "--errors", errors, "--refusals", "1", dir).want(t, exitFailed, "2 documents written", "3 refused", "works.ndjson, line 2: ", "--errors FILE has all", "dropped members: _rev: 1")

@@ -147,18 +147,30 @@ func (im *importer) lines(src *source, skip int) (linesFunc, error) {
 
 // say says what an input was taken for, where nobody said what it is.
 func (im *importer) say(src *source) {
-	var names []string
-	for _, format := range src.reader.Report().From {
-		names = append(names, storeNames[format])
-	}
 	if im.foreign.From == "" || im.foreign.From == foreign.Auto {
-		fmt.Fprintf(im.stderr, "%s is taken for %s; --from says otherwise\n", src.path, strings.Join(names, ", "))
+		what := src.path
+		switch {
+		case src.files != nil:
+			what = "the first file of " + what
+		case what == "-":
+			what = "standard input"
+		}
+		fmt.Fprintf(im.stderr, "%s is taken for %s; --from says otherwise\n", what, formatsText(src.reader.Report().From))
 	}
 }
 
 // storeNames names formats for people.
 var storeNames = map[string]string{foreign.Plain: "JSON", foreign.Own: "an export of Fanfold", foreign.Cosmos: "an export of Cosmos DB", foreign.Mongo: "an export of MongoDB",
 	foreign.Couch: "an export of CouchDB", foreign.Firestore: "documents of Firestore"}
+
+// formatsText names formats for people.
+func formatsText(formats []string) string {
+	names := make([]string, len(formats))
+	for i, format := range formats {
+		names[i] = storeNames[format]
+	}
+	return strings.Join(names, ", ")
+}
 
 // named returns an Invalid with the name of the file in it.
 func named(err error, path string) error {

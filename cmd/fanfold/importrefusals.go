@@ -124,6 +124,9 @@ func (r *importResult) printDry(out io.Writer) error {
 // printFound prints what of the input was not loaded.
 func (f *importFound) printFound(out io.Writer) error {
 	var err error
+	if len(f.From) > 1 {
+		_, err = fmt.Fprintln(out, "the files are taken for: "+formatsText(f.From))
+	}
 	for _, left := range []struct{ what, text string }{{"dropped members", countsText(f.Dropped)}, {"documents left out", countsText(f.LeftOut)}, {"files left out", strings.Join(f.LeftFiles, ", ")}} {
 		if err == nil && left.text != "" {
 			_, err = fmt.Fprintln(out, left.what+": "+shown(left.text))
