@@ -144,8 +144,8 @@ func (ex *exporting) run(cmd *cobra.Command, opts []client.ReadOption) error {
 	return nil
 }
 
-// count returns how many documents the export has by the store's own count, or 0 where the store does not tell: a rule then decides about each document,
-// or the export is of an earlier position.
+// count returns how many documents the export has by the store's own count. It is 0 where the store does not tell, for a rule decides about each
+// document, and for an earlier position.
 func (ex *exporting) count(ctx context.Context, c *client.Client, opts []client.ReadOption) (total int64) {
 	if ex.earlier {
 		return 0
