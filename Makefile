@@ -123,13 +123,17 @@ clients:
 	$(GOTEST) -tags=clients -timeout=15m -run='^($(CLIENTS))$$' -v $(call holding,$(CLIENTS))
 	$(MAKE) generated
 
-# The clients that openapi-typescript, hey-api and oapi-codegen make of openapi.json: they compile, and the Go one loses nothing of a document.
+# The clients that openapi-typescript, hey-api and oapi-codegen make of openapi.json, and of it with the types of a model's documents: they compile, and lose
+# nothing of a document against a server.
 .PHONY: generated
 generated: build
 	@$(call install,node:nodejs npm:npm)
 	npm ci --prefix tests/openapi --no-audit --no-fund
 	npm run --prefix tests/openapi check
-	cd tests/openapi/goclient && go tool oapi-codegen -config oapi.yaml ../../../api/openapi.json && go test -count=1 ./...
+	npm run --prefix tests/openapi typed
+	cd tests/openapi/goclient && go tool oapi-codegen -config oapi.yaml ../../../api/openapi.json
+	cd tests/openapi/goclient/typed && go tool oapi-codegen -config oapi.yaml ../../made/typed.json
+	cd tests/openapi/goclient && go test -count=1 ./...
 
 # The client for JavaScript, against a real server: its types, its size, its samples and what breaks beneath it, under Node and in Chromium,
 # and under Deno and Bun where they are installed. It installs what is missing, on a Debian as root. Where Node is older

@@ -2,13 +2,18 @@ package api
 
 import (
 	"context"
+	"crypto/sha256"
 	_ "embed"
+	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/api/internal/typed"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/params"
@@ -34,10 +39,116 @@ type admin struct {
 //go:embed openapi.json
 var openAPI []byte
 
+// typedAPI returns the description, made ready to be told of models.
+var typedAPI = sync.OnceValue(func() *typed.Description { return typed.New(openAPI) })
+
+// openAPITag returns the ETag of the description.
+var openAPITag = sync.OnceValue(func() string { return bytesTag(openAPI) })
+
+// maxDescriptions is how many descriptions with types are made at a time: one may have millions of bytes.
+const maxDescriptions = 1
+
+// describer describes the API.
+type describer struct {
+	fresh  *freshness
+	budget *admission.Budget
+	turn   chan struct{} // has an element for each description with types that is being made
+}
+
+// withTypes tells whether a request is for the description with the types of documents, for which its sender must be let in.
+func withTypes(c echo.Context) bool {
+	return c.Path() == openAPIPath && c.QueryParam("model") == "true"
+}
+
 // describe answers GET and HEAD /openapi.json.
-func describe(c echo.Context) error {
+func (d *describer) describe(c echo.Context) error {
+	if err := parameters(c, "model"); err != nil {
+		return err
+	}
+	types, err := params.Bool(c.QueryParams(), "model")
+	if err != nil {
+		return err
+	}
+	c.Response().Header()["Cache-Control"] = mustRevalidate
+	if types {
+		return d.describeTypes(c)
+	}
+	if unchanged(c, openAPITag()) {
+		return c.NoContent(http.StatusNotModified)
+	}
 	return sendText(c, http.StatusOK, echo.MIMEApplicationJSON, openAPI)
 }
+
+// describeTypes answers with the types of the documents of the model that applies, as far as the sender may know them.
+func (d *describer) describeTypes(c echo.Context) error {
+	if err := d.fresh.await(c); err != nil {
+		return err
+	}
+	text, err := d.typed(c)
+	if err != nil {
+		return err
+	}
+	if unchanged(c, bytesTag(text)) {
+		return c.NoContent(http.StatusNotModified)
+	}
+	answer, err := d.budget.Answer(c.Request().Context()).Assemble(func(a *admission.Answer) error { return addWhole(a, text) })
+	if err != nil {
+		return err
+	}
+	return sendAnswer(c, answer)
+}
+
+// typed returns the description with types, once it is the request's turn.
+func (d *describer) typed(c echo.Context) ([]byte, error) {
+	select {
+	case d.turn <- struct{}{}:
+	case <-c.Request().Context().Done():
+		return nil, c.Request().Context().Err()
+	}
+	defer func() { <-d.turn }()
+	if err := judgeAgain(c); err != nil {
+		return nil, err
+	}
+	return typedAPI().With(rightsOf(c).Model(), knower{rightsOf(c)}), nil
+}
+
+// unchanged sets the ETag of an answer, and tells whether the client has it.
+func unchanged(c echo.Context, tag string) bool {
+	known, tag := matches(c.Request().Header["If-None-Match"], tag)
+	c.Response().Header()[keyETag] = []string{tag}
+	return known
+}
+
+// bytesTag returns an ETag that every answer with the same text has.
+func bytesTag(text []byte) string {
+	sum := sha256.Sum256(text)
+	return fmt.Sprintf(`"%x"`, sum[:12])
+}
+
+// knower says what the sender of a request may know of a model. Those who may read the model know all of it. Others know what documents that they read,
+// and refusals of writes, tell them.
+type knower struct{ *access.Rights }
+
+// Reads implements typed.Reader.
+func (k knower) Reads(collection string) bool { return k.CheckSees(collection) == nil }
+
+// Writes implements typed.Reader.
+func (k knower) Writes(collection string) bool {
+	return k.CheckSome(collection, model.ActCreate, model.ActUpdate) == nil
+}
+
+// Sees implements typed.Reader.
+func (k knower) Sees(collection string, names []string) bool {
+	return k.CheckMember("the description", collection, names) == nil
+}
+
+// Values implements typed.Reader. A reader of some documents may know none of the values that others have; a refused write names them all.
+func (k knower) Values(collection string) bool {
+	return k.CheckReadAll() == nil || k.CheckReadEvery(collection) == nil || k.Writes(collection)
+}
+
+// Follows implements typed.Reader.
+func (k knower) Follows(relation string) bool { return k.CheckRelation(relation) == nil }
 
 // healthy answers GET and HEAD /healthz.
 func healthy(c echo.Context) error {

@@ -357,7 +357,7 @@ func (d *drawing) operation(o described.Operation, rights map[string]right) {
 		d.t.Fatalf("no route is %s", o.Route)
 	}
 	op := &openapi3.Operation{OperationID: o.ID, Tags: []string{o.Tag}, Summary: o.Summary, Description: o.Text, Extensions: map[string]any{"x-right": needs}}
-	if needs == rightOpen {
+	if needs == rightOpen && !strings.Contains(o.Problems, "Unauthenticated") {
 		op.Security = openapi3.NewSecurityRequirements()
 	}
 	for key := range strings.FieldsSeq(o.Takes) {

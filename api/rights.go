@@ -42,7 +42,7 @@ func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 		}
 		route := s.routes.find(c)
-		if route != nil && route.right == rightOpen || c.Request().Method == http.MethodOptions {
+		if route.isOpen(c) || c.Request().Method == http.MethodOptions {
 			return next(c)
 		}
 		c.Response().Before(func() {

@@ -15,6 +15,9 @@ import (
 // statusPath is where answers send whoever waits for a model.
 const statusPath = "/v1/_status"
 
+// openAPIPath is where the API is described.
+const openAPIPath = "/openapi.json"
+
 // The paths of documents, and of the one route that reads by POST.
 const (
 	documentPath = "/v1/:collection/:id"
@@ -99,6 +102,9 @@ func (r *route) writes() bool {
 	return r != nil && r.method != http.MethodGet && (r.right == rightWrite || r.right == rightAdmin)
 }
 
+// isOpen tells whether a request by the route needs nothing, and is told nothing of what the store has. A nil route is not open.
+func (r *route) isOpen(c echo.Context) bool { return r != nil && r.right == rightOpen && !withTypes(c) }
+
 // refused lists the headers of writes that a route refuses.
 func (r *route) refused() (names []string) {
 	if r.method == http.MethodGet { // nobody sends it with a read who does not mean something by it
@@ -120,7 +126,7 @@ func (s *Server) table() []route {
 		{"GET", "/", rightOpen, atOnce, 0, logless, a.front},
 		{"GET", "/healthz", rightOpen, atOnce, 0, logless, healthy},
 		{"GET", "/readyz", rightOpen, atOnce, 0, probe | logless, a.ready},
-		{"GET", "/openapi.json", rightOpen, atOnce, 0, logless, describe},
+		{"GET", openAPIPath, rightOpen, atOnce, 0, logless, s.describer.describe}, // with types it is for those who are let in
 
 		{"GET", "/v1/_model", rightAll, atOnce, 0, lasting | logless, ms.getModel},
 		{"PUT", "/v1/_model", rightAdmin, byRoom, takesConditions, untimed | lasting, ms.putModel},
@@ -267,10 +273,13 @@ func (s *Server) handler(r *route) echo.HandlerFunc {
 // withheld returns the handler of a route that answers with nothing but the reason as long as what the store has is withheld. Routes that tell how the
 // node stands answer as ever.
 func (s *Server) withheld(r *route, next echo.HandlerFunc) echo.HandlerFunc {
-	if s.opt.Withheld == nil || r.right == rightOpen || r.right == rightMonitor {
+	if s.opt.Withheld == nil || r.right == rightMonitor {
 		return next
 	}
 	return func(c echo.Context) error {
+		if r.isOpen(c) {
+			return next(c)
+		}
 		if err := s.opt.Withheld(); err != nil {
 			return err
 		}

@@ -218,6 +218,7 @@ type Server struct {
 	groups      *groups
 	keys        *keyring
 	admin       *admin
+	describer   *describer
 	backups     *backups
 	compactions *compactions
 	erasures    *erasures
@@ -273,6 +274,7 @@ func (s *Server) handlers(parts Dependencies) {
 	s.backups = &backups{source: parts.Backups, fresh: fresh, positions: at, logger: opt.Logger}
 	s.compactions = &compactions{compactor: parts.Compactor, documents: s.documents, logger: opt.Logger}
 	s.erasures = &erasures{eraser: parts.Eraser, finder: parts.Finder, fresh: fresh, at: at, budget: opt.Budget, spoolDir: opt.SpoolDir, logger: opt.Logger}
+	s.describer = &describer{fresh: fresh, budget: opt.Budget, turn: make(chan struct{}, maxDescriptions)}
 	s.admin = &admin{operator: parts.Operator, views: s.views, inspector: parts.Inspector, cluster: parts.Cluster, budget: opt.Budget, jobs: s.jobs,
 		version: opt.Version}
 }

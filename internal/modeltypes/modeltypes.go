@@ -1,8 +1,7 @@
-// Package modeltypes writes the TypeScript types of a model's documents.
+// Package modeltypes writes the types of a model's documents, as TypeScript and as JSON Schema.
 package modeltypes
 
 import (
-	"fmt"
 	"regexp"
 	"slices"
 	"strconv"
@@ -12,69 +11,94 @@ import (
 	"github.com/fanfold/fanfold/model"
 )
 
-// Header is the first line of what TypeScript returns, by which a file is known that may be written anew.
-const Header = "// Made by fanfold model types. Do not change it: make it again.\n"
-
 // Bounds of what is read of a schema.
 const (
-	maxDepth   = 32     // levels; deeper ones are unknown
-	maxMembers = 10_000 // of all types; more are unknown
+	maxDepth   = 32     // levels; deeper ones are any value
+	maxMembers = 10_000 // of all types; more are any value
 )
 
-// TypeScript returns an interface for each collection that a model declares, by name, and Models, which has them by the names of the collections. Members that
-// the store derives are readonly.
-func TypeScript(m *model.Model) []byte {
-	w := &writer{model: m, types: map[string]*shape{}, names: map[string]string{}}
-	for _, c := range m.Collections {
-		w.types[c.Name] = w.written(c)
-	}
-	for _, r := range m.Rules { // each after those that it depends on
-		w.derive(r)
-	}
-	out := Header
-	for _, c := range m.Collections {
-		out += fmt.Sprintf("\n/** A document of %s. */\nexport interface %s %s\n", c.Name, w.nameOf(c.Name), w.types[c.Name].text(""))
-	}
-	out += "\nexport interface Models {\n"
-	for _, c := range m.Collections {
-		out += fmt.Sprintf("  %s: %s;\n", property(c.Name), w.nameOf(c.Name))
-	}
-	return []byte(out + "}\n")
+// Reader says what of a model somebody may know.
+type Reader interface {
+	// Reads tells whether the documents of a collection may be known, or some of them.
+	Reads(collection string) bool
+	// Sees tells whether a member may be known. An element of an array is the name -.
+	Sees(collection string, names []string) bool
+	// Values tells whether it may be known which values of members fit the collection's schema.
+	Values(collection string) bool
 }
 
 // writer makes the types of one model.
 type writer struct {
 	model   *model.Model
+	reader  Reader // nil for one who knows everything
 	types   map[string]*shape
-	names   map[string]string // of interfaces, by collection
+	used    map[string]bool // names of types, in lower case
+	free    func(name string) bool
 	members int
+	copies  int
+	within  []string // the references that are being followed
 }
 
-// nameOf returns the name of a collection's interface, which no other collection's has.
-func (w *writer) nameOf(collection string) string {
-	if name, ok := w.names[collection]; ok {
-		return name
+// newWriter returns a writer that has the types of all collections.
+func newWriter(m *model.Model, reader Reader) *writer {
+	w := &writer{model: m, reader: reader, types: map[string]*shape{}, used: map[string]bool{}}
+	for _, c := range m.Collections {
+		s := w.written(c)
+		for _, q := range c.Sequences {
+			s.at(q.Path, ofSequence(q), byCounter)
+		}
+		if reader != nil && !reader.Values(c.Name) {
+			s.withoutValues()
+		}
+		w.types[c.Name] = w.shown(c.Name, nil, s)
 	}
+	for _, r := range m.Rules { // each after those that it depends on
+		if of := w.shown(r.Collection, placeOf(r.Path), w.ofRule(r)); of != nil {
+			w.types[r.Collection].at(r.Path, of, byRule)
+		}
+	}
+	return w
+}
+
+// placeOf returns the names that lead to a path. An element of an array is the name -.
+func placeOf(path model.Path) (names []string) {
+	for _, step := range path {
+		if step.Each() {
+			names = append(names, "-")
+		} else {
+			names = append(names, step.Name)
+		}
+	}
+	return names
+}
+
+// shown returns what the reader may know of the type of a place in a collection's documents, nil for nothing.
+func (w *writer) shown(collection string, place []string, s *shape) *shape {
+	if w.reader == nil {
+		return s
+	}
+	sees := func(names []string) bool { return w.reader.Sees(collection, names) }
+	if len(place) > 0 && !sees(place) {
+		return nil
+	}
+	s.without(place, sees)
+	return s
+}
+
+// nameOf returns a name for a collection's types, which it has given out for no other one, whatever the case of letters.
+func (w *writer) nameOf(collection string) string {
 	name := ""
 	for _, part := range regexp.MustCompile(`[A-Za-z0-9]+`).FindAllString(collection, -1) {
 		name += strings.ToUpper(part[:1]) + part[1:]
 	}
-	if name == "" || name[0] <= '9' || name == "Models" {
+	if name == "" || name[0] <= '9' || !w.free(name) {
 		name = "C" + name
 	}
-	for n, first := 2, name; slices.Contains(values(w.names), name); n++ {
+	for n, first := 2, name; w.used[strings.ToLower(name)] || !w.free(name); n++ {
 		name = first + strconv.Itoa(n)
 	}
-	w.names[collection] = name
+	w.used[strings.ToLower(name)] = true
 	return name
-}
-
-// values returns the values of a map.
-func values(of map[string]string) (all []string) {
-	for _, v := range of {
-		all = append(all, v)
-	}
-	return all
 }
 
 // written returns the type of a collection's documents as they are written.
@@ -82,46 +106,45 @@ func (w *writer) written(c *model.Collection) *shape {
 	s := &shape{object: true, open: true}
 	if c.Schema != nil {
 		t := jsondoc.MustParse(c.Schema)
-		if of := w.ofSchema(t, jsondoc.Root, 0); of.object && of.plain == "" {
+		if of := w.ofSchema(t, jsondoc.Root, 0); of.object {
 			s = of
 		}
 	}
-	s.put("id", &shape{plain: "string"}, false)
+	if i := s.index("id"); i >= 0 && s.members[i].of.any() {
+		s.members = slices.Delete(s.members, i, i+1)
+	}
+	s.put("id", &shape{plain: "string", id: true}, bySender)
 	for _, r := range c.Relations {
-		s.at(r.Path, &shape{plain: "string"}, false)
+		s.at(r.Path, &shape{plain: "string", id: true, reference: true}, bySender)
 	}
 	return s
 }
 
-// derive adds the member that a rule derives.
-func (w *writer) derive(r *model.Rule) {
-	s := w.types[r.Collection]
-	if s == nil {
-		return
+// ofSequence returns the type of a sequence's numbers.
+func ofSequence(q *model.Sequence) *shape {
+	if q.Format != nil {
+		return &shape{plain: "string"}
 	}
-	s.at(r.Path, w.ofRule(r), true)
+	return &shape{plain: "integer"}
 }
 
 // ofRule returns the type of a rule's value.
 func (w *writer) ofRule(r *model.Rule) *shape {
-	number, unknown := &shape{plain: "number"}, &shape{plain: "unknown"}
 	switch {
-	case r.Kind == model.Count || r.Kind.Aggregates() || r.Total != "":
-		return number
+	case r.Kind == model.Count:
+		return &shape{plain: "integer"}
+	case r.Kind.Aggregates() || r.Total != "":
+		return &shape{plain: "number"}
 	case r.Kind == model.IDs:
 		return &shape{element: &shape{plain: "string"}}
 	case r.Kind == model.Recent:
 		of := &shape{object: true}
 		for _, name := range r.Fields {
-			child := w.types[r.Relation.Collection].member(name)
-			if child == nil {
-				child = unknown
-			}
-			of.put(name, child, true)
+			of.put(name, w.copy(w.target(r.Relation.Collection).member(name)), byRule)
 		}
 		return &shape{element: of}
 	case r.Kind != model.Copy:
-		return unknown
+		return &shape{}
 	}
 	value := w.copied(r)
 	if r.List() {
@@ -130,29 +153,59 @@ func (w *writer) ofRule(r *model.Rule) *shape {
 	return value
 }
 
+// target returns the type of a collection's documents for a rule that takes members of them, nil where it may not be known.
+func (w *writer) target(collection string) *shape {
+	if w.reader != nil && (!w.reader.Reads(collection) || !w.reader.Values(collection)) {
+		return nil
+	}
+	return w.types[collection]
+}
+
 // memberOfDoc is an expression that gives a member of the target.
 var memberOfDoc = regexp.MustCompile(`^\s*doc((?:\.[A-Za-z_]\w*)+)\s*$`)
 
-// copied returns the type of what a rule copies: of the member of the target, or unknown.
+// copied returns the type of what a rule copies: of the member of the target, or any value.
 func (w *writer) copied(r *model.Rule) *shape {
-	at := w.types[r.Relation.To]
+	at := w.target(r.Relation.To)
 	if found := memberOfDoc.FindStringSubmatch(r.Value); found != nil {
 		for _, name := range strings.Split(found[1], ".")[1:] {
 			at = at.member(name)
 		}
-		if at != nil {
-			return at
-		}
+		return w.copy(at)
 	}
-	return &shape{plain: "unknown"}
+	return &shape{}
+}
+
+// copy returns a copy of a type, of any value for nil, and for what is more than maxPrinted lets.
+func (w *writer) copy(s *shape) *shape {
+	if w.copies++; s == nil || w.copies > maxPrinted {
+		return &shape{}
+	}
+	c := *s
+	c.either, c.members = slices.Clone(s.either), slices.Clone(s.members)
+	for i, one := range c.either {
+		c.either[i] = w.copy(one)
+	}
+	if c.element != nil {
+		c.element = w.copy(c.element)
+	}
+	for i, m := range c.members {
+		c.members[i].of = w.copy(m.of)
+	}
+	return &c
 }
 
 // ofSchema returns the type of what a schema lets.
 func (w *writer) ofSchema(t *jsondoc.Tree, n jsondoc.Node, depth int) *shape {
 	if w.members++; depth > maxDepth || w.members > maxMembers || t.Kind(n) != jsondoc.Object {
-		return &shape{plain: "unknown"}
+		return &shape{}
 	}
 	if ref := t.Text(t.Member(n, "$ref")); ref != "" {
+		if ref == "#" || slices.Contains(w.within, ref) { // what leads into itself is any value there
+			return &shape{}
+		}
+		w.within = append(w.within, ref)
+		defer func() { w.within = w.within[:len(w.within)-1] }()
 		return w.ofSchema(t, resolve(t, ref), depth+1)
 	}
 	if all := t.Member(n, "enum"); all != jsondoc.None {
@@ -161,8 +214,8 @@ func (w *writer) ofSchema(t *jsondoc.Tree, n jsondoc.Node, depth int) *shape {
 	if one := t.Member(n, "const"); one != jsondoc.None {
 		return literal(t, one)
 	}
-	for _, word := range []string{"anyOf", "oneOf"} {
-		if all := t.Member(n, word); all != jsondoc.None {
+	for _, name := range []string{"anyOf", "oneOf"} {
+		if all := t.Member(n, name); all != jsondoc.None {
 			return union(t, all, func(one jsondoc.Node) *shape { return w.ofSchema(t, one, depth+1) })
 		}
 	}
@@ -174,22 +227,35 @@ func (w *writer) ofSchema(t *jsondoc.Tree, n jsondoc.Node, depth int) *shape {
 	if t.Member(n, "properties") != jsondoc.None {
 		return w.ofType(t, n, "object", depth)
 	}
-	return &shape{plain: "unknown"}
+	return &shape{}
+}
+
+// wordsOf has the keywords that are told of a type.
+var wordsOf = map[string][]string{
+	"string":  {"format", "pattern", "minLength", "maxLength"},
+	"number":  {"minimum", "maximum"},
+	"integer": {"minimum", "maximum"},
+	"array":   {"minItems", "maxItems", "uniqueItems"},
 }
 
 // ofType returns the type of those values that a schema lets which are of a type of JSON.
 func (w *writer) ofType(t *jsondoc.Tree, n jsondoc.Node, kind string, depth int) *shape {
+	var words []word
+	for _, name := range wordsOf[kind] {
+		if value := t.Member(n, name); value != jsondoc.None {
+			words = append(words, word{name, t.Raw(value)})
+		}
+	}
 	switch kind {
-	case "string", "boolean", "null", "number":
-		return &shape{plain: kind}
-	case "integer":
-		return &shape{plain: "number"}
+	case "string", "boolean", "null", "number", "integer":
+		return &shape{plain: kind, words: words}
 	case "array":
-		return &shape{element: w.ofSchema(t, t.Member(n, "items"), depth+1)}
+		return &shape{element: w.ofSchema(t, t.Member(n, "items"), depth+1), words: words}
 	case "object":
-		s := &shape{object: true, open: t.Kind(t.Member(n, "properties")) != jsondoc.Object}
+		s := &shape{object: true, open: t.Kind(t.Member(n, "properties")) != jsondoc.Object,
+			closed: t.Kind(t.Member(n, "additionalProperties")) == jsondoc.False && t.Member(n, "patternProperties") == jsondoc.None}
 		for p := t.First(t.Member(n, "properties")); p != jsondoc.None; p = t.Next(p) {
-			s.put(t.Key(p), w.ofSchema(t, p, depth+1), false)
+			s.put(t.Key(p), w.ofSchema(t, p, depth+1), bySender)
 		}
 		for r := t.First(t.Member(n, "required")); r != jsondoc.None; r = t.Next(r) {
 			if i := s.index(t.Text(r)); i >= 0 && t.Text(r) != "id" {
@@ -198,7 +264,7 @@ func (w *writer) ofType(t *jsondoc.Tree, n jsondoc.Node, kind string, depth int)
 		}
 		return s
 	}
-	return &shape{plain: "unknown"}
+	return &shape{}
 }
 
 // resolve returns what a reference within a schema leads to.
@@ -216,30 +282,37 @@ func resolve(t *jsondoc.Tree, ref string) jsondoc.Node {
 
 // union returns the type of what is one of several.
 func union(t *jsondoc.Tree, all jsondoc.Node, of func(one jsondoc.Node) *shape) *shape {
-	var texts []string
-	var only *shape
+	s := &shape{}
+	seen := map[string]bool{}
 	for one := t.First(all); one != jsondoc.None; one = t.Next(one) {
-		only = of(one)
-		if text := only.text(""); !slices.Contains(texts, text) {
-			texts = append(texts, text)
+		branch := of(one)
+		if branch.any() {
+			return &shape{}
+		}
+		if text := distinct(branch); text == "" || !seen[text] {
+			seen[text] = true
+			s.either = append(s.either, branch)
 		}
 	}
-	switch {
-	case len(texts) == 0 || slices.Contains(texts, "unknown"):
-		return &shape{plain: "unknown"}
-	case len(texts) == 1:
-		return only
+	if len(s.either) == 1 {
+		return s.either[0]
 	}
-	return &shape{plain: strings.Join(texts, " | ")}
+	return s
+}
+
+// distinct returns the same text for equal types that have no others within them, "" for those that have.
+func distinct(s *shape) string {
+	if s.value != nil {
+		return string(s.value)
+	}
+	return s.plain
 }
 
 // literal returns the type of one value.
 func literal(t *jsondoc.Tree, n jsondoc.Node) *shape {
 	switch t.Kind(n) {
-	case jsondoc.String:
-		return &shape{plain: string(jsondoc.Quote(t.Text(n)))}
-	case jsondoc.Number, jsondoc.True, jsondoc.False, jsondoc.Null:
-		return &shape{plain: string(t.Raw(n))}
+	case jsondoc.String, jsondoc.Number, jsondoc.True, jsondoc.False, jsondoc.Null:
+		return &shape{value: slices.Clone(t.Raw(n))}
 	}
-	return &shape{plain: "unknown"}
+	return &shape{}
 }

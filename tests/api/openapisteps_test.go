@@ -411,6 +411,11 @@ var otherSteps = []step{
 	{200, "GET", "/readyz", ``, nil},
 	{200, "GET", "/metrics", ``, nil},
 	{200, "GET", "/openapi.json", ``, nil},
+	{200, "GET", "/openapi.json?model=true", ``, nil},
+	{304, "GET", "/openapi.json?model=true", ``, []string{"If-None-Match", "*"}},
+	{400, "GET", "/openapi.json?model=yes", ``, nil},
+	{504, "GET", "/openapi.json?model=true", ``, late},
+	{410, "GET", "/openapi.json?model=true", ``, elsewhere},
 }
 
 var manySteps = []step{

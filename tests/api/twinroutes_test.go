@@ -41,6 +41,7 @@ func TestTwinStoresOnEveryRoute(t *testing.T) {
 			}
 		}
 	}
+	w.same(twinAsk{"GET", typedPath, "", nil})
 	t.Log(w.said)
 }
 

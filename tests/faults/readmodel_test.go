@@ -401,7 +401,7 @@ func TestReadOnly(t *testing.T) {
 		t.Errorf("the first page leads to %s", front)
 	}
 	for _, path := range []string{"/healthz", "/readyz", "/openapi.json", "/metrics", "/v1", "/v1/books", "/v1/books/b1", "/v1/books/b1?at=3", "/v1/books/b1/_history", "/v1/books/b1/_lineage", "/v1/authors/a1/books",
-		"/v1/_model", "/v1/_export", "/v1/_diff?from=0", "/v1/_changes?since=0", "/v1/_me", "/v1/books?expand=authors", "/v1/books?filter=true"} {
+		"/v1/_model", "/openapi.json?model=true", "/v1/_export", "/v1/_diff?from=0", "/v1/_changes?since=0", "/v1/_me", "/v1/books?expand=authors", "/v1/books?filter=true"} {
 		got, want := c.Want(200, "GET", path, ""), s.Want(200, "GET", path, "")
 		if path != "/metrics" && string(got.Body) != string(want.Body) {
 			t.Errorf("GET %s is\n  %s\nwant\n  %s", path, got.Body, want.Body)

@@ -12,7 +12,8 @@ import (
 
 // limitTests has, for each row of limitFiles by its first cell, the tests that hold its bound.
 var limitTests = map[string]string{
-	"`_suggest-model`: at a time; documents; text":         "TestSuggestModel TestSuggestionsAreBounded TestSampleHasBounds TestGuessEnds",
+	"`/openapi.json?model=true`: at a time; types; text": "TestOneDescriptionAtATime TestTypesAreBounded TestLargest",
+	"`_suggest-model`: at a time; documents; text":       "TestSuggestModel TestSuggestionsAreBounded TestSampleHasBounds TestGuessEnds",
 	"`export --sqlite`":                                    "TestBounds TestNames TestMemory",
 	"groups of a key without `admin`":                      "TestGroupsAreCountedByMaker",
 	"connections (`--max-connections`)":                    "TestConnectionsAreBounded TestIdleStrangersMakeRoom",

@@ -36,13 +36,13 @@ var registerDecoders = sync.OnceFunc(func() {
 })
 
 // anything is the schema of members of any value.
-var anything = regexp.MustCompile(`"additionalProperties":\s*\{\s*"x-go-type": "json.RawMessage"\s*\},`)
+var anything = regexp.MustCompile(`"additionalProperties":\s*\{\s*"x-go-type":\s*"json.RawMessage"\s*\}`)
 
 // Read reads a document. The error is the loader's.
 func Read(text []byte) (*Contract, error) {
 	registerDecoders()
 	text = bytes.ReplaceAll(text, []byte(`"x-complete": true`), []byte(`"additionalProperties": false`)) // of this version
-	text = anything.ReplaceAll(text, nil)                                                                // which the library takes for numbers that a double holds, and not null
+	text = anything.ReplaceAll(text, []byte(`"x-any": true`))                                            // which the library takes for numbers that a double holds, and not null
 	doc, err := openapi3.NewLoader().LoadFromData(text)
 	if err != nil {
 		return nil, err

@@ -142,10 +142,13 @@ var ofOperation = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden Unavailable"},
 	{Route: "GET /openapi.json", ID: "openapi", Summary: "This document",
+		Text:  "With model=true it needs to be let in, and has the types of documents besides, as far as the sender may know them: of those collections that it reads or writes, without private members that it does not see.",
+		Takes: "model If-None-Match Fanfold-Min-Position Fanfold-Timeout",
 		Answers: []Answer{
-			{"200", "OpenAPI 3.1.", "", is(`{"type": "object", "required": ["openapi", "info", "paths"], "additionalProperties": true}`)},
+			{"200", "OpenAPI 3.1.", "ETag=ListETag", is(`{"type": "object", "required": ["openapi", "info", "paths"], "additionalProperties": true}`)},
+			{"304", "It is what If-None-Match names.", "ETag=ListETag", nil},
 		},
-		Problems: "Forbidden"},
+		Problems: "Invalid Unauthenticated Forbidden PositionGone TooMany Internal Unavailable Timeout"},
 	{Route: "GET /v1/_import", ID: "getImport", Summary: "How far an import has come",
 		Takes: "id-import",
 		Answers: []Answer{

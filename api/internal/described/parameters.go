@@ -4,6 +4,7 @@ package described
 var Parameters = map[string]Parameter{
 	"collection":           {In: "path", Schema: `{"$ref": "#/components/schemas/CollectionName"}`, Text: "Need not be declared."},
 	"id":                   {In: "path", Schema: `{"type": "string", "minLength": 1, "maxLength": 255}`, Text: "1 to 255 bytes of UTF-8, percent-encoded."},
+	"model":                {In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Add the types of the documents of the model that applies: schemas, and paths of each collection whose requests and answers have them."},
 	"view":                 {In: "query", Schema: `{"type": "string", "enum": ["embedded", "referenced"], "default": "embedded"}`, Text: "With derived members, or as written, byte for byte."},
 	"expand":               {In: "query", Schema: `{"type": "string"}`, Text: "Relations whose documents stand in _expanded: relation[,relation.relation], at most 8 hops."},
 	"consistency":          {In: "query", Schema: `{"type": "string", "enum": ["strong", "bounded", "session", "prefix", "eventual"], "default": "prefix"}`, Text: "What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node."},

@@ -113,7 +113,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** This document */
+        /**
+         * This document
+         * @description With model=true it needs to be let in, and has the types of documents besides, as far as the sender may know them: of those collections that it reads or writes, without private members that it does not see.
+         */
         get: operations["openapi"];
         put?: never;
         post?: never;
@@ -3641,6 +3644,8 @@ export interface components {
         maxScanParameter: number;
         /** @description latest: a row a document, its newest, which is what a copy of documents needs; with a filter also where a document leaves. all: every change, with what was before; a follower that takes doc of each row, in order, holds at each event's end what the store showed then. */
         modeParameter: "latest" | "all";
+        /** @description Add the types of the documents of the model that applies: schemas, and paths of each collection whose requests and answers have them. */
+        modelParameter: boolean;
         /** @description The sequence of its first event. */
         numberParameter: number;
         /** @description desc: the newest first. */
@@ -3907,8 +3912,18 @@ export interface operations {
     };
     openapi: {
         parameters: {
-            query?: never;
-            header?: never;
+            query?: {
+                /** @description Add the types of the documents of the model that applies: schemas, and paths of each collection whose requests and answers have them. */
+                model?: components["parameters"]["modelParameter"];
+            };
+            header?: {
+                /** @description Entity tags or *: 304 where one is the current one, as a whole. */
+                "If-None-Match"?: components["parameters"]["If-None-MatchParameter"];
+                /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
+                /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
+            };
             path?: never;
             cookie?: never;
         };
@@ -3917,6 +3932,7 @@ export interface operations {
             /** @description OpenAPI 3.1. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ListETag"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -3925,7 +3941,22 @@ export interface operations {
                     };
                 };
             };
+            /** @description It is what If-None-Match names. */
+            304: {
+                headers: {
+                    ETag: components["headers"]["ListETag"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
             403: components["responses"]["ForbiddenProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     ready: {

@@ -4,53 +4,20 @@ package goclient
 import (
 	"bytes"
 	"encoding/json"
-	"net"
 	"net/http"
-	"os"
-	"os/exec"
 	"reflect"
 	"testing"
-	"time"
+
+	"github.com/fanfold/fanfold/tests/openapi/goclient/server"
 )
 
 // program is where make build puts the server.
 const program = "../../../bin/fanfold"
 
-// serve starts a server and returns its URL.
-func serve(t *testing.T) string {
-	t.Helper()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	addr := free.Addr().String()
-	_ = free.Close()
-	cmd := exec.Command(program, "serve", "--data", t.TempDir(), "--listen", addr)
-	cmd.Stderr = os.Stderr
-	if err := cmd.Start(); err != nil {
-		t.Fatalf("%v: make build makes %s", err, program)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Signal(os.Interrupt)
-		_ = cmd.Wait()
-	})
-	for range 600 {
-		if resp, err := http.Get("http://" + addr + "/readyz"); err == nil {
-			_ = resp.Body.Close()
-			if resp.StatusCode == http.StatusOK {
-				return "http://" + addr
-			}
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	t.Fatal("the server is not ready")
-	return ""
-}
-
 // TestRoundTrip: a document with members that no schema names, exact numbers and nested arrays is read, changed and written by the generated
 // client, and loses nothing.
 func TestRoundTrip(t *testing.T) {
-	c, err := NewClientWithResponses(serve(t))
+	c, err := NewClientWithResponses(server.Start(t, program))
 	if err != nil {
 		t.Fatal(err)
 	}
