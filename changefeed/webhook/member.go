@@ -27,8 +27,10 @@ const (
 	maxRows  = 100      // changes from which on a batch ends
 	maxBatch = 1 << 20  // bytes of a batch that has more than one change
 	maxRow   = 16 << 20 // bytes of one change
-	// pace is how long a partition without changes is not looked at again, however many are folded.
-	pace = 200 * time.Millisecond
+	// pace is how long a partition without changes is not looked at again, however many are folded. With many partitions it is longer, so that a
+	// node looks at looksPerSecond of them at most.
+	pace           = 200 * time.Millisecond
+	looksPerSecond = 200
 	// idle is when it is looked at without any: for a batch that is given again.
 	idle = 5 * time.Second
 	// again is when it is looked at while a batch fails.
@@ -158,6 +160,7 @@ func (of *pushing) newWork(l wire.Lease) *work {
 	w.posting, endPosting = context.WithCancel(of.posting)
 	w.stop, w.lose = endReading, func() { endReading(); endPosting() }
 	w.expiry = time.AfterFunc(time.Hour, w.lose)
+	of.partitions.Add(1)
 	return w
 }
 
@@ -170,6 +173,7 @@ func (w *work) renew(asked time.Time, lasts time.Duration) {
 // run posts batches until the lease is lost, or nothing more is to be read. Then it gives the lease back.
 func (w *work) run() {
 	defer close(w.done)
+	defer w.partitions.Add(-1)
 	defer w.lose()
 	defer w.expiry.Stop()
 	w.postAll()
@@ -197,8 +201,9 @@ func (w *work) postAll() {
 		case posted:
 			continue
 		}
-		sleep(w.reading, pace)
-		timer := time.NewTimer(wait - pace)
+		rest := max(pace, time.Duration(w.partitions.Load())*time.Second/looksPerSecond)
+		sleep(w.reading, rest)
+		timer := time.NewTimer(max(0, wait-rest))
 		select {
 		case <-changed:
 		case <-timer.C:

@@ -64,6 +64,8 @@ type Pusher struct {
 	sender  *sender
 	slots   chan struct{} // has an element for each post of the node
 	posts   map[Outcome]*atomic.Uint64
+
+	partitions atomic.Int64 // that the node has, of all groups
 }
 
 // New returns a pusher over the groups of a node.

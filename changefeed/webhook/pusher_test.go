@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -26,6 +27,7 @@ type memoryGroups struct {
 	rows  []string          // of each partition, the same; the position of row i is i+1
 	at    map[string]int    // by group and partition: rows that are acknowledged
 	nacks map[string]string // likewise: why a batch failed last
+	looks int               // requests for changes
 }
 
 func (g *memoryGroups) Lease(_ context.Context, _, _ string, _ int) (leases []wire.Lease, err error) {
@@ -40,6 +42,7 @@ func (g *memoryGroups) Leave(context.Context, string, string) error        { ret
 
 func (g *memoryGroups) ServeChanges(w http.ResponseWriter, _ *http.Request, asked group.Reading) error {
 	g.mu.Lock()
+	g.looks++
 	at := g.at[fmt.Sprint(asked.Group, asked.Partition)]
 	rows := g.rows[at:min(len(g.rows), at+asked.Query.Limit)]
 	g.mu.Unlock()
@@ -193,5 +196,35 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 	if why := g.nacks["g0-0"]; !strings.Contains(why, "larger") || p.Posts(TooLarge) != 1 {
 		t.Errorf("the change that is too large failed %d times, with %q", p.Posts(TooLarge), why)
+	}
+}
+
+// TestLooksAreBounded: however many partitions a node has and however often something is folded, it looks at looksPerSecond partitions a second at most,
+// and at few partitions soon.
+func TestLooksAreBounded(t *testing.T) {
+	folded := make(chan struct{})
+	close(folded) // again and again
+	for parts, most := range map[int]int{2: 10, 1000: looksPerSecond} {
+		synctest.Test(t, func(t *testing.T) {
+			g := &memoryGroups{parts: parts}
+			p := New(g, g, Options{Member: "m", Changed: func() <-chan struct{} { return folded }, Targets: func(context.Context) ([]group.Target, error) {
+				return []group.Target{{Name: "g", ID: "1", Lease: time.Minute, URL: "https://receiver.example"}}, nil
+			}})
+			ctx, stop := context.WithCancel(t.Context())
+			ended := make(chan error, 1)
+			go func() { ended <- p.Run(ctx) }()
+			const seconds = 60
+			time.Sleep(seconds * time.Second)
+			stop()
+			if err := <-ended; err != nil {
+				t.Fatal(err)
+			}
+			if least := seconds * most * 9 / 10; g.looks < least || g.looks > seconds*most+2*parts {
+				t.Errorf("%d looks at %d partitions in %d s, want %d a second", g.looks, parts, seconds, most)
+			}
+			if n := p.partitions.Load(); n != 0 {
+				t.Errorf("it has %d partitions at the end", n)
+			}
+		})
 	}
 }
