@@ -27,10 +27,10 @@ const (
 	maxRows  = 100      // changes from which on a batch ends
 	maxBatch = 1 << 20  // bytes of a batch that has more than one change
 	maxRow   = 16 << 20 // bytes of one change
-	// pace is how long a partition without changes is not looked at again, however many are folded. With many partitions it is longer, so that a
-	// node looks at looksPerSecond of them at most.
-	pace           = 200 * time.Millisecond
-	looksPerSecond = 200
+	// pace is how long a partition without changes is not looked at again, however many are folded. It grows with the partitions and with the time
+	// that a look takes: all looks of a node take lookShare of one core's time at most.
+	pace      = 200 * time.Millisecond
+	lookShare = 20 // percent
 	// idle is when it is looked at without any: for a batch that is given again.
 	idle = 5 * time.Second
 	// again is when it is looked at while a batch fails.
@@ -150,6 +150,8 @@ type work struct {
 	position string    // up to which everything was acknowledged
 	failed   string    // the last position of the batch that failed last: it comes again as it was; "" for none
 	passed   time.Time // when the checkpoint moved last without changes
+
+	took time.Duration // to read last
 }
 
 // newWork returns the work on a lease, to be started with run.
@@ -160,7 +162,7 @@ func (of *pushing) newWork(l wire.Lease) *work {
 	w.posting, endPosting = context.WithCancel(of.posting)
 	w.stop, w.lose = endReading, func() { endReading(); endPosting() }
 	w.expiry = time.AfterFunc(time.Hour, w.lose)
-	of.partitions.Add(1)
+	of.all.Add(1)
 	return w
 }
 
@@ -173,7 +175,7 @@ func (w *work) renew(asked time.Time, lasts time.Duration) {
 // run posts batches until the lease is lost, or nothing more is to be read. Then it gives the lease back.
 func (w *work) run() {
 	defer close(w.done)
-	defer w.partitions.Add(-1)
+	defer w.all.Add(-1)
 	defer w.lose()
 	defer w.expiry.Stop()
 	w.postAll()
@@ -201,7 +203,7 @@ func (w *work) postAll() {
 		case posted:
 			continue
 		}
-		rest := max(pace, time.Duration(w.partitions.Load())*time.Second/looksPerSecond)
+		rest := max(pace, time.Duration(w.all.Load())*w.took*100/lookShare)
 		sleep(w.reading, rest)
 		timer := time.NewTimer(max(0, wait-rest))
 		select {
@@ -225,8 +227,9 @@ func (w *work) next() (posted bool, err error) {
 		}
 	}
 	t := w.target.Load()
+	began := time.Now()
 	b, err := w.read(t)
-	if err != nil {
+	if w.took = time.Since(began); err != nil {
 		return false, err
 	}
 	if b.last == "" {

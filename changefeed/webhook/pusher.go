@@ -65,7 +65,7 @@ type Pusher struct {
 	slots   chan struct{} // has an element for each post of the node
 	posts   map[Outcome]*atomic.Uint64
 
-	partitions atomic.Int64 // that the node has, of all groups
+	all atomic.Int64 // works that run, of all groups
 }
 
 // New returns a pusher over the groups of a node.

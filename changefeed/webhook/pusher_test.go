@@ -28,6 +28,7 @@ type memoryGroups struct {
 	at    map[string]int    // by group and partition: rows that are acknowledged
 	nacks map[string]string // likewise: why a batch failed last
 	looks int               // requests for changes
+	look  time.Duration     // that each takes
 }
 
 func (g *memoryGroups) Lease(_ context.Context, _, _ string, _ int) (leases []wire.Lease, err error) {
@@ -41,6 +42,7 @@ func (g *memoryGroups) Release(context.Context, string, int, string) error { ret
 func (g *memoryGroups) Leave(context.Context, string, string) error        { return nil }
 
 func (g *memoryGroups) ServeChanges(w http.ResponseWriter, _ *http.Request, asked group.Reading) error {
+	time.Sleep(g.look)
 	g.mu.Lock()
 	g.looks++
 	at := g.at[fmt.Sprint(asked.Group, asked.Partition)]
@@ -199,31 +201,33 @@ func TestBatchesAreBounded(t *testing.T) {
 	}
 }
 
-// TestLooksAreBounded: however many partitions a node has and however often something is folded, it looks at looksPerSecond partitions a second at most,
-// and at few partitions soon.
+// TestLooksAreBounded: looks for changes take a bounded part of one core's time, however many partitions a node has and however often something is folded.
+// A few partitions are looked at soon.
 func TestLooksAreBounded(t *testing.T) {
+	const look = 2 * time.Millisecond
 	folded := make(chan struct{})
 	close(folded) // again and again
-	for parts, most := range map[int]int{2: 10, 1000: looksPerSecond} {
+	for parts, share := range map[int]time.Duration{2: 2 * look * time.Second / pace, 1000: time.Second * lookShare / 100} {
 		synctest.Test(t, func(t *testing.T) {
-			g := &memoryGroups{parts: parts}
+			g := &memoryGroups{parts: parts, look: look}
 			p := New(g, g, Options{Member: "m", Changed: func() <-chan struct{} { return folded }, Targets: func(context.Context) ([]group.Target, error) {
 				return []group.Target{{Name: "g", ID: "1", Lease: time.Minute, URL: "https://receiver.example"}}, nil
 			}})
 			ctx, stop := context.WithCancel(t.Context())
 			ended := make(chan error, 1)
 			go func() { ended <- p.Run(ctx) }()
-			const seconds = 60
+			const seconds = 100
 			time.Sleep(seconds * time.Second)
 			stop()
 			if err := <-ended; err != nil {
 				t.Fatal(err)
 			}
-			if least := seconds * most * 9 / 10; g.looks < least || g.looks > seconds*most+2*parts {
-				t.Errorf("%d looks at %d partitions in %d s, want %d a second", g.looks, parts, seconds, most)
+			first := time.Duration(2*parts) * look // before it is known how long a look takes
+			if took := time.Duration(g.looks) * look; took < seconds*share*9/10 || took > seconds*share+first {
+				t.Errorf("%d looks at %d partitions took %v of %d s, want %v a second", g.looks, parts, took, seconds, share)
 			}
-			if n := p.partitions.Load(); n != 0 {
-				t.Errorf("it has %d partitions at the end", n)
+			if n := p.all.Load(); n != 0 {
+				t.Errorf("%d works run at the end", n)
 			}
 		})
 	}

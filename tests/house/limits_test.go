@@ -201,6 +201,7 @@ var limitTests = map[string]string{
 	"`url`; `secret`; `headers` of `push`":                      "TestBadPush",
 	"a post's time; its answer":                                 "TestWebhookFails",
 	"posts at a time: a node's; one group's":                    "TestPostsAreBounded",
+	"a node's looks for what to post":                           "TestLooksAreBounded",
 	"changes in a post":                                         "TestBatchesAreBounded",
 	"networks of `--webhook-allow`":                             "TestFlagsWithWrongValues TestNetworks",
 	"`lease`":                                                   "TestGroupRefusals",
