@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"os"
 	"os/exec"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/consumer"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/natsserver"
@@ -44,21 +46,31 @@ func (m *memberProcess) kill() {
 	_ = m.cmd.Wait()
 }
 
-// TestGroupUnderChaos: eight members share 16 partitions on two nodes, and are killed, frozen and started at random while 500
-// changes a second come. Every change is handled at least once, and a document's in their order.
+// TestGroupUnderChaos: eight members and the posts of two nodes share 16 partitions. Members are killed, frozen and started at random, and posts fail or
+// lose their answers, while 500 changes a second come. Every change is handled at least once, and a document's in their order.
 func TestGroupUnderChaos(t *testing.T) {
 	suite.Parallel(t)
 	long := suite.Begin(t, suite.ShareGroups).Left()
 	nats := natsserver.Start(t, 1)[0]
-	nodes := []*harness.Store{harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: nats}), harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: nats})}
-	for _, n := range nodes {
+	var nodes []*harness.Store
+	for range 2 {
+		n := harness.Open(t, harness.Options{Dir: t.TempDir(), NATS: nats, Configure: func(cfg *node.Config) { cfg.WebhookAllow = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")} }})
 		defer n.Close()
 		harness.AwaitReady(t, n, http.StatusOK)
+		nodes = append(nodes, n)
 	}
-	nodes[0].Want(http.StatusCreated, "PUT", consumer.Group, fmt.Sprintf(`{"partitions":%d,"lease":"%v"}`, consumer.Partitions, consumer.Lease))
 	c := &consumer.Collector{Last: map[string]fanfold.Position{}, Times: map[string]int{}, Members: map[string]bool{}}
-	target := httptest.NewServer(c)
+	target, posts := httptest.NewServer(c), httptest.NewServer(http.HandlerFunc(c.TakePost))
 	defer target.Close()
+	defer posts.Close()
+	nodes[0].Want(http.StatusOK, "PUT", consumer.Group,
+		fmt.Sprintf(`{"partitions":%d,"lease":"%v","maxAttempts":1000,"push":{"url":%q}}`, consumer.Partitions, consumer.Lease, posts.URL))
+	nodes[0].Put("docs", "first", `{}`)
+	for deadline := time.Now().Add(suite.Deadline(time.Minute)); !c.Handles(consumer.Pushed); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the nodes post nothing")
+		}
+	}
 	setting := func(n int) string { return fmt.Sprintf("m%d %s %s %s", n, target.URL, nodes[0].URL, nodes[1].URL) }
 	chaos := &memberChaos{t: t, setting: setting}
 	for range 8 {
@@ -92,7 +104,7 @@ func TestGroupUnderChaos(t *testing.T) {
 	c.Mu.Lock()
 	defer c.Mu.Unlock()
 	missing, twice := c.Count(rows)
-	if missing > 0 || len(c.Wrong) > 0 || len(c.Times) != len(rows) || int64(len(rows)) != written.Load() {
+	if missing > 0 || len(c.Wrong) > 0 || len(c.Times) != len(rows) || int64(len(rows)) != written.Load()+1 {
 		t.Fatalf("of %d changes %d are missing, and wrong are %s", len(rows), missing, strings.Join(c.Wrong[:min(len(c.Wrong), 5)], "; "))
 	}
 	fmt.Printf("%s: %d changes, %.0f a second; %d handled more than once, %d refused because their lease was old; %s\n", t.Name(), len(rows), rate, twice, c.Late, chaos)
