@@ -11,6 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/api/internal/described"
 	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/writer"
@@ -139,6 +140,7 @@ var (
 	keyDerived  = http.CanonicalHeaderKey(headerDerived)
 	typeJSON    = []string{"application/json"}
 	typeProblem = []string{"application/problem+json"}
+	typeDryRun  = []string{described.DryRunType}
 
 	// mustRevalidate is the Cache-Control of an answer that a cache may hold as long as it asks about its ETag. Without it a
 	// cache may take a document for fresh because it was not written of late (RFC 9111, 4.2.2), although its copies have changed.

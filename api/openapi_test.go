@@ -11,6 +11,7 @@ import (
 	"os"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -301,9 +302,26 @@ func (d *drawing) components() {
 		c.Headers[key] = &openapi3.HeaderRef{Value: &openapi3.Header{Parameter: openapi3.Parameter{Description: h.Text, Required: h.Required, Schema: openapi3.NewSchemaRef("", d.parsed(h.Schema))}}}
 	}
 	for key, a := range described.Problems {
-		a.Content = described.Content{typeProblem[0]: "Problem"}
+		a.Content = described.Content{typeProblem[0]: d.problem(a.Status)}
 		c.Responses[key+"Problem"] = &openapi3.ResponseRef{Value: d.answer(a)}
 	}
+}
+
+// problem adds the schema of the problems that have a status, with their types, and returns its name.
+func (d *drawing) problem(status string) string {
+	var types []string
+	for _, code := range slices.Sorted(maps.Keys(titleOf)) {
+		if strconv.Itoa(cmp.Or(statusOf[code], http.StatusInternalServerError)) == status {
+			types = append(types, ProblemType(code))
+		}
+	}
+	list, err := json.Marshal(types)
+	if err != nil || types == nil {
+		d.t.Fatalf("no problem has the status %s: %v", status, err)
+	}
+	name := "Problem" + status
+	d.doc.Components.Schemas[name] = openapi3.NewSchemaRef("", d.parsed(`{"allOf": [{"$ref": "`+schemasPath+`Problem"}, {"type": "object", "required": ["type", "status"], "properties": {"type": {"type": "string", "enum": `+string(list)+`}, "status": {"type": "integer", "const": `+status+`}}}]}`))
+	return name
 }
 
 // answer returns a description of answers.

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/getkin/kin-openapi/openapi3"
 )
 
 // finished returns a document in the form that generators of clients take: no type is a list of types besides null, and answers are open to
@@ -62,7 +64,16 @@ func each(v any, fn func(object map[string]any)) {
 	}
 }
 
-// split makes a schema with several types one of several schemas.
+// keywordsOf has the keywords that say something of values of a type alone.
+var keywordsOf = map[string][]string{
+	"string":  {"minLength", "maxLength", "pattern", "format"},
+	"integer": {"minimum", "maximum"},
+	"number":  {"minimum", "maximum"},
+	"array":   {"items", "minItems", "maxItems", "uniqueItems"},
+	"object":  {"properties", "required", "additionalProperties", "minProperties", "maxProperties"},
+}
+
+// split makes a schema with several types one of several schemas, each with what is said of its type.
 func split(v any) {
 	each(v, func(o map[string]any) {
 		types, several := o["type"].([]any)
@@ -71,7 +82,18 @@ func split(v any) {
 		}
 		var any []any
 		for _, one := range types {
-			any = append(any, map[string]interface{}{"type": one})
+			branch := map[string]interface{}{"type": one}
+			for _, keyword := range keywordsOf[one.(string)] {
+				if value, said := o[keyword]; said {
+					branch[keyword] = value
+				}
+			}
+			any = append(any, branch)
+		}
+		for _, words := range keywordsOf {
+			for _, keyword := range words {
+				delete(o, keyword)
+			}
 		}
 		delete(o, "type")
 		o["anyOf"] = any
@@ -103,4 +125,75 @@ func (f *finish) ask(v any) {
 			f.ask(f.schemas[name])
 		}
 	})
+}
+
+// TestUnionsCanBeToldApart: of two branches of a union, each has another type of JSON, or one needs a member that the other one has not. Otherwise no client
+// could tell which of them it has.
+func TestUnionsCanBeToldApart(t *testing.T) {
+	doc, err := openapi3.NewLoader().LoadFromData(openAPI)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var whole any
+	if err := json.Unmarshal(openAPI, &whole); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	each(whole, func(o map[string]any) {
+		for _, word := range []string{"anyOf", "oneOf"} {
+			list, _ := o[word].([]any)
+			var branches []*openapi3.Schema
+			for _, one := range list {
+				branches = append(branches, loaded(t, doc, one))
+			}
+			for i, a := range branches {
+				for j, b := range branches[:i] {
+					if n++; kindOf(a) == kindOf(b) && !needsOther(a, b) && !needsOther(b, a) {
+						t.Errorf("%v and %v cannot be told apart", list[j], list[i])
+					}
+				}
+			}
+		}
+	})
+	if n < 30 {
+		t.Errorf("%d pairs of branches were found", n)
+	}
+}
+
+// loaded returns a schema of the document, which may be a reference.
+func loaded(t *testing.T, doc *openapi3.T, of any) *openapi3.Schema {
+	t.Helper()
+	text, err := json.Marshal(of)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ref := &openapi3.SchemaRef{}
+	if err := ref.UnmarshalJSON(text); err != nil {
+		t.Fatal(err)
+	}
+	if name, ok := strings.CutPrefix(ref.Ref, schemasPath); ok {
+		return doc.Components.Schemas[name].Value
+	}
+	return ref.Value
+}
+
+// kindOf returns the type of JSON that a schema lets, where it is one.
+func kindOf(s *openapi3.Schema) string {
+	switch {
+	case s.Type == nil && s.AnyOf != nil:
+		return "one of several"
+	case s.Type == nil:
+		return "any"
+	case s.Type.Is("integer"):
+		return "number"
+	}
+	return (*s.Type)[0]
+}
+
+// needsOther tells whether a schema needs a member that another one does not have.
+func needsOther(a, b *openapi3.Schema) bool {
+	if more := b.AdditionalProperties; more.Schema != nil || more.Has != nil && *more.Has {
+		return false
+	}
+	return slices.ContainsFunc(a.Required, func(name string) bool { return b.Properties[name] == nil })
 }

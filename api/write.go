@@ -278,7 +278,9 @@ type dryRunWrite struct {
 
 // answerDryRun answers a dry run with the writes that would be stored and what they would cause.
 func (d *documents) answerDryRun(c echo.Context, dry *writer.DryRun) error {
-	return c.JSON(http.StatusOK, dryRunOf(c, d.open(c), d.positions, dry))
+	out := dryRunOf(c, d.open(c), d.positions, dry)
+	c.Response().Header()["Content-Type"] = typeDryRun
+	return c.JSON(http.StatusOK, out)
 }
 
 // dryRunOf returns the answer to a dry run, of what somebody may see, and sets its headers.

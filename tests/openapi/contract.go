@@ -33,6 +33,7 @@ var registerDecoders = sync.OnceFunc(func() {
 	for _, mediaType := range []string{"text/event-stream", "text/html", "application/x-ndjson", "application/jsonl"} {
 		openapi3filter.RegisterBodyDecoder(mediaType, openapi3filter.PlainBodyDecoder)
 	}
+	openapi3filter.RegisterBodyDecoder("application/vnd.fanfold.dry-run+json", openapi3filter.JSONBodyDecoder)
 })
 
 // anything is the schema of members of any value.

@@ -58,6 +58,14 @@ export function follow(answer: Schemas['Changes'] | Schemas['Problem']): string 
   return answer.type === 'urn:fanfold:problem:position-gone' ? (answer.oldest ?? '0') : answer.title
 }
 
+// Each status has problems of its own.
+type Missing = paths['/v1/{collection}/{id}']['get']['responses'][404]['content']['application/problem+json']
+export function unknown(missing: Missing): boolean {
+  // @ts-expect-error it is no 404
+  if (missing.type === 'urn:fanfold:problem:stale') return false
+  return missing.type === 'urn:fanfold:problem:unknown-collection'
+}
+
 // 11. An id is text or a number, and so is the id of a document that was read.
 export function label(id: Schemas['ID'], doc: Schemas['Document']): string {
   return `${typeof id === 'number' ? id.toFixed() : id} ${doc.id}`

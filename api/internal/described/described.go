@@ -40,6 +40,18 @@ type Content map[string]string
 // is returns the content of a body of JSON.
 func is(schema string) Content { return Content{"application/json": schema} }
 
+// tried returns the content of an answer to a write, whose body is JSON of a schema, or to a dry run of it. "" is for one that has no body but for a dry run.
+func tried(schema string) Content {
+	of := Content{DryRunType: "Fanout"}
+	if schema != "" {
+		of["application/json"] = schema
+	}
+	return of
+}
+
+// DryRunType is the media type of what a dry run tells: a document may have any members, and so no client could tell it from one.
+const DryRunType = "application/vnd.fanfold.dry-run+json"
+
 // Parameter describes a parameter. Its name is its key where it says no other.
 type Parameter struct {
 	Name     string

@@ -19,7 +19,7 @@ var ofDocuments = []Operation{
 		Takes: "collection If-None-Match-write Prefer Fanfold-Timeout Idempotency-Key dry examples allowFanout",
 		Body:  &Body{Text: "The document.", Content: is("DocumentIn")},
 		Answers: []Answer{
-			{"200", "What a dry run tells.", "Fanfold-Position Preference-Applied Fanfold-Derived-Changes", is("Fanout")},
+			{"200", "What a dry run tells.", "Fanfold-Position Preference-Applied Fanfold-Derived-Changes", tried("")},
 			{"201", "Created. The body is there with return=representation only.", "Location ETag=ETagIfKnown Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", is("Document")},
 			{"202", "In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async.", "Location Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Dropped-Members", is("Accepted")},
 		},
@@ -65,7 +65,7 @@ var ofDocuments = []Operation{
 		Takes: "collection id If-Match If-None-Match-write Prefer Fanfold-Timeout Idempotency-Key if params-if refresh dry examples allowFanout",
 		Body:  &Body{Text: "The document; its id, where it has one, is the path's.", Content: is("DocumentIn")},
 		Answers: []Answer{
-			{"200", "Replaced; with return=representation, or what a dry run tells.", "ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", is("Document|Fanout")},
+			{"200", "Replaced; with return=representation, or what a dry run tells.", "ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", tried("Document")},
 			{"201", "Created. The body is there with return=representation only.", "ETag=ETagIfKnown Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", is("Document")},
 			{"202", "In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async.", "Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Dropped-Members", is("Accepted")},
 			{"204", "Replaced, or left as it is: a write without an Idempotency-Key that would store the same bytes stores nothing. ETag and Fanfold-Revision are then those of before.", "ETag=ETagIfKnown Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", nil},
@@ -75,7 +75,7 @@ var ofDocuments = []Operation{
 		Takes: "collection id If-Match Prefer Fanfold-Timeout Idempotency-Key if params-if refresh dry examples allowFanout",
 		Body:  &Body{Text: "The patch. It cannot touch derived members.", Content: Content{"application/merge-patch+json": "MergePatch", "application/json-patch+json": "JSONPatch"}},
 		Answers: []Answer{
-			{"200", "Changed; with return=representation, or what a dry run tells.", "Accept-Patch ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes", is("Document|Fanout")},
+			{"200", "Changed; with return=representation, or what a dry run tells.", "Accept-Patch ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes", tried("Document")},
 			{"202", "In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async.", "Accept-Patch Fanfold-Revision Fanfold-Position Preference-Applied", is("Accepted")},
 			{"204", "Changed, or left as it is: a patch without an Idempotency-Key that would store the same bytes stores nothing. ETag and Fanfold-Revision are then those of before.", "Accept-Patch ETag=ETagIfKnown Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Derived-Changes", nil},
 		},
@@ -84,7 +84,7 @@ var ofDocuments = []Operation{
 		Text:  "What the onDelete policies of the relations that lead to the document say of its holders is done in the same transaction: unlink takes the ids away (or the array elements that hold them), cascade deletes the holders too, over any number of hops, restrict refuses the delete. So does an unlink after which a document that fits its schema would not fit it.",
 		Takes: "collection id If-Match Prefer Fanfold-Timeout Idempotency-Key if params-if steps dry examples allowFanout",
 		Answers: []Answer{
-			{"200", "steps=true: a step is done, or what a dry run tells.", "Fanfold-Position Fanfold-Derived-Changes", is("DeleteStep|Fanout")},
+			{"200", "steps=true: a step is done, or what a dry run tells.", "Fanfold-Position Fanfold-Derived-Changes", tried("DeleteStep")},
 			{"202", "In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async.", "Fanfold-Revision Fanfold-Position Preference-Applied", is("Accepted")},
 			{"204", "Deleted.", "Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Derived-Changes", nil},
 		},
@@ -107,7 +107,7 @@ var ofDocuments = []Operation{
 		Takes: "collection id If-Match If-None-Match-write Prefer Fanfold-Timeout Fanfold-Min-Position Idempotency-Key dry examples allowFanout",
 		Body:  &Body{Text: "Which state the document goes back to.", Content: is("RevertBody")},
 		Answers: []Answer{
-			{"200", "Replaced; with return=representation, or what a dry run tells.", "ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", is("Document|Fanout")},
+			{"200", "Replaced; with return=representation, or what a dry run tells.", "ETag=DryRunETag Fanfold-Revision=DryRunRevision Fanfold-Position Last-Modified=DryRunLast-Modified Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", tried("Document")},
 			{"201", "Created. The body is there with return=representation only.", "ETag=ETagIfKnown Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members", is("Document")},
 			{"202", "In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async.", "Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Dropped-Members", is("Accepted")},
 			{"204", "Replaced; or the document is written so already.", "ETag=ETagIfKnown Fanfold-Revision Fanfold-Position Preference-Applied Fanfold-Derived-Changes Fanfold-Dropped-Members Last-Modified=UnchangedLast-Modified", nil},
@@ -123,7 +123,7 @@ var ofDocuments = []Operation{
 		Takes: "Prefer Fanfold-Timeout Idempotency-Key dry examples allowFanout",
 		Body:  &Body{Text: "At most 64 MiB.", Content: is("Transaction")},
 		Answers: []Answer{
-			{"200", "Every operation is stored and folded, or what a dry run tells.", "Fanfold-Position Preference-Applied Fanfold-Derived-Changes", is("TransactionResult|Fanout")},
+			{"200", "Every operation is stored and folded, or what a dry run tells.", "Fanfold-Position Preference-Applied Fanfold-Derived-Changes", tried("TransactionResult")},
 			{"202", "Stored, but not folded yet. Also the answer to respond-async.", "Fanfold-Position Preference-Applied", is("Accepted|TransactionResult")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow ConflictInTransaction StaleInTransaction TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable"},

@@ -96,8 +96,7 @@ func parameterName(p any) string {
 
 // typeOf gives a request or an answer in JSON another schema, by its name.
 func typeOf(of any, schema string) {
-	content := of.(map[string]any)["content"].(map[string]any)
-	content["application/json"] = map[string]any{"schema": map[string]any{"$ref": strings.Trim(ref(schema), `"`)}}
+	of.(map[string]any)["content"] = map[string]any{"application/json": map[string]any{"schema": map[string]any{"$ref": strings.Trim(ref(schema), `"`)}}}
 }
 
 // known says what operations may tell.

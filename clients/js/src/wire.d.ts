@@ -2150,7 +2150,7 @@ export interface components {
             /** @description A JSON Schema, draft 2020-12, that documents as written must fit. */
             schema?: {
                 [key: string]: unknown;
-            } | Record<string, never> | boolean;
+            } | boolean;
             /** @description Numbers that documents get when they are created, by path. */
             sequences?: {
                 [key: string]: {
@@ -2214,10 +2214,10 @@ export interface components {
             /** @description Of sum, min, max and avg: the path of a number in the child's referenced view. */
             of?: string;
             /** @description Of recent: the path of what children are ordered by, the greatest first, in their referenced view: texts, by the bytes of their first 1,024, then numbers, then what is neither or absent; of equal ones the newest first. _meta.updatedAt: by their last writes, the latest first; _meta.createdAt: by creation, as without it. These two are kept and answered as {"_meta":"updatedAt"}. */
-            orderBy?: {
+            orderBy?: string | {
                 /** @enum {string} */
                 _meta?: "updatedAt" | "createdAt";
-            } | string | Record<string, never>;
+            };
             /** @description Readers of the collection may learn by it about documents that they may not read. A model is refused in which such a rule does not say so. */
             publish?: boolean;
             /** @description <collection>.<relation> that leads here. */
@@ -2549,6 +2549,96 @@ export interface components {
              */
             type: "urn:fanfold:problem:busy" | "urn:fanfold:problem:catching-up" | "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:condition-failed" | "urn:fanfold:problem:conflict" | "urn:fanfold:problem:exists" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:forbidden" | "urn:fanfold:problem:internal" | "urn:fanfold:problem:invalid" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:lagging" | "urn:fanfold:problem:lease-lost" | "urn:fanfold:problem:log-damaged" | "urn:fanfold:problem:method-not-allowed" | "urn:fanfold:problem:model-removes" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:not-found" | "urn:fanfold:problem:outcome-unknown" | "urn:fanfold:problem:position-gone" | "urn:fanfold:problem:read-only" | "urn:fanfold:problem:restricted" | "urn:fanfold:problem:rights-changed" | "urn:fanfold:problem:rights-stale" | "urn:fanfold:problem:stale" | "urn:fanfold:problem:store-changed" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:timeout" | "urn:fanfold:problem:too-large" | "urn:fanfold:problem:too-slow" | "urn:fanfold:problem:unauthenticated" | "urn:fanfold:problem:unavailable" | "urn:fanfold:problem:unknown-collection" | "urn:fanfold:problem:unprocessable" | "urn:fanfold:problem:unsupported-media";
         };
+        Problem400: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 400;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:invalid";
+        };
+        Problem401: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 401;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:unauthenticated";
+        };
+        Problem403: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 403;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:forbidden" | "urn:fanfold:problem:read-only";
+        };
+        Problem404: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 404;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:not-found" | "urn:fanfold:problem:unknown-collection";
+        };
+        Problem408: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 408;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:too-slow";
+        };
+        Problem409: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 409;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:conflict" | "urn:fanfold:problem:exists" | "urn:fanfold:problem:lease-lost" | "urn:fanfold:problem:model-removes" | "urn:fanfold:problem:restricted";
+        };
+        Problem410: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 410;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:position-gone" | "urn:fanfold:problem:rights-changed" | "urn:fanfold:problem:store-changed";
+        };
+        Problem412: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 412;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:condition-failed" | "urn:fanfold:problem:stale";
+        };
+        Problem413: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 413;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:too-large";
+        };
+        Problem415: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 415;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:unsupported-media";
+        };
+        Problem422: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 422;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:unprocessable";
+        };
+        Problem429: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 429;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:busy";
+        };
+        Problem500: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 500;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:internal";
+        };
+        Problem503: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 503;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:catching-up" | "urn:fanfold:problem:lagging" | "urn:fanfold:problem:log-damaged" | "urn:fanfold:problem:outcome-unknown" | "urn:fanfold:problem:rights-stale" | "urn:fanfold:problem:unavailable";
+        };
+        Problem504: components["schemas"]["Problem"] & {
+            /** @constant */
+            status: 504;
+            /** @enum {string} */
+            type: "urn:fanfold:problem:timeout";
+        };
         ProblemItem: {
             /** @description With line: the column, in Unicode code points. */
             column?: number;
@@ -2601,7 +2691,7 @@ export interface components {
             count?: boolean;
             cursor?: string;
             /** @description relation[,relation.relation], or an array of such paths. */
-            expand?: string | unknown[];
+            expand?: string | string[];
             explain?: boolean;
             fields?: string[];
             filter?: string;
@@ -3158,7 +3248,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The log's server cannot cut it, other work is under way that does not let it, or consumer groups have yet to acknowledge what would go; detail names them. */
@@ -3167,7 +3257,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description An operation creates a document that exists, its patch does not fit, or it takes a unique value that another document has; operation is its index. Or holders restrict a delete. */
@@ -3176,7 +3266,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The log's server cannot erase, other work is under way that does not let it, a member is at a relation, or documents may not be deleted; detail says which. */
@@ -3185,7 +3275,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The document exists already, or another one has a unique value. */
@@ -3194,7 +3284,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description A live node's program does not know the version: problems names them. Or a model is being prepared. */
@@ -3203,7 +3293,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The sender's roles lack the right that detail names. Or the request comes from a page of another origin, or is made under a name that is not the node's. */
@@ -3212,7 +3302,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem403"];
             };
         };
         /** @description It does not fit the group: its partitions and since cannot change, and a group of which a lease is held is reset by force only. */
@@ -3221,7 +3311,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The request's first line does not follow the import's last one. */
@@ -3230,7 +3320,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description A defect; the details are in the server's log. */
@@ -3240,7 +3330,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem500"];
             };
         };
         /** @description The request cannot be understood; detail says what and where. Nothing was changed. */
@@ -3249,7 +3339,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem400"];
             };
         };
         /** @description The key is revoked; or it is the last working key with the role admin, which is not revoked, and neither ends nor loses the role. */
@@ -3258,7 +3348,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The lease is another member's, or has ended (problem lease-lost). Ask for leases again, and drop what was read under it. */
@@ -3267,7 +3357,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description There is no such document or import. */
@@ -3276,7 +3366,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem404"];
             };
         };
         /** @description Another model is being prepared, or was withdrawn or applied meanwhile. */
@@ -3285,7 +3375,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The model was changed meanwhile. */
@@ -3294,7 +3384,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem412"];
             };
         };
         /** @description The request breaks a rule, or needs-index: a query would look at more than it may. suggest is a merge patch that PATCH /v1/_model takes as it is; it is absent where no index would help. */
@@ -3303,7 +3393,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem422"];
             };
         };
         /** @description It is not known who that is: the actor was forgotten, or is none. */
@@ -3312,7 +3402,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem404"];
             };
         };
         /** @description There is no key with this id. */
@@ -3321,7 +3411,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem404"];
             };
         };
         /** @description No model is being prepared. */
@@ -3330,7 +3420,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem404"];
             };
         };
         /** @description The log is embedded, or has no event, or this node is taking a snapshot already. */
@@ -3339,7 +3429,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description There is no such document, route, relation or, for a list, collection; or the model is closed, and does not declare the collection of a write. */
@@ -3348,7 +3438,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem404"];
             };
         };
         /** @description The position is of another store (store-changed), or changes behind it are no longer kept (position-gone), or it was given under other rights (rights-changed); oldest is the one to begin at. */
@@ -3357,7 +3447,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem410"];
             };
         };
         /** @description Holders restrict the delete, or would not fit their schemas without their references; problems names the first of them. Nothing was deleted. */
@@ -3366,7 +3456,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The condition of an operation is not met; operation is its index. With condition-failed, its document's ETag is there. */
@@ -3378,7 +3468,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem412"];
             };
         };
         /** @description The condition is not met: the document is at another revision, there is one, or there is none; or, with condition-failed, an if is not true, or an increment would pass its bounds. */
@@ -3390,7 +3480,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem412"];
             };
         };
         /** @description Another document has a unique value, or the patch does not fit the document as it is. */
@@ -3399,7 +3489,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description This node did not reach the position in time; detail says where it stands. */
@@ -3409,7 +3499,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem504"];
             };
         };
         /** @description The cluster has not as many servers. Nothing has changed. */
@@ -3418,7 +3508,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
         /** @description The body is larger than what is taken. */
@@ -3427,7 +3517,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem413"];
             };
         };
         /** @description More requests of this kind are under way, or more answers are being read, than this node takes at once. */
@@ -3437,7 +3527,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem429"];
             };
         };
         /** @description The body did not arrive in time: its first byte is due within 10 seconds, then 1,024 bytes a second, and more while others wait for room. */
@@ -3446,7 +3536,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem408"];
             };
         };
         /** @description The store is closed: each request needs a key, and this one has none that works. The detail is the same for every reason. Under --anonymous a request without a key that lacks a right has it, too, and the detail says which right. */
@@ -3456,7 +3546,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem401"];
             };
         };
         /** @description The store cannot answer now; or (outcome-unknown) it is not known whether the write was stored; or (rights-stale) the node could not read the keys for longer than --max-auth-age. */
@@ -3466,7 +3556,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem503"];
             };
         };
         /** @description The request breaks a rule; problems lists every mistake. */
@@ -3475,7 +3565,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem422"];
             };
         };
         /** @description The content type or encoding is not read here. */
@@ -3484,7 +3574,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem415"];
             };
         };
         /** @description A request has ended the work before it was done. */
@@ -3493,7 +3583,7 @@ export interface components {
                 [name: string]: unknown;
             };
             content: {
-                "application/problem+json": components["schemas"]["Problem"];
+                "application/problem+json": components["schemas"]["Problem409"];
             };
         };
     };
@@ -6207,7 +6297,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["TransactionResult"] | components["schemas"]["Fanout"];
+                    "application/json": components["schemas"]["TransactionResult"];
+                    "application/vnd.fanfold.dry-run+json": components["schemas"]["Fanout"];
                 };
             };
             /** @description Stored, but not folded yet. Also the answer to respond-async. */
@@ -6457,7 +6548,7 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Fanout"];
+                    "application/vnd.fanfold.dry-run+json": components["schemas"]["Fanout"];
                 };
             };
             /** @description Created. The body is there with return=representation only. */
@@ -6794,7 +6885,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"] | components["schemas"]["Fanout"];
+                    "application/json": components["schemas"]["Document"];
+                    "application/vnd.fanfold.dry-run+json": components["schemas"]["Fanout"];
                 };
             };
             /** @description Created. The body is there with return=representation only. */
@@ -6897,7 +6989,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["DeleteStep"] | components["schemas"]["Fanout"];
+                    "application/json": components["schemas"]["DeleteStep"];
+                    "application/vnd.fanfold.dry-run+json": components["schemas"]["Fanout"];
                 };
             };
             /** @description In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async. */
@@ -7110,7 +7203,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"] | components["schemas"]["Fanout"];
+                    "application/json": components["schemas"]["Document"];
+                    "application/vnd.fanfold.dry-run+json": components["schemas"]["Fanout"];
                 };
             };
             /** @description In the log, but not folded yet: see Fanfold-Position. Also the answer to respond-async. */
@@ -7377,7 +7471,8 @@ export interface operations {
                     [name: string]: unknown;
                 };
                 content: {
-                    "application/json": components["schemas"]["Document"] | components["schemas"]["Fanout"];
+                    "application/json": components["schemas"]["Document"];
+                    "application/vnd.fanfold.dry-run+json": components["schemas"]["Fanout"];
                 };
             };
             /** @description Created. The body is there with return=representation only. */

@@ -61,7 +61,13 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("the price is %s", price)
 	}
 	none, err := c.GetDocumentWithResponse(t.Context(), "books", "none", nil)
-	if err != nil || none.ApplicationproblemJSON404 == nil || none.ApplicationproblemJSON404.Type != "urn:fanfold:problem:not-found" {
+	if err != nil || none.ApplicationproblemJSON404 == nil || none.ApplicationproblemJSON404.Type != Problem404TypeUrnFanfoldProblemNotFound {
 		t.Errorf("%v %s", err, none.Body)
+	}
+	// A dry run is told from a document by its media type.
+	dry := true
+	tried, err := c.PutDocumentWithResponse(t.Context(), "books", "b1", &PutDocumentParams{DryRun: &dry}, in)
+	if err != nil || tried.JSON200 != nil || tried.ApplicationvndFanfoldDryRunJSON200 == nil || len(tried.ApplicationvndFanfoldDryRunJSON200.Writes) != 1 {
+		t.Errorf("%v %+v", err, tried)
 	}
 }
