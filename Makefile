@@ -187,6 +187,9 @@ fuzz:
 	go test -run '^$$' -fuzz '^FuzzOrder$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/sortkey
 	go test -run '^$$' -fuzz '^FuzzBytes$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/sortkey
 	go test -run '^$$' -fuzz '^FuzzCompile$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/regex
+	go test -run '^$$' -fuzz '^FuzzMeter$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/js/meter
+	go test -run '^$$' -fuzz '^FuzzSource$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/js
+	go test -run '^$$' -fuzz '^FuzzAnswer$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/js
 	go test -run '^$$' -fuzz '^FuzzExpression$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/expr
 	go test -run '^$$' -fuzz '^FuzzSchema$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/schema
 	go test -run '^$$' -fuzz '^FuzzParse$$' -fuzztime 5s -fuzzminimizetime 1s ./internal/modelfile

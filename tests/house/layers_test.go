@@ -24,6 +24,8 @@ var mayImport = map[string][]string{
 	"internal/skeleton":             {"", "internal/jsondoc", "model"},
 	"internal/sequence":             {"internal/decimal", "internal/jsondoc"},
 	"internal/regex":                {},
+	"internal/js":                   {"", "internal/decimal", "internal/jsondoc"},
+	"internal/js/meter":             {},
 	"internal/schema":               {"", "internal/decimal", "internal/jsondoc", "internal/regex"},
 	"internal/expr":                 {"internal/decimal", "internal/jsondoc", "internal/regex", "internal/sortkey"},
 	"internal/check":                {"", "internal/expr", "internal/jsondoc", "model"},

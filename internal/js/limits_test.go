@@ -1,0 +1,216 @@
+package js
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/tetratelabs/wazero"
+
+	"github.com/fanfold/fanfold"
+)
+
+func limitOf(t *testing.T, err error) string {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Limited {
+		t.Fatalf("no bound: %v", err)
+	}
+	return e.Code
+}
+
+// TestBounds: what is as long as a bound is taken, and one byte more is not.
+func TestBounds(t *testing.T) {
+	r := shared(t)
+	source := func(n int) string {
+		const text = `export default (ctx, args) => typeof args//`
+		return text + strings.Repeat("x", n-len(text))
+	}
+	p := load(t, r, source(MaxSource))
+	if _, err := r.Load(t.Context(), source(MaxSource+1)); limitOf(t, err) != LimitSource {
+		t.Error(err)
+	}
+	call(t, p, Input{Arguments: []byte(`"` + strings.Repeat("a", MaxArguments-2) + `"`)})
+	if _, err := p.Call(t.Context(), Input{Arguments: []byte(`"` + strings.Repeat("a", MaxArguments-1) + `"`)}); limitOf(t, err) != LimitArguments {
+		t.Error(err)
+	}
+	result := load(t, r, `export default (ctx, n) => "x".repeat(n - 2)`)
+	call(t, result, Input{Arguments: fmt.Append(nil, MaxResult)})
+	if _, err := result.Call(t.Context(), Input{Arguments: fmt.Append(nil, MaxResult+1)}); limitOf(t, err) != LimitResult {
+		t.Error(err)
+	}
+	details := load(t, r, `export default (ctx, n) => ctx.fail("x", "y", "x".repeat(n - 2))`)
+	_, err := details.Call(t.Context(), Input{Arguments: fmt.Append(nil, MaxDetails)})
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Failed || len(e.Details) != MaxDetails {
+		t.Error(err)
+	}
+	if _, err := details.Call(t.Context(), Input{Arguments: fmt.Append(nil, MaxDetails+1)}); limitOf(t, err) != LimitDetails {
+		t.Error(err)
+	}
+}
+
+// TestBoundsOfHostCalls: what a call of the host is given, and what it answers, has at most MaxCall bytes.
+func TestBoundsOfHostCalls(t *testing.T) {
+	r := *shared(t)
+	r.maxSteps = 1 << 40
+	p := load(t, &r, `export default (ctx, n) => ctx.put("x".repeat(n - 4)).length`)
+	given := 0
+	host := func(_ context.Context, _ string, arguments []byte) ([]byte, error) {
+		given = len(arguments)
+		return []byte(`"abc"`), nil
+	}
+	if got, _ := call(t, p, Input{Arguments: fmt.Append(nil, MaxCall), Host: host}); got != "3" || given != MaxCall {
+		t.Error(got, given)
+	}
+	given = 0
+	if _, err := p.Call(t.Context(), Input{Arguments: fmt.Append(nil, MaxCall+1), Host: host}); limitOf(t, err) != LimitCall || given != 0 {
+		t.Error(err, given)
+	}
+	long := answering(`"` + strings.Repeat("x", MaxCall-2) + `"`)
+	if got, _ := call(t, p, Input{Arguments: []byte("9"), Host: long}); got != fmt.Sprint(MaxCall-2) {
+		t.Error(got)
+	}
+	if _, err := p.Call(t.Context(), Input{Arguments: []byte("9"), Host: answering(`"` + strings.Repeat("x", MaxCall-1) + `"`)}); limitOf(t, err) != LimitCall {
+		t.Error(err)
+	}
+}
+
+// TestLog: a run logs 4 KiB, whatever it says, and is not ended by more.
+func TestLog(t *testing.T) {
+	_, out := call(t, load(t, shared(t), `export default (ctx) => { for (let i = 0; i < 100; i++) ctx.log("ä".repeat(40)) }`), Input{})
+	n := 0
+	for _, line := range out.Log {
+		n += len(line) + 1
+		if !strings.HasPrefix(strings.Repeat("ä", 40), line) {
+			t.Errorf("%q", line)
+		}
+	}
+	if n > MaxLog || n < MaxLog-2 {
+		t.Errorf("%d bytes", n)
+	}
+	_, out = call(t, load(t, shared(t), `export default (ctx) => { ctx.log("x".repeat(1e6)); ctx.log("y") }`), Input{})
+	if len(out.Log) != 1 || len(out.Log[0]) != MaxLog-1 {
+		t.Errorf("%d lines", len(out.Log))
+	}
+}
+
+// TestSteps: a run has MaxSteps, a load has MaxLoad.
+func TestSteps(t *testing.T) {
+	p := load(t, shared(t), `export default () => { for (;;); }`)
+	out, err := p.Call(t.Context(), Input{})
+	if limitOf(t, err) != LimitSteps || out.Steps != MaxSteps {
+		t.Error(err, out.Steps)
+	}
+	if _, err := shared(t).Load(t.Context(), `for (;;); export default () => 1`); limitOf(t, err) != LimitSteps || !strings.Contains(err.Error(), fmt.Sprint(MaxLoad)) {
+		t.Error(err)
+	}
+}
+
+// TestTime: a run whose host takes too long ends, though the function goes on; so does one whose caller has gone.
+func TestTime(t *testing.T) {
+	r := *shared(t)
+	r.maxTime = 200 * time.Millisecond
+	p := load(t, &r, `export default (ctx) => { for (;;) try { ctx.get() } catch {} }`)
+	waits := func(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	began := time.Now()
+	if _, err := p.Call(t.Context(), Input{Host: waits}); limitOf(t, err) != LimitTime || time.Since(began) < r.maxTime {
+		t.Error(err, time.Since(began))
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	calls := 0
+	gone := func(context.Context, string, []byte) ([]byte, error) {
+		calls++
+		cancel()
+		return []byte("1"), nil
+	}
+	if _, err := p.Call(ctx, Input{Host: gone}); !errors.Is(err, context.Canceled) || calls != 1 {
+		t.Error(err, calls)
+	}
+	loop := load(t, shared(t), `export default (ctx) => { ctx.get(); for (;;); }`)
+	again, leave := context.WithCancel(t.Context())
+	defer leave()
+	out, err := loop.Call(again, Input{Host: func(context.Context, string, []byte) ([]byte, error) { leave(); return nil, nil }})
+	if !errors.Is(err, context.Canceled) || out.Steps > 2*slice {
+		t.Error(err, out.Steps)
+	}
+}
+
+// TestPlaces: one run a core goes on, MaxWaiting wait, others are refused.
+func TestPlaces(t *testing.T) {
+	r, err := newRuntime(t.Context(), wazero.NewRuntimeConfig(), 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := load(t, r, `export default (ctx) => ctx.get()`)
+	inside, goOn := make(chan struct{}, 100), make(chan struct{})
+	host := func(context.Context, string, []byte) ([]byte, error) {
+		inside <- struct{}{}
+		<-goOn
+		return []byte("1"), nil
+	}
+	var running sync.WaitGroup
+	start := func() {
+		running.Go(func() {
+			if _, err := p.Call(context.Background(), Input{Host: host}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	start()
+	start()
+	<-inside
+	<-inside
+	for range MaxWaiting {
+		start()
+	}
+	for len(r.waiting) < MaxWaiting {
+		time.Sleep(time.Millisecond)
+	}
+	var e *fanfold.Error
+	if _, err := p.Call(t.Context(), Input{Host: host}); !errors.As(err, &e) || e.Code != fanfold.Busy {
+		t.Error(err)
+	}
+	if len(inside) != 0 {
+		t.Errorf("%d more run", len(inside))
+	}
+	close(goOn)
+	running.Wait()
+	if err := r.Close(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if _, err := p.Call(t.Context(), Input{Host: host}); !errors.As(err, &e) || e.Code != fanfold.Unavailable {
+		t.Error(err)
+	}
+	if _, err := r.Load(t.Context(), `export default () => 1`); !errors.As(err, &e) || e.Code != fanfold.Unavailable {
+		t.Error(err)
+	}
+}
+
+// TestInstances: at most two a core are held, and none that grew large.
+func TestInstances(t *testing.T) {
+	r := shared(t)
+	large := load(t, r, `export default () => { const a = new Uint8Array(16e6); return a.length }`)
+	call(t, large, Input{})
+	var held []*instance
+	for len(r.idle) > 0 {
+		held = append(held, <-r.idle)
+	}
+	if len(held) > cap(r.idle) || cap(r.idle) != idlePerCore*cap(r.slots) {
+		t.Errorf("%d are held of %d", len(held), cap(r.idle))
+	}
+	for _, in := range held {
+		if in.size() > maxIdle {
+			t.Errorf("one of %d bytes is held", in.size())
+		}
+		r.idle <- in
+	}
+}
