@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 
@@ -56,39 +58,103 @@ func printDone(cmd *cobra.Command, asJSON bool, what string, names ...string) er
 
 func groupListCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "list", Short: "List all groups", Args: cobra.NoArgs}
-	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	return listing(cmd, func(c *client.Client, _ []string) (*listed, error) {
 		var out wire.GroupList
+		list, err := c.Groups(cmd.Context())
+		if err == nil {
+			err = json.Unmarshal(list.Raw, &out)
+		}
+		return &listed{out, "NAME\tPARTITIONS\tMODE\tLEASE\tCREATED", func(w io.Writer) {
+			for _, g := range out.Groups {
+				fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", g.Name, g.Settings.Partitions, g.Settings.Mode, time.Duration(g.Settings.Lease), g.Created.Format(time.RFC3339))
+			}
+		}}, err
+	})
+}
+
+// listed is what a server has told of several things: for programs, and as the rows of a table under a heading.
+type listed struct {
+	json    any
+	heading string
+	rows    func(w io.Writer)
+}
+
+// listing returns a command that asks a server for several things, and prints them.
+func listing(cmd *cobra.Command, ask func(c *client.Client, args []string) (*listed, error)) *cobra.Command {
+	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		c, err := server.connect()
 		if err != nil {
 			return err
 		}
 		defer server.close()
-		list, err := c.Groups(cmd.Context())
-		if err != nil {
+		found, err := ask(c, args)
+		switch {
+		case err != nil:
 			return err
+		case *asJSON:
+			return printJSON(cmd, found.json)
 		}
-		if err := json.Unmarshal(list.Raw, &out); err != nil {
-			return err
-		}
-		if *asJSON {
-			return printJSON(cmd, out)
-		}
-		return table(cmd, "NAME\tPARTITIONS\tMODE\tLEASE\tCREATED", func(w io.Writer) {
-			for _, g := range out.Groups {
-				fmt.Fprintf(w, "%s\t%d\t%s\t%s\t%s\n", g.Name, g.Settings.Partitions, g.Settings.Mode, time.Duration(g.Settings.Lease), g.Created.Format(time.RFC3339))
-			}
-		})
+		return table(cmd, found.heading, found.rows)
 	}
 	return cmd
 }
 
-// table prints rows in columns under a heading; both have tabs between the columns.
+// table prints rows in columns under a heading; both have tabs between the columns. On a terminal it is no wider than that.
 func table(cmd *cobra.Command, heading string, rows func(w io.Writer)) error {
+	var text bytes.Buffer
+	fmt.Fprintln(&text, heading)
+	rows(&text)
 	w := tabwriter.NewWriter(cmd.OutOrStdout(), 0, 8, 2, ' ', 0)
-	fmt.Fprintln(w, heading)
-	rows(w)
+	fmt.Fprint(w, fitted(text.String(), columns()))
 	return w.Flush()
+}
+
+// fitted returns rows, with tabs between their columns, that take no more characters than a terminal has; 0 is one of any width. The widest columns are
+// cut, and none to less than its heading, in the first row, or eight characters.
+func fitted(text string, width int) string {
+	const least, gap = 8, 2
+	if width == 0 {
+		return text
+	}
+	var rows [][]string
+	var widths, floors []int
+	for line := range strings.Lines(text) {
+		cells := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		for i, cell := range cells {
+			if i == len(widths) {
+				widths, floors = append(widths, 0), append(floors, max(least, utf8.RuneCountInString(cell)))
+			}
+			widths[i] = max(widths[i], utf8.RuneCountInString(shown(cell)))
+		}
+		rows = append(rows, cells)
+	}
+	taken := (len(widths) - 1) * gap
+	for _, w := range widths {
+		taken += w
+	}
+	for ; taken > width; taken-- {
+		at := -1
+		for i, w := range widths {
+			if w > floors[i] && (at < 0 || w > widths[at]) {
+				at = i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		widths[at]--
+	}
+	var out strings.Builder
+	for _, cells := range rows {
+		for i, cell := range cells {
+			if utf8.RuneCountInString(shown(cell)) > widths[i] {
+				cells[i] = shortened(cell, widths[i]-1)
+			}
+		}
+		out.WriteString(strings.Join(cells, "\t") + "\n")
+	}
+	return out.String()
 }
 
 func groupCreateCommand() *cobra.Command {
@@ -246,25 +312,13 @@ refused; --force ends the leases. Batches that were parked behind it come again 
 
 func groupParkedCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "parked NAME", Short: "List the parked batches of a group", Args: cobra.ExactArgs(1)}
-	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+	return listing(cmd, func(c *client.Client, args []string) (*listed, error) {
 		var out wire.ParkedList
-		c, err := server.connect()
-		if err != nil {
-			return err
-		}
-		defer server.close()
 		list, err := c.Parked(cmd.Context(), args[0])
-		if err != nil {
-			return err
+		if err == nil {
+			err = json.Unmarshal(list.Raw, &out)
 		}
-		if err := json.Unmarshal(list.Raw, &out); err != nil {
-			return err
-		}
-		if *asJSON {
-			return printJSON(cmd, out)
-		}
-		return table(cmd, "BATCH\tBEHIND\tUP TO\tATTEMPTS\tTIME\tERROR", func(w io.Writer) {
+		return &listed{out, "BATCH\tBEHIND\tUP TO\tATTEMPTS\tTIME\tERROR", func(w io.Writer) {
 			for _, p := range out.Parked {
 				if p.Failure == nil {
 					fmt.Fprintf(w, "%s\t%s\t%s\t-\t-\t-\n", p.ID, p.From, p.To)
@@ -272,9 +326,8 @@ func groupParkedCommand() *cobra.Command {
 				}
 				fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%s\n", p.ID, p.From, p.To, p.Attempts, p.Time.Format(time.RFC3339), quotedOrDash(p.Error))
 			}
-		})
-	}
-	return cmd
+		}}, err
+	})
 }
 
 // groupDoCommand returns a command that does one thing with a group, or with one of its parked batches, and prints what was
@@ -307,43 +360,33 @@ func webhooksCommand() *cobra.Command {
 		Example: "  fanfold group create search --push https://receiver.example/books\n  fanfold webhooks\n  fanfold webhooks listen --secret-file secret",
 		Args:    cobra.NoArgs,
 	}
-	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := server.connect()
-		if err != nil {
-			return err
-		}
-		defer server.close()
+	cmd.AddCommand(webhooksListenCommand())
+	return listing(cmd, func(c *client.Client, _ []string) (*listed, error) {
 		list, err := c.Groups(cmd.Context())
 		if err != nil {
-			return err
+			return nil, err
 		}
 		posted := []*client.Group{}
 		for _, name := range list.Names {
 			g, err := c.Group(cmd.Context(), name)
 			if err != nil && !errors.Is(err, client.NotFound) { // deleted meanwhile
-				return err
+				return nil, err
 			}
 			if err == nil && g.Push != nil {
 				posted = append(posted, g)
 			}
 		}
-		if *asJSON {
-			all := make([]json.RawMessage, len(posted))
-			for i, g := range posted {
-				all[i] = g.Raw
-			}
-			return printJSON(cmd, map[string]any{"webhooks": all})
+		all := make([]json.RawMessage, len(posted))
+		for i, g := range posted {
+			all[i] = g.Raw
 		}
-		return table(cmd, "GROUP\tURL\tBEHIND BY\tLAST ANSWER\tPARKED", func(w io.Writer) {
+		return &listed{map[string]any{"webhooks": all}, "GROUP\tURL\tBEHIND BY\tLAST ANSWER\tPARKED", func(w io.Writer) {
 			for _, g := range posted {
 				answer, parked := lastAnswer(g)
 				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\n", g.Name, g.Push.URL, lagText(g.Lag), answer, parked)
 			}
-		})
-	}
-	cmd.AddCommand(webhooksListenCommand())
-	return cmd
+		}}, nil
+	})
 }
 
 // lastAnswer returns what the last post of a group was answered, as people read it, and how many batches are parked.

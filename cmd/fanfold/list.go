@@ -27,17 +27,11 @@ With a key they are those that it reads. Where a rule decides about single docum
 		Example: "  fanfold collections\n  fanfold collections --json",
 		Args:    cobra.NoArgs,
 	}
-	server, asJSON := serverFlag(cmd), jsonFlag(cmd)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		c, err := server.connect()
-		if err != nil {
-			return err
-		}
-		defer server.close()
+	return listing(cmd, func(c *client.Client, _ []string) (*listed, error) {
 		all := []map[string]any{}
 		for info, err := range c.Collections(cmd.Context()) {
 			if err != nil {
-				return err
+				return nil, err
 			}
 			one := map[string]any{"name": info.Name, "declared": info.Declared, "documents": info.Documents}
 			if info.Uncounted {
@@ -45,10 +39,7 @@ With a key they are those that it reads. Where a rule decides about single docum
 			}
 			all = append(all, one)
 		}
-		if *asJSON {
-			return printJSON(cmd, map[string]any{"collections": all})
-		}
-		return table(cmd, "COLLECTION\tDOCUMENTS\tIN THE MODEL", func(w io.Writer) {
+		return &listed{map[string]any{"collections": all}, "COLLECTION\tDOCUMENTS\tIN THE MODEL", func(w io.Writer) {
 			for _, one := range all {
 				documents, counted := one["documents"]
 				if !counted {
@@ -56,9 +47,8 @@ With a key they are those that it reads. Where a rule decides about single docum
 				}
 				fmt.Fprintf(w, "%s\t%v\t%s\n", one["name"], documents, map[bool]string{true: "yes", false: "no"}[one["declared"] == true])
 			}
-		})
-	}
-	return cmd
+		}}, nil
+	})
 }
 
 // listOptions has the flags of list.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
 	"unsafe"
 
 	"github.com/fanfold/fanfold/tests/harness"
@@ -55,6 +56,58 @@ func TestColoursOnTerminals(t *testing.T) {
 			if err != nil || !strings.Contains(string(line[:n]), want) || bytes.Contains(line[:n], []byte("\x1b[32mcreate")) != c.colours {
 				t.Errorf("%s, NO_COLOR=%s TERM=%s: %q, %v", args, c.noColor, c.term, line[:n], err)
 			}
+		}
+	}
+}
+
+// TestTablesFitTerminals: tables take no more columns than a terminal has, and lose nothing that fits.
+func TestTablesFitTerminals(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	long := strings.Repeat("long", 15)
+	s.Want(201, "PUT", "/v1/_groups/"+long, `{"partitions":1}`)
+	s.Want(201, "PUT", "/v1/_groups/short", `{"partitions":1}`)
+	stdout := os.Stdout
+	t.Cleanup(func() { os.Stdout = stdout })
+	for _, width := range []uint16{70, 200} {
+		screen, terminal := openTerminal(t)
+		size := [4]uint16{24, width}
+		if _, _, failed := syscall.Syscall(syscall.SYS_IOCTL, terminal.Fd(), syscall.TIOCSWINSZ, uintptr(unsafe.Pointer(&size))); failed != 0 {
+			t.Fatal(failed)
+		}
+		os.Stdout = terminal
+		root := command()
+		root.SetOut(terminal)
+		if code := run(t.Context(), root, []string{"group", "list", "--server", s.URL}); code != exitDone {
+			t.Fatalf("exit code %d", code)
+		}
+		text := make([]byte, 4096)
+		n, err := screen.Read(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.ReplaceAll(string(text[:n]), "\r", ""), "\n")
+		for _, line := range lines {
+			if utf8.RuneCountInString(line) > int(width) {
+				t.Errorf("%q is wider than %d", line, width)
+			}
+		}
+		if whole := strings.Contains(string(text[:n]), long); whole != (width == 200) || !strings.Contains(string(text[:n]), "short") || strings.Contains(string(text[:n]), "…") == whole {
+			t.Errorf("%d columns show %q", width, text[:n])
+		}
+	}
+}
+
+// TestFitted: the widest columns are cut, down to their headings, and text without a bound stays as it is.
+func TestFitted(t *testing.T) {
+	const rows = "ID\tDESCRIPTION\tURL\nabc\tone two three four five six\thttps://receiver.example/books\n"
+	for width, want := range map[int]string{
+		0:  rows,
+		80: rows,
+		50: "ID\tDESCRIPTION\tURL\nabc\tone two three four f…\thttps://receiver.exam…\n",
+		1:  "ID\tDESCRIPTION\tURL\nabc\tone two th…\thttps:/…\n",
+	} {
+		if got := fitted(rows, width); got != want {
+			t.Errorf("in %d columns they are %q, want %q", width, got, want)
 		}
 	}
 }
