@@ -343,7 +343,7 @@ func TestWithheld(t *testing.T) {
 	}
 	restored := harness.Open(t, harness.Options{Dir: data, Configure: hold})
 	<-reached
-	for _, path := range []string{"/v1/customers/ann", "/v1/customers", "/v1/_export", "/v1/_changes?limit=1", "/v1/_backup", "/v1/_erasures", "/v1", "/v1/_model", "/v1/_groups", "/readyz"} {
+	for _, path := range []string{"/v1/customers/ann", "/v1/customers", "/v1/_export", "/v1/_changes?limit=1", "/v1/_backup", "/v1/_erasures", "/v1", "/v1/_model", "/openapi.json?model=true", "/v1/_groups", "/readyz"} {
 		if r := restored.Want(http.StatusServiceUnavailable, "GET", path, ""); strings.Contains(string(r.Body), secret("ann")) || !strings.Contains(string(r.Body), "restored store erases") {
 			t.Errorf("%s: %s", path, r.Body)
 		}

@@ -38,7 +38,7 @@ var templates = []template{
 	{"/v1/{collection}/{id}", "get", false, []string{"fields"}, map[string]string{"200": typeName + "Document"}, ""},
 	{"/v1/{collection}/{id}", "put", true, dry, map[string]string{"200": typeName + "Document", "201": typeName + "Document"}, typeName + "DocumentIn"},
 	{"/v1/{collection}/{id}", "patch", true, dry, map[string]string{"200": typeName + "Document"}, ""},
-	{"/v1/{collection}/{id}/_revert", "post", true, dry, map[string]string{"200": typeName + "Document"}, ""},
+	{"/v1/{collection}/{id}/_revert", "post", true, dry, map[string]string{"200": typeName + "Document", "201": typeName + "Document"}, ""},
 	{"/v1/{collection}/{id}/{child}", "get", false, append([]string{"page"}, ofGroups...), map[string]string{"200": childType + "DocumentList"}, ""},
 }
 
