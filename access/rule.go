@@ -230,10 +230,15 @@ func derivedMembers(m *model.Model, collection string) (names []string) {
 
 // refuse counts a refusal, and returns false.
 func (g *Grant) refuse() bool {
+	g.Refused()
+	return false
+}
+
+// Refused counts one document that the rule lets nobody have.
+func (g *Grant) Refused() {
 	if g.refused != nil {
 		g.refused()
 	}
-	return false
 }
 
 // valueAt returns the text of the value at a path, nil where there is none.

@@ -98,7 +98,7 @@ func (tx *transaction) try(ctx context.Context, lost bool) (first uint64, err er
 	if !slices.ContainsFunc(tx.ops, func(op *Operation) bool { return op.ruled != nil }) {
 		return tx.attempt(ctx, lost)
 	}
-	return underRules{tx.w}.certainly(ctx, &tx.certain, func(ctx context.Context) (uint64, error) { return tx.attempt(ctx, lost) })
+	return underRules{tx.w}.certainly(ctx, &tx.certain, tx.ops, func(ctx context.Context) (uint64, error) { return tx.attempt(ctx, lost) })
 }
 
 // attempt does what try does, whether or not this node lags.
@@ -123,7 +123,7 @@ func (tx *transaction) attempt(ctx context.Context, lost bool) (first uint64, er
 // foreseeRefusal returns why deletes about which rules decide would be refused as documents are now. It closes the gate for nothing.
 func (tx *transaction) foreseeRefusal(ctx context.Context) error {
 	u := underRules{tx.w}
-	_, err := u.certainly(ctx, &tx.certain, func(ctx context.Context) (uint64, error) {
+	_, err := u.certainly(ctx, &tx.certain, tx.ops, func(ctx context.Context) (uint64, error) {
 		for i, op := range tx.ops {
 			if op.ruled == nil || op.Kind != Delete {
 				continue

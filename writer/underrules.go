@@ -43,7 +43,7 @@ func (w underRules) write(ctx context.Context, op *Operation, in Intent) (stored
 	defer func() { unlock(stored) }()
 	certain := false
 	return w.decide(ctx, plan{try: func(ctx context.Context, _ bool) (uint64, error) {
-		return w.certainly(ctx, &certain, func(ctx context.Context) (uint64, error) { return w.try(ctx, op, in) })
+		return w.certainly(ctx, &certain, []*Operation{op}, func(ctx context.Context) (uint64, error) { return w.try(ctx, op, in) })
 	}})
 }
 
@@ -67,7 +67,15 @@ func (w underRules) try(ctx context.Context, op *Operation, in Intent) (seq uint
 }
 
 // certainly calls try and, where that refuses, once more after this node has caught up: one that lags must not refuse what is right.
-func (w underRules) certainly(ctx context.Context, certain *bool, try func(ctx context.Context) (uint64, error)) (uint64, error) {
+func (w underRules) certainly(ctx context.Context, certain *bool, ops []*Operation, try func(ctx context.Context) (uint64, error)) (uint64, error) {
+	provisional := func(is bool) {
+		for _, op := range ops {
+			if op.ruled != nil {
+				op.ruled.Provisional = is
+			}
+		}
+	}
+	provisional(!*certain)
 	first, err := try(ctx)
 	if *certain || err == nil || lostTo(err) != nil {
 		return first, err
@@ -81,6 +89,7 @@ func (w underRules) certainly(ctx context.Context, certain *bool, try func(ctx c
 		return 0, err
 	}
 	*certain = true
+	provisional(false)
 	return try(w.observe(ctx))
 }
 

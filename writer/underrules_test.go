@@ -51,7 +51,7 @@ func TestLaggingNodesRefuseNothing(t *testing.T) {
 			errs = errs[1:]
 			return 5, err
 		}
-		_, err := w.decide(t.Context(), plan{await: atOnce, try: func(ctx context.Context, _ bool) (uint64, error) { return w.certainly(ctx, &certain, try) }})
+		_, err := w.decide(t.Context(), plan{await: atOnce, try: func(ctx context.Context, _ bool) (uint64, error) { return w.certainly(ctx, &certain, nil, try) }})
 		if len(errs) != len(c.errs)-c.tries || log.fences != c.fences || err != c.errs[c.tries-1] { //nolint:errorlint // it must be as it came
 			t.Errorf("%s: %d fences, %d tries are left, %v", name, log.fences, len(errs), err)
 		}

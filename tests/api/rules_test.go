@@ -237,6 +237,23 @@ func TestMeUnderRules(t *testing.T) {
 	}
 }
 
+// TestRefusedWritesCountOnce: a write that a rule refuses is one refusal, by itself and in a transaction, although a node judges it again before it answers.
+func TestRefusedWritesCountOnce(t *testing.T) {
+	h := openHouse(t, `collections: {notes: {access: {read: [clerk], create: {where: 'doc.open'}, update: {where: 'old.open'}, delete: {where: 'old.open'}}}}`, nil)
+	h.admin.Put("notes", "n1", `{"open":false}`)
+	clerk := h.as(t, "clerk")
+	clerk.Want(http.StatusForbidden, "PUT", "/v1/notes/n2", `{"open":false}`)
+	clerk.Want(http.StatusForbidden, "PUT", "/v1/notes/n1", `{"open":true}`)
+	clerk.Want(http.StatusForbidden, "DELETE", "/v1/notes/n1", "")
+	clerk.Want(http.StatusForbidden, "POST", "/v1/_transactions", `{"operations":[{"op":"create","collection":"notes","id":"n3","body":{"open":false}}]}`)
+	for right, n := range map[string]int{"create": 2, "update": 1, "delete": 1} {
+		line := fmt.Sprintf(`fanfold_rule_refusals_total{collection="notes",right=%q} %d`, right, n)
+		if body := string(h.admin.Want(http.StatusOK, "GET", "/metrics", "").Body); !strings.Contains(body, line) {
+			t.Errorf("the metrics do not have %s", line)
+		}
+	}
+}
+
 // changeWhileWaiting has a key ask for a path, changes the key while the read waits, and returns the answer.
 func (h *house) changeWhileWaiting(t *testing.T, path string, own keys.Settings, patch string) *harness.Response {
 	t.Helper()

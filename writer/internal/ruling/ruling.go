@@ -26,6 +26,9 @@ type Ruling struct {
 	read  access.Grant
 	act   string
 	grant access.Grant // to act
+
+	// Provisional is set while a refusal is judged once more before it is told, so that it is counted once.
+	Provisional bool
 }
 
 // Of returns the ruling of a write of a document. It is nil where no document needs to be looked at: the sender may read and do everything in the
@@ -34,15 +37,37 @@ func Of(by Sender, key fanfold.Key, check bool) *Ruling {
 	if by.IsOpen() || by.Reads(key.Collection) && (check || by.Writes(key.Collection)) {
 		return nil
 	}
-	return &Ruling{key: key, by: by, read: by.Grant(key.Collection, model.ActRead)}
+	r := &Ruling{key: key, by: by}
+	r.read = r.uncounted(model.ActRead)
+	return r
+}
+
+// uncounted returns the sender's right to do something in the collection, without the count of refusals.
+func (r *Ruling) uncounted(act string) access.Grant {
+	g := r.by.Grant(r.key.Collection, act)
+	return g.Uncounted()
+}
+
+// count counts a refusal by the rule of a right, unless it is judged once more.
+func (r *Ruling) count(act string) {
+	if !r.Provisional {
+		g := r.by.Grant(r.key.Collection, act)
+		g.Refused()
+	}
 }
 
 // Sees tells whether a document may be read whose embedded view this is.
-func (r *Ruling) Sees(view []byte) bool { return r.read.Reads(view) }
+func (r *Ruling) Sees(view []byte) bool {
+	sees := r.read.Reads(view)
+	if !sees {
+		r.count(model.ActRead)
+	}
+	return sees
+}
 
 // Asks sets the action that the write is for its document. The error is the Forbidden of one to which the sender has no right at all.
 func (r *Ruling) Asks(act string) error {
-	r.act, r.grant = act, r.by.Grant(r.key.Collection, act)
+	r.act, r.grant = act, r.uncounted(act)
 	if r.grant.None() {
 		return r.refuse("the right is missing")
 	}
@@ -83,6 +108,7 @@ func (r *Ruling) Judge(old, doc []byte) error {
 	if r.grant.Writes(old, doc) {
 		return nil
 	}
+	r.count(r.act)
 	return r.refuse("the rule of " + r.key.Collection + " about it is not true")
 }
 
