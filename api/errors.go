@@ -102,7 +102,7 @@ func (s *Server) fail(err error, c echo.Context) {
 func known(err error) *fanfold.Error {
 	var e *fanfold.Error
 	if !errors.As(err, &e) {
-		e = foreign(err)
+		e = translated(err)
 	}
 	return e
 }
@@ -120,8 +120,8 @@ func problemFor(e *fanfold.Error) wire.Problem {
 	return p
 }
 
-// foreign translates an error of Echo or net/http. It returns Internal for any that it does not know.
-func foreign(err error) *fanfold.Error {
+// translated returns an error of Echo or net/http as one of ours. It returns Internal for any that it does not know.
+func translated(err error) *fanfold.Error {
 	var tooLarge *http.MaxBytesError
 	if errors.As(err, &tooLarge) {
 		return fanfold.Errorf(fanfold.TooLarge, "the body is larger than %d bytes", tooLarge.Limit)

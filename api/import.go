@@ -55,6 +55,9 @@ func (ip *imports) progress(c echo.Context) error {
 // answer answers POST /v1/_import. If something is wrong with the request as a whole, the answer is a problem.
 // Otherwise it is lines of NDJSON that report refused lines, progress and the end.
 func (ip *imports) answer(c echo.Context) error {
+	if c.QueryParams().Has("from") {
+		return ip.answerForeign(c)
+	}
 	opt, err := readImportOptions(c)
 	if err != nil {
 		return err
@@ -113,10 +116,14 @@ func (ip *imports) begin(c echo.Context) (*lineAnswer, error) {
 
 // readImportOptions reads the headers and parameters of an import. Errors are Invalid and UnsupportedMedia.
 func readImportOptions(c echo.Context) (opt writer.ImportOptions, err error) {
-	if err := parameters(c, "collection", "id", "resume", "first", "allowFanout", "allowRemoval", "restore"); err != nil {
+	known, repeated, types := []string{"collection", "id", "resume", "first", "allowFanout", "allowRemoval", "restore", "from"}, "", []string{ndjsonType, "application/jsonl"}
+	if c.QueryParams().Has("from") {
+		known, repeated, types = append(append(known, "dryRun"), foreignParameters...), repeatedParameters, append(types, bytesType)
+	}
+	if _, err := params.ParseRepeated(c.Request().URL.RawQuery, repeated, known...); err != nil {
 		return opt, err
 	}
-	if _, err := mediaType(c, ndjsonType, "application/jsonl"); err != nil {
+	if _, err := mediaType(c, types...); err != nil {
 		return opt, err
 	}
 	if len(c.Request().Header[headerIdempotencyKey]) > 0 {

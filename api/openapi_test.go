@@ -36,7 +36,7 @@ var schemaTypes = map[string]any{
 	"CompactPlan": wire.CompactPlan{}, "Compaction": wire.Compaction{}, "Erasure": wire.Erasure{}, "ErasureResidue": wire.ErasureResidue{}, "ErasurePlan": wire.ErasurePlan{}, "Erasures": wire.Erasures{}, "FoundList": wire.FoundList{},
 	"Problem": wire.Problem{}, "ProblemItem": fanfold.Problem{}, "Accepted": wire.Accepted{}, "DeleteStep": wire.DeleteStep{}, "Fanout": dryRunResult{}, "UpdateTrial": updateTrial{}, "RefusedDocument": wire.RefusedDocument{}, "Collections": wire.Collections{},
 	"Transaction": wire.Transaction{}, "Operation": wire.Operation{}, "TransactionResult": wire.TransactionResult{}, "OperationResult": wire.OperationResult{}, "ImportProgress": writer.ImportProgress{},
-	"ImportRefusal": wire.ImportRefusal{}, "ImportState": wire.ImportState{}, "ImportSummary": wire.ImportSummary{}, "UpdateState": wire.UpdateState{}, "UpdateSummary": wire.UpdateSummary{},
+	"ImportRefusal": wire.ImportRefusal{}, "ImportState": wire.ImportState{}, "ImportSummary": wire.ImportSummary{}, "ImportReport": wire.ImportReport{}, "DriftReport": wire.DriftReport{}, "DriftRule": wire.DriftRule{}, "DriftDifference": wire.DriftDifference{}, "UpdateState": wire.UpdateState{}, "UpdateSummary": wire.UpdateSummary{},
 	"Meta": wire.Meta{}, "List": wire.List{}, "Query": wire.Query{}, "Groups": wire.Groups{}, "Explained": wire.Explained{}, "Plan": query.Plan{}, "PatchOperation": wire.PatchOperation{}, "DeltaOperation": wire.DeltaOperation{},
 	"History": wire.DocumentHistory{}, "Version": wire.Version{}, "DocumentDifference": wire.DocumentDifference{}, "DocumentDifferences": wire.DocumentDifferences{},
 	"Cause": wire.Cause{}, "Change": wire.Change{}, "Changes": wire.Changes{}, "Heartbeat": wire.Heartbeat{}, "End": wire.End{},

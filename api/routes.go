@@ -201,6 +201,7 @@ func (d *documents) table() []route {
 		{"POST", transactionsPath, rightWrite, byRoom, takesKey, 0, d.transact},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.imports.answer}, // it says itself why it takes no key
 		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.imports.progress},
+		{"POST", "/v1/_drift", rightAdmin, atOnce, 0, untimed | lasting | logless, drifts{d}.answer},
 		{"GET", diffPath, rightRead, atOnce, 0, logless, d.diffs.answer}, // it waits for a slot by itself
 		{"GET", exportPath, rightRead, byRunning, 0, lasting | logless, d.export},
 	}

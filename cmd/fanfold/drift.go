@@ -18,7 +18,6 @@ import (
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/internal/drift"
 	"github.com/fanfold/fanfold/internal/foreign"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/modelguess"
 	"github.com/fanfold/fanfold/model"
@@ -119,7 +118,7 @@ func (im *importer) driftOfServer(cmd *cobra.Command, c *client.Client, export *
 			return err
 		}
 		if doc.Body != nil {
-			if err := check.add(cmd.Context(), doc.Collection, doc.Body); err != nil {
+			if err := check.Add(cmd.Context(), doc.Collection, doc.Body); err != nil {
 				return err
 			}
 		}
@@ -205,36 +204,22 @@ func onScratch(ctx context.Context, cfg node.Config, fn func(c *client.Client) e
 	})
 }
 
-// compared counts the documents that were compared, and those that could not be.
-type compared struct {
-	Documents int `json:"documents"`
-	WithoutID int `json:"withoutId,omitempty"` // each got a new id
-	NotThere  int `json:"notThere,omitempty"`  // such as refused ones
-}
-
-// driftCheck compares documents with what a store shows of them.
+// driftCheck compares documents with what a server shows of them.
 type driftCheck struct {
-	comparison *drift.Comparison
-	sample     *modelguess.Sample // gets what is brought, in place of the comparison; nil for nobody
-	client     *client.Client
-	opts       []client.ReadOption
-	out        *os.File // gets every difference; nil for nobody
-	buffer     *bufio.Writer
-	spool      *os.File // what an import brings, until all of it is stored
-	writer     *bufio.Writer
-
-	batch  []drift.Pair
-	size   int
-	there  map[drift.Target]bool // of targets that were asked for
-	counts compared
+	*drift.Check
+	sample *modelguess.Sample // gets what is brought, in place of the comparison; nil for nobody
+	client *client.Client
+	opts   []client.ReadOption
+	out    *os.File // gets every difference; nil for nobody
+	buffer *bufio.Writer
+	spool  *os.File // what an import brings, until all of it is stored
+	writer *bufio.Writer
 }
 
-// Bounds of what is compared at a time, and of the targets that are known.
+// Bounds of the ids that are asked for at a time.
 const (
-	driftBatch   = 400
-	driftBytes   = 8 << 20
+	driftIDs     = 400
 	driftIDBytes = 24 << 10
-	driftTargets = 1 << 16
 )
 
 // newDrift returns a check by the rules of a model. The error is Invalid where it has none, or for --out.
@@ -242,7 +227,8 @@ func (im *importer) newDrift(c *client.Client, m *model.Model) (*driftCheck, err
 	if len(m.Rules) == 0 {
 		return nil, fanfold.Errorf(fanfold.Invalid, "the model derives no members, so there is nothing to compare: give --model FILE")
 	}
-	d := &driftCheck{comparison: drift.New(m), client: c, there: map[drift.Target]bool{}}
+	d := &driftCheck{client: c}
+	d.Check = drift.NewCheck(m, d, d.tell)
 	if im.driftOut != "" {
 		f, err := os.OpenFile(im.driftOut, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 		if err != nil {
@@ -266,7 +252,7 @@ func (d *driftCheck) bring(collection string, body []byte) error {
 		d.sample.Add(collection, body)
 		return nil
 	}
-	if !d.comparison.Concerns(collection) {
+	if !d.Concerns(collection) {
 		return nil
 	}
 	if d.writer == nil {
@@ -287,7 +273,7 @@ func (d *driftCheck) again() error {
 }
 
 // brought compares all that an import has brought.
-func (d *driftCheck) brought(ctx context.Context) ([]drift.Rule, *compared, error) {
+func (d *driftCheck) brought(ctx context.Context) ([]drift.Rule, *drift.Compared, error) {
 	if d.writer == nil {
 		return d.end(ctx)
 	}
@@ -306,112 +292,31 @@ func (d *driftCheck) brought(ctx context.Context) ([]drift.Rule, *compared, erro
 			return nil, nil, err
 		}
 		collection, body, _ := bytes.Cut(line, []byte{'\t'})
-		if err := d.add(ctx, string(collection), body); err != nil {
+		if err := d.Add(ctx, string(collection), body); err != nil {
 			return nil, nil, err
 		}
 	}
 }
 
-// add compares a document, perhaps later. body is the check's then.
-func (d *driftCheck) add(ctx context.Context, collection string, body []byte) error {
-	if !d.comparison.Concerns(collection) {
-		return nil
+// Shown implements drift.Store: it asks the server for the first ids. The errors are the server's.
+func (d *driftCheck) Shown(ctx context.Context, collection string, ids []string) (found map[string][]byte, looked int, err error) {
+	size := 0
+	for looked < len(ids) && looked < driftIDs && (looked == 0 || size < driftIDBytes) {
+		size += len(url.QueryEscape(ids[looked])) + len("&id=")
+		looked++
 	}
-	t := jsondoc.MustParse(body)
-	id := t.Text(t.Member(jsondoc.Root, "id"))
-	if id == "" {
-		d.counts.WithoutID++
-		return nil
+	docs, _, err := client.Collection[json.RawMessage](d.client, collection).GetSeveral(ctx, ids[:looked], d.opts...)
+	if errors.Is(err, client.Timeout) && ctx.Err() == nil { // not everything that was stored is shown yet
+		return d.Shown(ctx, collection, ids)
 	}
-	d.batch = append(d.batch, drift.Pair{Collection: collection, ID: id, Brought: bytes.Clone(body)})
-	if d.size += len(body); len(d.batch) < driftBatch && d.size < driftBytes {
-		return nil
+	if err != nil && !errors.Is(err, client.UnknownCollection) {
+		return nil, 0, err
 	}
-	return d.flush(ctx)
-}
-
-// flush compares the documents that wait.
-func (d *driftCheck) flush(ctx context.Context) error {
-	wanted := map[string][]string{}
-	last := map[drift.Target]int{} // of a document that was brought twice, the last one counts
-	for i, p := range d.batch {
-		key := drift.Target{Collection: p.Collection, ID: p.ID}
-		if _, twice := last[key]; !twice {
-			wanted[p.Collection] = append(wanted[p.Collection], p.ID)
-		}
-		last[key] = i
+	found = make(map[string][]byte, len(docs))
+	for _, doc := range docs {
+		found[doc.ID] = doc.Value
 	}
-	shown, err := d.get(ctx, wanted)
-	if err != nil {
-		return err
-	}
-	var pairs []drift.Pair
-	for i, p := range d.batch {
-		key := drift.Target{Collection: p.Collection, ID: p.ID}
-		if p.Shown = shown[key]; p.Shown == nil {
-			d.counts.NotThere++
-		} else if last[key] == i {
-			pairs = append(pairs, p)
-		}
-	}
-	d.batch, d.size = d.batch[:0], 0
-	if err := d.askTargets(ctx, pairs); err != nil {
-		return err
-	}
-	for _, p := range pairs {
-		d.counts.Documents++
-		if err := d.comparison.Compare(p, func(t drift.Target) bool { return d.there[t] }, d.tell); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// askTargets asks which of the documents are there that copies were brought of.
-func (d *driftCheck) askTargets(ctx context.Context, pairs []drift.Pair) error {
-	if len(d.there) > driftTargets {
-		clear(d.there)
-	}
-	wanted := map[string][]string{}
-	for _, p := range pairs {
-		for _, t := range d.comparison.Targets(p) {
-			if _, known := d.there[t]; !known {
-				d.there[t] = false
-				wanted[t.Collection] = append(wanted[t.Collection], t.ID)
-			}
-		}
-	}
-	found, err := d.get(ctx, wanted)
-	for t := range found {
-		d.there[t] = true
-	}
-	return err
-}
-
-// get returns documents by their ids.
-func (d *driftCheck) get(ctx context.Context, wanted map[string][]string) (map[drift.Target][]byte, error) {
-	found := map[drift.Target][]byte{}
-	for collection, ids := range wanted {
-		for len(ids) > 0 {
-			n, size := 0, 0
-			for n < len(ids) && n < driftBatch && (n == 0 || size < driftIDBytes) {
-				size += len(url.QueryEscape(ids[n])) + len("&id=")
-				n++
-			}
-			docs, _, err := client.Collection[json.RawMessage](d.client, collection).GetSeveral(ctx, ids[:n], d.opts...)
-			if errors.Is(err, client.Timeout) && ctx.Err() == nil { // not everything that was stored is shown yet
-				continue
-			}
-			if err != nil && !errors.Is(err, client.UnknownCollection) {
-				return nil, err
-			}
-			for _, doc := range docs {
-				found[drift.Target{Collection: collection, ID: doc.ID}] = doc.Value
-			}
-			ids = ids[n:]
-		}
-	}
-	return found, nil
+	return found, looked, nil
 }
 
 // tell writes a difference to the file that gets all.
@@ -423,16 +328,12 @@ func (d *driftCheck) tell(one drift.Difference) error {
 }
 
 // end compares the documents that wait, and returns what was counted.
-func (d *driftCheck) end(ctx context.Context) ([]drift.Rule, *compared, error) {
-	if err := d.flush(ctx); err != nil {
-		return nil, nil, err
+func (d *driftCheck) end(ctx context.Context) ([]drift.Rule, *drift.Compared, error) {
+	rules, counts, err := d.End(ctx)
+	if err == nil && d.buffer != nil {
+		err = d.buffer.Flush()
 	}
-	if d.buffer != nil {
-		if err := d.buffer.Flush(); err != nil {
-			return nil, nil, err
-		}
-	}
-	return d.comparison.Rules(), &d.counts, nil
+	return rules, &counts, err
 }
 
 // printDrift prints what was counted of each rule, with examples.
@@ -478,7 +379,7 @@ func (r *importResult) printDrift(out io.Writer) error {
 }
 
 // driftText returns a value for people, shortened.
-func driftText(v drift.Value) string {
+func driftText(v json.RawMessage) string {
 	if v == nil {
 		return "nothing"
 	}

@@ -186,8 +186,8 @@ type importResult struct {
 	Late      string              `json:"late,omitempty"` // why it does not yet
 
 	importFound
-	Drift    []drift.Rule `json:"drift,omitempty"`    // of each rule, what documents brought for it
-	Compared *compared    `json:"compared,omitempty"` // what could be
+	Drift    []drift.Rule    `json:"drift,omitempty"`    // of each rule, what documents brought for it
+	Compared *drift.Compared `json:"compared,omitempty"` // what could be
 }
 
 // drifted tells whether documents brought what is not right.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/internal/foreign"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -44,8 +45,8 @@ func TestImportOfCSVWithoutMapping(t *testing.T) {
 			t.Errorf("%q is CSV: %t", head, got)
 		}
 	}
-	for path, want := range map[string]string{"a/Good Books 2.csv": "good-books-2", "2024.csv": "documents", "-": "documents", "x.tar.csv": "x-tar"} {
-		if got := collectionOf(path); got != want {
+	for path, want := range map[string]string{"a/Good Books 2.csv": "good-books-2", "2024.csv": "documents", "-": "documents", "x.tar.csv": "x-tar", "Old/Books.json.gz": "books"} {
+		if got := foreign.Proposed(path); got != want {
 			t.Errorf("the collection of %s is %s, want %s", path, got, want)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/expr"
+	"github.com/fanfold/fanfold/internal/foreign"
 )
 
 // maxRow bounds a row of CSV, in bytes of UTF-8.
@@ -144,7 +145,7 @@ func (im *importer) refuseCSV(in *bufio.Reader, path string) error {
 		return fanfold.Errorf(fanfold.Invalid, "%s is CSV, and %s", path, fanfold.MessageOf(err))
 	}
 	return fanfold.Errorf(fanfold.Invalid, "%s is CSV, for which a mapping file says what becomes of each row. Write one, such as this as mapping.yaml:\n\n%s\nand then: %s import --mapping mapping.yaml%s%s %s",
-		path, exampleMapping(cmp.Or(im.collection, collectionOf(path)), columns), invocation(), delimiterFlag(delimiter), im.server, shellWord(path))
+		path, exampleMapping(cmp.Or(im.collection, foreign.Proposed(path)), columns), invocation(), delimiterFlag(delimiter), im.server, shellWord(path))
 }
 
 // isCalledCSV tells whether the name of a file says that it is CSV, perhaps compressed.
@@ -179,16 +180,6 @@ func csvHeader(head []byte, called bool, delimiter rune) []string {
 		return nil
 	}
 	return columns
-}
-
-// collectionOf returns a name for the collection of a file's documents, made from the file's name.
-func collectionOf(path string) string {
-	base := strings.ToLower(strings.TrimSuffix(filepath.Base(path), filepath.Ext(path)))
-	name := strings.TrimLeft(regexp.MustCompile(`[^a-z0-9_-]+`).ReplaceAllString(base, "-"), "-_0123456789")
-	if fanfold.CheckCollection(name) != nil {
-		return "documents"
-	}
-	return name
 }
 
 // maxExampleColumns bounds how many columns an example mapping has.

@@ -139,7 +139,7 @@ func (im *importer) lines(src *source, skip int) (linesFunc, error) {
 		return rawLines(plain, skip), nil
 	}
 	if m == nil && im.collection == "" && (from == foreign.Plain || from == foreign.Cosmos || from == foreign.Mongo || from == foreign.Couch) {
-		return nil, fanfold.Errorf(fanfold.Invalid, "%s has documents that do not say where they go: give --collection, such as --collection %s", src.path, collectionOf(src.path))
+		return nil, fanfold.Errorf(fanfold.Invalid, "%s has documents that do not say where they go: give --collection, such as --collection %s", src.path, foreign.Proposed(src.path))
 	}
 	im.say(src)
 	return im.converted(src, m, skip), nil

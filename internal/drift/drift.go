@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -23,36 +24,10 @@ const (
 const MaxExamples = 20
 
 // Difference is one value that is not right.
-type Difference struct {
-	Rule       string `json:"rule"`
-	Kind       string `json:"kind"`
-	Collection string `json:"collection"`
-	ID         string `json:"id"`
-	Path       string `json:"path"`              // a JSON pointer
-	Brought    Value  `json:"brought,omitempty"` // nothing where none was
-	Right      Value  `json:"right,omitempty"`   // nothing where the rule gives none
-}
-
-// Value is the text of a JSON value.
-type Value []byte
-
-// MarshalJSON implements json.Marshaler.
-func (v Value) MarshalJSON() ([]byte, error) { return v, nil }
+type Difference = wire.DriftDifference
 
 // Rule counts the values of one rule.
-type Rule struct {
-	Rule     string       `json:"rule"`
-	Right    int          `json:"right"`
-	Wrong    int          `json:"wrong"`
-	Missing  int          `json:"missing"`
-	Orphaned int          `json:"orphaned"`
-	New      bool         `json:"new,omitempty"`    // no document brought a value: the rule is a new one
-	Frozen   bool         `json:"frozen,omitempty"` // values that stay as they were have no right one, and are not compared
-	Examples []Difference `json:"examples,omitempty"`
-}
-
-// Drifted tells whether a value is not right.
-func (r *Rule) Drifted() bool { return r.Wrong+r.Orphaned > 0 || r.Missing > 0 && !r.New }
+type Rule = wire.DriftRule
 
 // Pair is what a document brought, and what the store shows of it.
 type Pair struct {
@@ -148,7 +123,7 @@ func (c *Comparison) Rules() []Rule {
 }
 
 // raw returns the text of a value, on one line; nil for none.
-func raw(t *jsondoc.Tree, n jsondoc.Node) Value {
+func raw(t *jsondoc.Tree, n jsondoc.Node) []byte {
 	if n == jsondoc.None {
 		return nil
 	}

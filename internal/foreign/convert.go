@@ -21,12 +21,18 @@ var meta = map[string][]string{
 
 // convert returns the document of a text; nil where it is left out, or where r.more has what it gives. The error is a *Refusal.
 func (r *Reader) convert(text []byte, line int) (*Document, error) {
+	if r.opt.Parsing != nil {
+		defer r.opt.Parsing(text)()
+	}
 	if err := jsondoc.Check(text, maxDepth); err != nil {
 		at, _ := jsondoc.PlaceOf(text, err)
 		return nil, refuse(line+max(at, 1)-1, "%v", err)
 	}
 	t := &r.tree
 	t.Reset(text)
+	if len(text) > maxTree {
+		defer func() { r.tree = jsondoc.Tree{} }()
+	}
 	root := jsondoc.Root
 	if kind := t.Kind(root); kind != jsondoc.Object {
 		return nil, refuse(line, "it is %s; a document is an object", kindText(kind))

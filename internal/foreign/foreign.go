@@ -5,6 +5,7 @@ package foreign
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -40,6 +41,11 @@ type Options struct {
 	Drop       []string          // members at the top level to leave out, besides what the format says
 	// KeepExtended lets values without a JSON form, such as binary ones, stay the objects that the export has.
 	KeepExtended bool
+
+	// Most bounds one document of the export, in bytes: whole MiB; 0 stands for 16 MiB.
+	Most int
+	// Parsing is called before a document is parsed, and done once it is converted; nil for nobody.
+	Parsing func(text []byte) (done func())
 }
 
 // Validate returns an Invalid for options that mean nothing.
@@ -69,6 +75,8 @@ const (
 	maxDepth    = 256      // of a document as the export has it: some formats have three levels for one
 	maxHead     = 4 << 20  // what is looked at to tell what an export is
 	maxCounted  = 1000     // names that are counted by themselves
+	maxName     = 200      // of a name that is counted by itself
+	maxTree     = 1 << 20  // of a document whose tree is used for the next one
 )
 
 // Place says where in an export something is.
@@ -154,15 +162,18 @@ func (r *Reader) begin(text io.Reader, name string) error {
 		r.report.From = append(slices.Clone(r.report.From), r.format)
 	}
 	in := bufio.NewReaderSize(io.MultiReader(bytes.NewReader(head), text), 64<<10)
-	r.in = &walker{sc: &scanner{in: in, line: 1, most: maxDocument}, layout: seen.layout, member: seen.member}
+	r.in = &walker{sc: &scanner{in: in, line: 1, most: cmp.Or(r.opt.Most, maxDocument)}, layout: seen.layout, member: seen.member}
 	if seen.layout == lines && (seen.format == Plain || seen.format == Own) && len(r.opt.Rename) == 0 && len(r.opt.Drop) == 0 {
 		r.plain = in
 	}
 	return nil
 }
 
-// unreadable returns an Invalid for a stream that cannot be read.
+// unreadable returns an Invalid for a stream that cannot be read, and the error of one that says itself what is wrong.
 func unreadable(err error) error {
+	if known := (*fanfold.Error)(nil); errors.As(err, &known) {
+		return err
+	}
 	if errors.Is(err, io.ErrUnexpectedEOF) {
 		return fanfold.Wrap(err, fanfold.Invalid, "the file ends within what is compressed: it was cut; export it again")
 	}
@@ -265,7 +276,7 @@ func (r *Reader) leave(why string) {
 
 // more counts one more of a name.
 func more(counts map[string]int, name string) {
-	if _, known := counts[name]; !known && len(counts) >= maxCounted {
+	if _, known := counts[name]; !known && (len(counts) >= maxCounted || len(name) > maxName) {
 		name = "others"
 	}
 	counts[name]++

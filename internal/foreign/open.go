@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -21,7 +22,58 @@ const maxWindow = 128 << 20
 
 // Unpacked returns the text of a stream, which may be compressed by gzip or zstd, and whether it is. The error is Invalid.
 func Unpacked(in io.Reader) (text io.Reader, packed bool, err error) {
-	r := bufio.NewReaderSize(in, 256<<10)
+	return unpacked(bufio.NewReaderSize(in, 256<<10), maxWindow)
+}
+
+// Bounds of a compressed stream of somebody who is not trusted.
+const (
+	smallWindow = 8 << 20  // bytes of zstd's window: what its standard asks every reader for
+	freeText    = 64 << 20 // bytes of text, whatever they were compressed to
+	maxShare    = 250      // times what was read of the stream, beyond that
+)
+
+// UnpackedWithin does what Unpacked does for a stream of somebody who is not trusted. Reading ends with an Invalid where the text is far longer than
+// what it was compressed to.
+func UnpackedWithin(in io.Reader) (text io.Reader, packed bool, err error) {
+	b := &bounded{from: in}
+	text, packed, err = unpacked(bufio.NewReaderSize(readerFunc(b.take), 256<<10), smallWindow)
+	if err != nil || !packed {
+		return text, packed, err
+	}
+	b.text = text
+	return readerFunc(b.give), true, nil
+}
+
+// bounded compares how much a stream gives with how much is read of it.
+type bounded struct {
+	from, text  io.Reader
+	read, given int64
+}
+
+// take reads from the stream.
+func (b *bounded) take(p []byte) (int, error) {
+	n, err := b.from.Read(p)
+	b.read += int64(n)
+	return n, err
+}
+
+// give reads the text. The error is Invalid, or the text's.
+func (b *bounded) give(p []byte) (int, error) {
+	n, err := b.text.Read(p)
+	if b.given += int64(n); b.given > freeText && b.given > maxShare*b.read {
+		return 0, fanfold.Errorf(fanfold.Invalid, "what is compressed has more than %d times its length as text: send the text", maxShare)
+	}
+	return n, err
+}
+
+// readerFunc is a function that reads.
+type readerFunc func(p []byte) (int, error)
+
+// Read implements io.Reader.
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
+
+// unpacked returns the text of a stream, with a bound of zstd's window. The error is Invalid.
+func unpacked(r *bufio.Reader, window uint64) (text io.Reader, packed bool, err error) {
 	head, err := r.Peek(4)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, false, fanfold.Wrap(err, fanfold.Invalid, "%v", err)
@@ -34,7 +86,7 @@ func Unpacked(in io.Reader) (text io.Reader, packed bool, err error) {
 		}
 		return z, true, nil
 	case string(head) == "\x28\xb5\x2f\xfd":
-		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+		z, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(window))
 		if err != nil {
 			return nil, true, fanfold.Wrap(err, fanfold.Invalid, "it begins as zstd does, and is none: %v", err)
 		}
@@ -117,6 +169,20 @@ func Files(path string) (names, left []string, err error) {
 	}
 	return names, left[:min(len(left), maxCounted)], nil
 }
+
+// Proposed returns a name for the collection of a file's documents, made from the file's name.
+func Proposed(name string) string {
+	base := strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(filepath.Base(name)), ".gz"), ".zst")
+	base = strings.TrimSuffix(base, filepath.Ext(base))
+	collection := strings.TrimLeft(notOfName.ReplaceAllString(base, "-"), "-_0123456789")
+	if fanfold.CheckCollection(collection) != nil {
+		return "documents"
+	}
+	return collection
+}
+
+// notOfName matches what no name of a collection has.
+var notOfName = regexp.MustCompile(`[^a-z0-9_-]+`)
 
 // CollectionOf returns the collection that a file of a directory is called after. The error is Invalid.
 func CollectionOf(name string) (string, error) {

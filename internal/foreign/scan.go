@@ -72,8 +72,8 @@ func (s *scanner) damaged(why string) error {
 }
 
 // tooLong refuses a value that begins at a line.
-func tooLong(line int) error {
-	return &Refusal{Place: Place{Line: line}, Reason: fmt.Sprintf("it has more than %d MiB, which is the most that is read of one document", maxDocument>>20)}
+func (s *scanner) tooLong(line int) error {
+	return &Refusal{Place: Place{Line: line}, Reason: fmt.Sprintf("it has more than %d MiB, which is the most that is read of one document", s.most>>20)}
 }
 
 // value returns the text of the next value, good until the next call. The error is io.EOF where there is none, a *Refusal for one that is too
@@ -106,7 +106,7 @@ func (s *scanner) value() ([]byte, error) {
 		s.pass(window, n)
 	}
 	if size > s.most {
-		return nil, tooLong(line)
+		return nil, s.tooLong(line)
 	}
 	return s.text, nil
 }
@@ -171,7 +171,7 @@ func (s *scanner) lineText() ([]byte, error) {
 		}
 		s.line++
 		if size > s.most+2 {
-			return nil, tooLong(line)
+			return nil, s.tooLong(line)
 		}
 		return bytes.TrimRight(s.text, "\r\n"), nil
 	}

@@ -19,7 +19,7 @@ const Cursor = "cursor"
 // not known, one twice, or one without a value, by which whoever sends it meant something.
 func Parse(raw string, known ...string) (url.Values, error) { return ParseRepeated(raw, "", known...) }
 
-// ParseRepeated does what Parse does, and takes the parameter named repeated any number of times, "" for none.
+// ParseRepeated does what Parse does, and takes the parameters that repeated names, with blanks between, any number of times.
 func ParseRepeated(raw, repeated string, known ...string) (url.Values, error) {
 	if raw == "" {
 		return nil, nil
@@ -28,16 +28,17 @@ func ParseRepeated(raw, repeated string, known ...string) (url.Values, error) {
 	if err != nil {
 		return nil, fanfold.Errorf(fanfold.Invalid, "the query string cannot be read: %v", err)
 	}
+	often := strings.Fields(repeated)
 	for _, name := range slices.Sorted(maps.Keys(q)) { // so that the same request gets the same answer
 		values := q[name]
-		if !slices.Contains(known, name) && name != repeated {
+		if !slices.Contains(known, name) && !slices.Contains(often, name) {
 			list := "no parameters"
-			if all := append(slices.Clone(known), strings.Fields(repeated)...); len(all) > 0 {
+			if all := slices.Concat(known, often); len(all) > 0 {
 				list = strings.Join(all, ", ")
 			}
 			return nil, fanfold.Errorf(fanfold.Invalid, "unknown parameter %q: this route takes %s", name, list)
 		}
-		if len(values) > 1 && name != repeated {
+		if len(values) > 1 && !slices.Contains(often, name) {
 			return nil, fanfold.Errorf(fanfold.Invalid, "parameter %q is given more than once", name)
 		}
 		if slices.Contains(values, "") && name != Cursor {

@@ -334,6 +334,65 @@ type ImportSummary struct {
 	Written  int              `json:"written"`
 }
 
+// ImportReport is the answer to an import of what another store exports, and to its dry run.
+type ImportReport struct {
+	Collections map[string]int   `json:"collections,omitempty" doc:"Documents by collection."`
+	Detail      string           `json:"detail,omitempty" doc:"Why not all was read, or is shown."`
+	Documents   int              `json:"documents" doc:"That the body gave."`
+	Done        bool             `json:"done" doc:"Everything was read. What was not refused is stored, unless it is a dry run."`
+	Dropped     map[string]int   `json:"dropped,omitempty" doc:"Members that were left out, by their names."`
+	DryRun      bool             `json:"dryRun,omitempty" doc:"Nothing is stored."`
+	Folded      *bool            `json:"folded,omitempty" doc:"What is stored is shown; absent where the import failed, and of a dry run."`
+	From        string           `json:"from" doc:"What the body was taken for."`
+	IDs         []string         `json:"ids,omitempty" doc:"Of a dry run: members that could be the id of documents without one, the most likely ones first."`
+	Left        map[string]int   `json:"left,omitempty" doc:"Documents that were left out, such as deleted ones."`
+	Position    fanfold.Bookmark `json:"position,omitzero" doc:"Of the last document that is stored; absent of a dry run."`
+	Proposed    string           `json:"proposed,omitempty" doc:"Of a dry run: a name for the collection of documents that do not say where they go."`
+	Refusals    []ImportRefusal  `json:"refusals,omitempty" doc:"The first 20 lines that are refused."`
+	Refused     int              `json:"refused"`
+	Status      int              `json:"status,omitempty" doc:"Of the failure."`
+	Type        string           `json:"type,omitempty"`
+	WithoutID   int              `json:"withoutId,omitempty" doc:"Of a dry run: documents without an id. Each gets a new one."`
+	Written     int              `json:"written"`
+}
+
+// DriftReport says what documents brought for derived members, beside what the rules give.
+type DriftReport struct {
+	Documents int              `json:"documents" doc:"That were compared."`
+	From      string           `json:"from" doc:"What the body was taken for."`
+	NotThere  int              `json:"notThere,omitempty" doc:"Documents of the body that the store does not have."`
+	Position  fanfold.Bookmark `json:"position" doc:"Up to which the store showed what is right."`
+	Refused   int              `json:"refused,omitempty" doc:"Lines of the body that are no documents."`
+	Rules     []DriftRule      `json:"rules"`
+	WithoutID int              `json:"withoutId,omitempty" doc:"Documents of the body without an id, which cannot be compared."`
+}
+
+// DriftRule counts the values that documents brought for one rule.
+type DriftRule struct {
+	Rule     string            `json:"rule"`
+	Right    int               `json:"right"`
+	Wrong    int               `json:"wrong" doc:"Another value was brought than the rule gives."`
+	Missing  int               `json:"missing" doc:"No value was brought where the rule gives one, and other documents have brought one."`
+	Orphaned int               `json:"orphaned" doc:"A copy was brought of a document that is not there."`
+	New      bool              `json:"new,omitempty" doc:"No document brought a value: the rule is a new one."`
+	Frozen   bool              `json:"frozen,omitempty" doc:"Values that stay as they were have no right one, and are not compared."`
+	Examples []DriftDifference `json:"examples,omitempty" doc:"Up to 20."`
+}
+
+// Drifted tells whether a value is not right.
+func (r *DriftRule) Drifted() bool { return r.Wrong+r.Orphaned > 0 || r.Missing > 0 && !r.New }
+
+// DriftDifference is one value that is not right.
+type DriftDifference struct {
+	Rule       string          `json:"rule"`
+	Kind       string          `json:"kind" enum:"wrong|missing|orphaned"`
+	Collection string          `json:"collection" ref:"CollectionName"`
+	ID         string          `json:"id"`
+	Path       string          `json:"path" doc:"A JSON pointer."`
+	Brought    json.RawMessage `json:"brought,omitempty" doc:"Absent where none was."`
+	Right      json.RawMessage `json:"right,omitempty" doc:"Absent where the rule gives none."`
+}
+
 // RefusedDocument tells of a document that an update by query has not written.
 type RefusedDocument struct {
 	ID     string `json:"id"`

@@ -135,12 +135,14 @@ var bodies = map[string]string{
 	"PATCH /v1/_model":                   `{}`,
 	"POST /v1/_keys":                     `{"name":"m","roles":["read"]}`,
 	"POST /v1/_import":                   `{"collection":"C","doc":{"id":"m"}}` + "\n",
+	"POST /v1/_drift":                    `{"id":"m"}`,
 	"POST /v1/{collection}/{id}/_revert": `{"at":"0"}`,
 }
 
 // types are the content types of the requests whose bodies are not plain JSON.
 var types = map[string]string{
 	"POST /v1/_import":            harness.NDJSON,
+	"POST /v1/_drift":             harness.NDJSON,
 	"PATCH /v1/_model":            harness.MergeType,
 	"PATCH /v1/{collection}":      harness.MergeType,
 	"PATCH /v1/{collection}/{id}": harness.MergeType,

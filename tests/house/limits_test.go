@@ -12,8 +12,13 @@ import (
 
 // limitTests has, for each row of limitFiles by its first cell, the tests that hold its bound.
 var limitTests = map[string]string{
-	"`/openapi.json?model=true`: at a time; types; text": "TestOneDescriptionAtATime TestTypesAreBounded TestLargest",
-	"`_suggest-model`: at a time; documents; text":       "TestSuggestModel TestSuggestionsAreBounded TestSampleHasBounds TestGuessEnds",
+	"`/openapi.json?model=true`: at a time; types; text":   "TestOneDescriptionAtATime TestTypesAreBounded TestLargest",
+	"`_suggest-model`: at a time; documents; text":         "TestSuggestModel TestSuggestionsAreBounded TestSampleHasBounds TestGuessEnds",
+	"`_import?from=`, `_drift`: a document; its levels":    "TestBoundsOfAnExport",
+	"the same, compressed":                                 "TestBoundsOfAnExport",
+	"`rename`, `drop`; a name in a parameter":              "TestBoundsOfAnExport",
+	"refused lines and ids that a report tells":            "TestBoundsOfAnExport TestIDs",
+	"`_drift`: a document as shown; shown at a time":       "TestBoundsOfADrift",
 	"`export --sqlite`":                                    "TestBounds TestNames TestMemory",
 	"groups of a key without `admin`":                      "TestGroupsAreCountedByMaker",
 	"connections (`--max-connections`)":                    "TestConnectionsAreBounded TestIdleStrangersMakeRoom",

@@ -54,6 +54,7 @@ var Problems = map[string]Answer{
 	"Missing":               {"404", "There is no such document or import.", "", nil},
 	"ConflictInTransaction": {"409", "An operation creates a document that exists, its patch does not fit, or it takes a unique value that another document has; operation is its index. Or holders restrict a delete.", "", nil},
 	"StaleInTransaction":    {"412", "The condition of an operation is not met; operation is its index. With condition-failed, its document's ETag is there.", "ETag=CurrentETag Fanfold-Revision=CurrentRevision Fanfold-Position=CurrentPosition", nil},
+	"DriftConflict":         {"409", "The model derives no members, or another one applies than when the comparison began.", "", nil},
 	"ImportConflict":        {"409", "The request's first line does not follow the import's last one.", "", nil},
 	"Restricted":            {"409", "Holders restrict the delete, or would not fit their schemas without their references; problems names the first of them. Nothing was deleted.", "", nil},
 	"Taken":                 {"409", "Another document has a unique value, or the patch does not fit the document as it is.", "", nil},

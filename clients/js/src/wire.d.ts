@@ -282,6 +282,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/_drift": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Compare what documents bring for derived members with what the rules give
+         * @description The body has the documents as another store has them, as for POST /v1/_import?from=. Nothing is stored of them. Each is compared with what the store shows under its id: send a file that was imported once more. Rows of the report tell how many values of each rule were right, wrong, missing or orphaned.
+         */
+        post: operations["compareDrift"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/_erase": {
         parameters: {
             query?: never;
@@ -639,7 +659,10 @@ export interface paths {
         /** How far an import has come */
         get: operations["getImport"];
         put?: never;
-        /** Store a stream of documents, in order */
+        /**
+         * Store a stream of documents, in order
+         * @description With from, the body is what another store exports. It is read as a stream: a document of it has at most 8 MiB and 256 levels, and a compressed body at most 250 times its length beyond 64 MiB. The answer comes once the body was read.
+         */
         post: operations["import"];
         delete?: never;
         options?: never;
@@ -1481,6 +1504,53 @@ export interface components {
         DocumentWithMeta: components["schemas"]["Document"] & {
             _meta: components["schemas"]["Meta"];
         };
+        /** @description One value that is not right. */
+        DriftDifference: {
+            /** @description Absent where none was. */
+            brought?: unknown;
+            collection: components["schemas"]["CollectionName"];
+            id: string;
+            /** @enum {string} */
+            kind: "wrong" | "missing" | "orphaned";
+            /** @description A JSON pointer. */
+            path: string;
+            /** @description Absent where the rule gives none. */
+            right?: unknown;
+            rule: string;
+        };
+        /** @description What documents brought for derived members, beside what the rules give. */
+        DriftReport: {
+            /** @description That were compared. */
+            documents: number;
+            /** @description What the body was taken for. */
+            from: string;
+            /** @description Documents of the body that the store does not have. */
+            notThere?: number;
+            /** @description Up to which the store showed what is right. */
+            position: components["schemas"]["Position"];
+            /** @description Lines of the body that are no documents. */
+            refused?: number;
+            rules: components["schemas"]["DriftRule"][];
+            /** @description Documents of the body without an id, which cannot be compared. */
+            withoutId?: number;
+        };
+        /** @description What was brought for one rule. */
+        DriftRule: {
+            /** @description Up to 20. */
+            examples?: components["schemas"]["DriftDifference"][];
+            /** @description Values that stay as they were have no right one, and are not compared. */
+            frozen?: boolean;
+            /** @description No value was brought where the rule gives one, and other documents have brought one. */
+            missing: number;
+            /** @description No document brought a value: the rule is a new one. */
+            new?: boolean;
+            /** @description A copy was brought of a document that is not there. */
+            orphaned: number;
+            right: number;
+            rule: string;
+            /** @description Another value was brought than the rule gives. */
+            wrong: number;
+        };
         /** @description The last message of a stream that ends before its time. rights-changed: its consumer has lost the rights with which it began, because its key was revoked, has expired or has other roles, or because the model's access has changed. position-gone: changes that follow are no longer kept. */
         End: {
             /** @enum {string} */
@@ -1823,6 +1893,48 @@ export interface components {
             line: number;
             status: number;
             type: string;
+        };
+        /** @description What became of what another store exported. */
+        ImportReport: {
+            /** @description Documents by collection. */
+            collections?: {
+                [key: string]: number;
+            };
+            /** @description Why not all was read, or is shown. */
+            detail?: string;
+            /** @description That the body gave. */
+            documents: number;
+            /** @description Everything was read. What was not refused is stored, unless it is a dry run. */
+            done: boolean;
+            /** @description Members that were left out, by their names. */
+            dropped?: {
+                [key: string]: number;
+            };
+            /** @description Nothing is stored. */
+            dryRun?: boolean;
+            /** @description What is stored is shown; absent where the import failed, and of a dry run. */
+            folded?: boolean;
+            /** @description What the body was taken for. */
+            from: string;
+            /** @description Of a dry run: members that could be the id of documents without one, the most likely ones first. */
+            ids?: string[];
+            /** @description Documents that were left out, such as deleted ones. */
+            left?: {
+                [key: string]: number;
+            };
+            /** @description Of the last document that is stored; absent of a dry run. */
+            position?: components["schemas"]["Position"];
+            /** @description Of a dry run: a name for the collection of documents that do not say where they go. */
+            proposed?: string;
+            /** @description The first 20 lines that are refused. */
+            refusals?: components["schemas"]["ImportRefusal"][];
+            refused: number;
+            /** @description Of the failure. */
+            status?: number;
+            type?: string;
+            /** @description Of a dry run: documents without an id. Each gets a new one. */
+            withoutId?: number;
+            written: number;
         };
         /** @description A line of an import's answer that says how far it has come. */
         ImportState: {
@@ -3269,6 +3381,15 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem409"];
             };
         };
+        /** @description The model derives no members, or another one applies than when the comparison began. */
+        DriftConflictProblem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem409"];
+            };
+        };
         /** @description The log's server cannot erase, other work is under way that does not let it, a member is at a relation, or documents may not be deleted; detail says which. */
         ErasingProblem: {
             headers: {
@@ -3658,8 +3779,12 @@ export interface components {
         "derived-diffParameter": "include" | "exclude";
         /** @description exclude: no derived changes. */
         derivedParameter: "include" | "exclude";
+        /** @description With from: a member at the top level to leave out, and to count, each time it is given. */
+        dropParameter: string[];
         /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
         dryParameter: boolean;
+        /** @description With from: read everything, tell what is in it, and store nothing. */
+        "dryRun-importParameter": boolean;
         /** @description Change nothing. */
         "dryRun-modelParameter": boolean;
         /** @description Tell what would go, and erase nothing. */
@@ -3688,6 +3813,10 @@ export interface components {
         firstParameter: number;
         /** @description The earlier state. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. */
         "from-diffParameter": string;
+        /** @description What the body is, as for POST /v1/_import. */
+        "from-driftParameter": "auto" | "json" | "fanfold" | "cosmos" | "mongo" | "couch" | "firestore";
+        /** @description The body is what another store exports, as it is or compressed by gzip or zstd: lines of JSON, values one after the other, an array, or what this store is known by. auto finds out which, by the first document. The answer is one ImportReport. */
+        "from-importParameter": "auto" | "json" | "fanfold" | "cosmos" | "mongo" | "couch" | "firestore";
         /** @description The first change that counts. A position without a change's number stands for its event. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
         fromParameter: string;
         /** @description Answer groups of documents instead: up to 4 paths and expressions, by commas, of which one may go through an array. */
@@ -3712,6 +3841,8 @@ export interface components {
         "include_docs-changesParameter": boolean;
         /** @description With doc, the document after the change. */
         include_docsParameter: boolean;
+        /** @description With from: keep values without a JSON form, such as binary ones, as the export has them. */
+        keepExtendedParameter: boolean;
         /** @description The id of a key, which is its second part. */
         keyParameter: string;
         /** @description As Last-Event-ID, which goes before it; for clients that cannot set the header. It goes before since. */
@@ -3726,6 +3857,8 @@ export interface components {
         "limit-v1Parameter": number;
         /** @description Most documents of the page. A page ends earlier, with at least one document, where it gets larger than 16 MiB or expands more than 5,000 documents. */
         limitParameter: number;
+        /** @description With from: the member of the object in the body whose list has the documents; . for the object itself. */
+        "list-importParameter": string;
         /** @description Verify the log, not what was made of it: the answer is a LogReport. */
         logParameter: boolean;
         /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
@@ -3736,6 +3869,8 @@ export interface components {
         modeParameter: "latest" | "all";
         /** @description Add the types of the documents of the model that applies: schemas, and paths of each collection whose requests and answers have them. */
         modelParameter: boolean;
+        /** @description With from: what the file is called. */
+        "name-importParameter": string;
         /** @description The sequence of its first event. */
         numberParameter: number;
         /** @description desc: the newest first. */
@@ -3755,6 +3890,8 @@ export interface components {
         refreshParameter: string;
         /** @description Which relation, where several lead from the child collection. */
         relationParameter: string;
+        /** @description With from: OLD=NEW, another name for a member at the top level, each time it is given. */
+        renameParameter: string[];
         /** @description Documents keep the numbers of sequences that they come with, and the counters go on after the greatest. It needs the role admin. */
         restoreParameter: boolean;
         /** @description Go on behind the last line that is stored under this id; without it the import begins anew. */
@@ -4475,6 +4612,68 @@ export interface operations {
             404: components["responses"]["NotFoundProblem"];
             410: components["responses"]["PositionGoneProblem"];
             422: components["responses"]["UnprocessableProblem"];
+            429: components["responses"]["TooManyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
+        };
+    };
+    compareDrift: {
+        parameters: {
+            query?: {
+                /** @description What the body is, as for POST /v1/_import. */
+                from?: components["parameters"]["from-driftParameter"];
+                /** @description Where the documents go; without it each line says so. */
+                collection?: components["parameters"]["collection-importParameter"];
+                /** @description With from: what the file is called. */
+                name?: components["parameters"]["name-importParameter"];
+                /** @description With from: the member of the object in the body whose list has the documents; . for the object itself. */
+                list?: components["parameters"]["list-importParameter"];
+                /** @description With from: OLD=NEW, another name for a member at the top level, each time it is given. */
+                rename?: components["parameters"]["renameParameter"];
+                /** @description With from: a member at the top level to leave out, and to count, each time it is given. */
+                drop?: components["parameters"]["dropParameter"];
+                /** @description With from: keep values without a JSON form, such as binary ones, as the export has them. */
+                keepExtended?: components["parameters"]["keepExtendedParameter"];
+                /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
+                consistency?: components["parameters"]["consistencyParameter"];
+                /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
+                maxLag?: components["parameters"]["maxLagParameter"];
+            };
+            header?: {
+                /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
+                /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /** @description What another store exports. */
+        requestBody: {
+            content: {
+                "application/jsonl": string;
+                "application/octet-stream": string;
+                "application/x-ndjson": string;
+            };
+        };
+        responses: {
+            /** @description The report. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["DriftReport"];
+                };
+            };
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["DriftConflictProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
             429: components["responses"]["TooManyProblem"];
             500: components["responses"]["InternalProblem"];
             503: components["responses"]["UnavailableProblem"];
@@ -5328,6 +5527,20 @@ export interface operations {
                 allowRemoval?: components["parameters"]["allowRemoval-importParameter"];
                 /** @description Documents keep the numbers of sequences that they come with, and the counters go on after the greatest. It needs the role admin. */
                 restore?: components["parameters"]["restoreParameter"];
+                /** @description The body is what another store exports, as it is or compressed by gzip or zstd: lines of JSON, values one after the other, an array, or what this store is known by. auto finds out which, by the first document. The answer is one ImportReport. */
+                from?: components["parameters"]["from-importParameter"];
+                /** @description With from: read everything, tell what is in it, and store nothing. */
+                dryRun?: components["parameters"]["dryRun-importParameter"];
+                /** @description With from: what the file is called. */
+                name?: components["parameters"]["name-importParameter"];
+                /** @description With from: the member of the object in the body whose list has the documents; . for the object itself. */
+                list?: components["parameters"]["list-importParameter"];
+                /** @description With from: OLD=NEW, another name for a member at the top level, each time it is given. */
+                rename?: components["parameters"]["renameParameter"];
+                /** @description With from: a member at the top level to leave out, and to count, each time it is given. */
+                drop?: components["parameters"]["dropParameter"];
+                /** @description With from: keep values without a JSON form, such as binary ones, as the export has them. */
+                keepExtended?: components["parameters"]["keepExtendedParameter"];
             };
             header?: never;
             path?: never;
@@ -5337,22 +5550,25 @@ export interface operations {
         requestBody: {
             content: {
                 "application/jsonl": string;
+                "application/octet-stream": string;
                 "application/x-ndjson": string;
             };
         };
         responses: {
-            /** @description NDJSON, written while the body is read: {line,status,type,detail} for a refused line, {progress,position} for what is stored, and at the end {done,line,written,refused,position,folded}; done is false, with status, type and detail, where the import ended early; folded is false, with detail, where everything is stored and was not all shown within a minute. */
+            /** @description With from, a report at the end. Otherwise NDJSON, written while the body is read: {line,status,type,detail} for a refused line, {progress,position} for what is stored, and at the end {done,line,written,refused,position,folded}; done is false, with status, type and detail, where the import ended early; folded is false, with detail, where everything is stored and was not all shown within a minute. */
             200: {
                 headers: {
                     [name: string]: unknown;
                 };
                 content: {
+                    "application/json": components["schemas"]["ImportReport"];
                     "application/x-ndjson": string;
                 };
             };
             400: components["responses"]["InvalidProblem"];
             401: components["responses"]["UnauthenticatedProblem"];
             403: components["responses"]["ForbiddenProblem"];
+            408: components["responses"]["TooSlowProblem"];
             409: components["responses"]["ImportConflictProblem"];
             415: components["responses"]["UnsupportedMediaProblem"];
             429: components["responses"]["TooManyProblem"];

@@ -59,7 +59,7 @@ test("codes are those of the server", () => {
 /** without are the routes that the client does not have, and why. */
 const without = {
   "a page or a probe": /^GET (\/|\/healthz|\/readyz|\/metrics|\/openapi\.json|\/_console.*)$/,
-  "an operator has the command line": /^\w+ \/v1\/(_backup|_compact|_erase|_erasures.*|_find|_fold|_keys.*|_replay|_replicas|_sequences|_snapshot|_verify|_work.*|_access\/_explain|_actors.*|_tokens.*|_import|_model\/.*|_suggest-model|\{collection\}\/\{id\}\/_erase)$/,
+  "an operator has the command line": /^\w+ \/v1\/(_backup|_compact|_erase|_erasures.*|_find|_fold|_keys.*|_replay|_replicas|_sequences|_snapshot|_verify|_work.*|_access\/_explain|_actors.*|_tokens.*|_import|_model\/.*|_suggest-model|_drift|\{collection\}\/\{id\}\/_erase)$/,
   "an operator has the command line, too": /^\w+ \/v1\/_groups\/.*(_reset|_parked|_rotate).*$/,
 };
 

@@ -26,6 +26,8 @@ const model = async () => (await import('../pages/model/page.js')).ModelPage;
 const history = async () => (await import('../pages/history/page.js')).HistoryPage;
 
 /** @returns {Promise<any>} */
+const moving = async () => (await import('../pages/import/page.js')).ImportPage;
+/** @returns {Promise<any>} */
 const status = async () => (await import('../pages/status/page.js')).StatusPage;
 /** @returns {Promise<any>} */
 const group = async () => (await import('../pages/status/group.js')).GroupPage;
@@ -41,6 +43,7 @@ export function routeOf({ parts, params }) {
   if (parts.length === 1 && parts[0] === '_status') return { load: status, title: 'Operations' };
   if (parts.length === 2 && parts[0] === '_groups') return { load: group, title: parts[1] };
   if (parts.length === 1 && parts[0] === '_model') return { load: model, title: 'Model' };
+  if (parts.length === 1 && parts[0] === '_import') return { load: moving, title: 'Import' };
   if (parts[0].startsWith('_')) return { page: NotFoundPage, title: 'Nothing here' };
   if (parts.length === 1 && params.has('new')) return { load: fresh, title: 'New document' };
   if (parts.length === 1) return { load: collection, title: parts[0] };

@@ -11,7 +11,7 @@ import { scan } from '../json/scan.js';
  * @property {string[]} path the segments behind /v1
  * @property {Record<string, string | number | boolean | null | undefined> | URLSearchParams} [query]
  * @property {Record<string, string>} [headers]
- * @property {string | Uint8Array} [body] JSON, unless headers say otherwise
+ * @property {string | Uint8Array | Blob} [body] JSON, unless headers say otherwise
  * @property {AbortSignal} [signal]
  * @property {number} [patience] how long the beginning of the answer may take, in milliseconds
  */

@@ -1,3 +1,4 @@
+import { draft } from '../../lib/draft.js';
 import { html, useEffect, useRef, useState } from '../../lib/html.js';
 import { guard } from '../../lib/leave.js';
 import { placeHref, replacePlace } from '../../lib/place.js';
@@ -12,15 +13,15 @@ import { ModelPreview } from './preview.js';
 
 /**
  * The editor of the model: its text, a preview, and what applies the text that was previewed.
- * @param {{ etag: string, suggest: string | null, pending: boolean, onChanged: () => void }} props etag of the model that applies;
- *   suggest is what a place wants merged in; pending says that another model is announced; onChanged is called after a change
+ * @param {{ etag: string, suggest: string | null, isDrafted: boolean, pending: boolean, onChanged: () => void }} props etag of the model that applies;
+ *   suggest is what a place wants merged in; isDrafted says that the text of another page stands in for the model's; pending says that another model is announced; onChanged is called after a change
  */
-export function Editor({ etag, suggest, pending, onChanged }) {
+export function Editor({ etag, suggest, isDrafted, pending, onChanged }) {
   const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
   const [typed, setTyped] = useState('');
   const { base, theirs, problem, again, takeTheirs, applied, against } = useBase(etag, box);
   const { state, preview, merge, apply, stop, forget } = useChange({
-    onApplied: (text) => { applied(text); if (suggest !== null) replacePlace(placeHref(['_model'])); onChanged(); },
+    onApplied: (text) => { applied(text); if (suggest !== null || isDrafted) replacePlace(placeHref(['_model'])); onChanged(); },
     onStale: onChanged,
   });
   const suggested = useSuggestion(suggest, base, state, (patch, etag, take) => merge(patch, etag, (text) => {
@@ -31,13 +32,14 @@ export function Editor({ etag, suggest, pending, onChanged }) {
     box.current.focus();
     box.current.scrollIntoView({ block: 'center' });
   }));
+  const drafted = useDraft(isDrafted, base, box, setTyped);
   const [sure, setSure] = useState(false);
   useEffect(() => setSure(false), [state.previewed]);
   useEffect(forget, [theirs]); // what was previewed is told of a model that applies no more
   useEffect(() => setTyped(box.current?.value ?? ''), [base]);
   const clean = useRef('');
   clean.current = base?.text ?? '';
-  useEffect(() => guard(() => box.current !== null && box.current.value !== clean.current && box.current.value !== suggested.put.current.text), []);
+  useEffect(() => guard(() => box.current !== null && box.current.value !== clean.current && box.current.value !== suggested.put.current.text && box.current.value !== drafted.current), []);
   if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} asked />`;
 
   const busy = state.phase !== 'idle';
@@ -45,7 +47,7 @@ export function Editor({ etag, suggest, pending, onChanged }) {
   const isSame = previewed !== undefined && previewed.text === typed;
   const text = () => box.current?.value ?? '';
   return html`<section aria-label="Editor" class="model-editor"><h2>Edit</h2>
-    ${suggested.note}
+    ${suggested.note}${isDrafted && drafted.current !== null && html`<p>The proposal stands in the text.</p>`}
     <textarea class="document" aria-label="Model" ref=${box} defaultValue=${base.text} rows=${Math.min(30, Math.max(12, base.text.split('\n', 40).length + 1))} readOnly=${state.phase === 'applying' || state.phase === 'merging'}
       onInput=${() => setTyped(text())} spellcheck=${false} autocomplete="off" autocapitalize="off" aria-invalid=${state.problem && state.text === typed ? 'true' : undefined}></textarea>
     ${theirs && html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
@@ -105,6 +107,28 @@ function useSuggestion(suggest, base, state, merge) {
     merge(suggest, base.etag, (text) => { put.current = { patch: suggest, text }; });
   }, [base, suggest, stale]);
   return { note: suggest === null ? null : noteOf(suggest, tooLong, put.current.patch === suggest, tried.current.patch === suggest && state.phase !== 'merging'), put };
+}
+
+/**
+ * Puts the text that another page has proposed into the text box, once that is there.
+ * @param {boolean} isDrafted
+ * @param {import('./base.js').Base | null} base
+ * @param {{ current: HTMLTextAreaElement | null }} box
+ * @param {(text: string) => void} setTyped
+ * @returns {{ current: string | null }} what was put
+ */
+function useDraft(isDrafted, base, box, setTyped) {
+  const put = useRef(/** @type {string | null} */ (null));
+  useEffect(() => {
+    if (!isDrafted || !base || put.current !== null || draft.value === null || !box.current) return;
+    put.current = draft.value;
+    box.current.value = draft.value;
+    setTyped(draft.value);
+    box.current.focus();
+    box.current.setSelectionRange(0, 0);
+    box.current.scrollIntoView({ block: 'center' });
+  }, [isDrafted, base]);
+  return put;
 }
 
 /**

@@ -19,7 +19,7 @@ export function Graph({ place, model, declared, counts, found }) {
   const chosen = all.length > MOST ? (all.includes(asked) ? asked : busiest(all, declared.relations)) : '';
   const { names, left } = drawnOf(all, declared.relations, counts, chosen);
   const drawn = drawing(names, declared, counts, found);
-  const { layout, failed } = useLayout(drawn, counts.size > 0);
+  const { layout, failed } = useLayout(drawn, counts.size > 0 && all.length > 0);
   if (all.length === 0) return null;
   return html`<div role="group" aria-label="Model graph" class="graph">
     <h2>Graph</h2>

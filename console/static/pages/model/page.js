@@ -1,5 +1,7 @@
 import { html, useMemo } from '../../lib/html.js';
 import { hasRole } from '../../lib/me.js';
+import { moved } from '../../lib/moving.js';
+import { placeHref } from '../../lib/place.js';
 import { CopyAsCurl } from '../../ui/curl.js';
 import { ProblemAlert } from '../../ui/problem.js';
 import { declaredIn, foundBy } from './declared.js';
@@ -26,6 +28,7 @@ export function ModelPage({ place }) {
       <${Relations} relations=${declared.relations} />
       <${Rules} rules=${declared.rules} found=${found} />
       <${Graph} place=${place} model=${model} declared=${declared} counts=${counts} found=${found} />
-      ${mayEdit && !status?.readOnly && html`<${Editor} etag=${etag} suggest=${place.params.get('suggest')} pending=${pending} onChanged=${again} />`}`}
+      ${mayEdit && !status?.readOnly && html`<${Editor} etag=${etag} suggest=${place.params.get('suggest')} isDrafted=${place.params.has('draft')} pending=${pending} onChanged=${again} />`}`}
+    ${moved.value.some(({ phase }) => phase === 'stored') && html`<p><a href=${placeHref(['_import'])}>Compare the imported files with the model that applies</a></p>`}
     <${CopyAsCurl} asked=${asked} />`;
 }
