@@ -8,6 +8,7 @@ import (
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 //go:embed prelude.js
@@ -53,8 +54,14 @@ func (e *engine) close(ctx context.Context) error { return e.wasm.Close(ctx) }
 
 // instance returns a fresh instance. Only an image makes it usable.
 func (e *engine) instance(ctx context.Context) (*instance, error) {
-	mod, err := e.wasm.InstantiateModule(ctx, e.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	most, _ := e.compiled.ExportedMemories()["memory"].Max()
+	memory, err := newLinear(int(most) * wasmPage)
 	if err != nil {
+		return nil, err
+	}
+	mod, err := e.wasm.InstantiateModule(experimental.WithMemoryAllocator(ctx, memory), e.compiled, wazero.NewModuleConfig().WithName("").WithStartFunctions())
+	if err != nil {
+		memory.Free()
 		return nil, internal(err)
 	}
 	return newInstance(e, mod)

@@ -82,13 +82,16 @@ func (in *instance) text(ctx context.Context, text []byte) uint32 {
 	return at
 }
 
-// apply calls a function value with arguments, and returns where the result stands.
+// apply calls a function value with arguments, and returns where the result stands; 0 where the memory is full.
 func (in *instance) apply(ctx context.Context, fn uint32, args ...uint32) uint32 {
 	list := make([]byte, 0, 16)
 	for _, a := range args {
 		list = binary.LittleEndian.AppendUint32(list, a)
 	}
 	argv := in.text(ctx, list)
+	if argv == 0 {
+		return 0
+	}
 	return in.f.plain(ctx, "qjs_call", fn, in.engine.undefined, uint32(len(args)), argv)
 }
 
@@ -146,6 +149,9 @@ func (in *instance) full() error {
 // load evaluates a source and returns where its default export stands.
 func (in *instance) load(ctx context.Context, source string) (main uint32, err error) {
 	at := in.text(ctx, []byte(source))
+	if at == 0 && in.f.err == nil {
+		return 0, in.full()
+	}
 	promise := in.f.plain(ctx, "qjs_eval", at, uint32(len(source)), in.text(ctx, []byte(sourceName)), evalModule)
 	if err := in.exception(ctx, promise); err != nil {
 		return 0, err
@@ -175,6 +181,9 @@ func (in *instance) load(ctx context.Context, source string) (main uint32, err e
 // call calls the default export and returns the result.
 func (in *instance) call(of *run, main uint32, text []byte) ([]byte, error) {
 	v := in.value(of.ctx, text)
+	if v == 0 && in.f.err == nil {
+		return nil, in.full()
+	}
 	if err := in.exception(of.ctx, in.apply(of.ctx, in.engine.start, main, v)); err != nil {
 		return nil, err
 	}
@@ -225,7 +234,7 @@ func (in *instance) exception(ctx context.Context, value uint32) error {
 // thrown returns the error that a thrown value stands for.
 func (in *instance) thrown(ctx context.Context, value uint32) error {
 	text := in.apply(ctx, in.engine.describe, value)
-	if in.f.err == nil && in.f.plain(ctx, "qjs_is_exception", text) != 0 {
+	if in.f.err == nil && (text == 0 || in.f.plain(ctx, "qjs_is_exception", text) != 0) {
 		return in.full()
 	}
 	said, ok := in.read(ctx, text, maxSaid)

@@ -34,6 +34,7 @@ const (
 	maxDepth    = fanfold.DefaultMaxDepth
 	idlePerCore = 2       // instances that are held for later calls
 	maxIdle     = 8 << 20 // of an instance that is held, in bytes
+	maxLoaded   = 4 << 20 // of memory when a source is loaded, in bytes: each call begins with comparing it
 )
 
 //go:embed engine/metered.wasm
@@ -73,7 +74,7 @@ type Runtime struct {
 	maxTime  time.Duration
 }
 
-// Program is a source that is loaded. It takes memory for what its loading changed, some 200 KiB, until nothing refers to it.
+// Program is a source that is loaded. Until nothing refers to it, it takes memory for what its loading changed: some 130 KiB, and 4 MiB at most.
 type Program struct {
 	runtime *Runtime
 	image   *image
@@ -149,6 +150,10 @@ func (r *Runtime) Load(ctx context.Context, source string) (*Program, error) {
 		main, err := in.load(of.ctx, source)
 		if err != nil {
 			return err
+		}
+		if in.size() > maxLoaded {
+			return limited(LimitMemory, "the source takes %d KiB when it is loaded, with %d KiB for the engine; at most %d are taken: build large values in the function",
+				in.size()>>10, r.blank.grown*wasmPage>>10, maxLoaded>>10)
 		}
 		p.main, p.image = main, in.image(r.blank)
 		return nil

@@ -141,6 +141,7 @@ func TestErrors(t *testing.T) {
 		{`export default (ctx) => ctx.put("a", "b", {})`, Error{Kind: Refused, Code: "unique", Message: "taken by b"}},
 		{`export default (ctx) => { try { ctx.put("a", "b", {}) } catch (e) { throw new TypeError(e.code + e.message + (e instanceof Error)) } }`,
 			Error{Kind: Thrown, Message: "TypeError: uniquetaken by btrue", Line: 1, Column: 124}},
+		{`export default (ctx) => ctx.uuid(ctx.fail)`, Error{Kind: Refused, Code: "unique", Message: "taken by b"}},
 		{`let d; export default (ctx) => { const a = {}; a.a = a; ctx.put("a", "b", a) }`, Error{Kind: Thrown, Message: "TypeError: circular reference", Line: 1, Column: 75}},
 	} {
 		got := failing(t, c.source, refusing)

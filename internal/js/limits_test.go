@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +77,84 @@ func TestBoundsOfHostCalls(t *testing.T) {
 		t.Error(got)
 	}
 	if _, err := p.Call(t.Context(), Input{Arguments: []byte("9"), Host: answering(`"` + strings.Repeat("x", MaxCall-1) + `"`)}); limitOf(t, err) != LimitCall {
+		t.Error(err)
+	}
+}
+
+// TestLoaded: what a source holds when it is loaded is bounded, for each program has it and each call compares it.
+func TestLoaded(t *testing.T) {
+	const most = maxLoaded - 2<<20 // without the engine's own and what allocating leaves between
+	call(t, load(t, shared(t), fmt.Sprintf(`const a = new Uint8Array(%d).fill(7); export default () => a[a.length - 1]`, most)), Input{})
+	for _, size := range []int{maxLoaded, 24 << 20} {
+		_, err := shared(t).Load(t.Context(), fmt.Sprintf(`const a = new Uint8Array(%d).fill(7); export default () => a[0]`, size))
+		if limitOf(t, err) != LimitMemory || !strings.Contains(err.Error(), "when it is loaded") {
+			t.Errorf("%d: %v", size, err)
+		}
+	}
+	if _, err := shared(t).Load(t.Context(), `const a = new Uint8Array(48e6); export default () => 1`); limitOf(t, err) != LimitMemory {
+		t.Error(err)
+	}
+}
+
+// TestMemoryIsGivenBack: what an ended instance had is gone at once, without a garbage collection.
+func TestMemoryIsGivenBack(t *testing.T) {
+	r := shared(t)
+	in, err := r.instance(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	in.restore(r.blank)
+	if in.memory.Grow(640); in.memory.Size() > 40<<20 {
+		t.Errorf("an instance has %d bytes", in.memory.Size())
+	}
+	memory, err := newLinear(1 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := memory.Reallocate(1<<20 + 1); got != nil {
+		t.Errorf("%d bytes of a MiB", len(got))
+	}
+	memory.Free()
+	memory.Free()
+	if got := memory.Reallocate(1); got != nil {
+		t.Error("memory that is gone is given")
+	}
+	in.close(context.Background())
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p := load(t, r, `export default () => { const all = []; for (;;) all.push(new Uint8Array(2 ** 20)) }`)
+	for range 10 {
+		if _, err := p.Call(t.Context(), Input{}); limitOf(t, err) != LimitMemory {
+			t.Fatal(err)
+		}
+	}
+	if runtime.ReadMemStats(&after); after.TotalAlloc-before.TotalAlloc > 8<<20 {
+		t.Errorf("10 runs of 32 MiB took %d bytes of the Go heap", after.TotalAlloc-before.TotalAlloc)
+	}
+	if _, err := newLinear(-1); err == nil {
+		t.Error("less than nothing is given")
+	}
+}
+
+// TestTraps: a trap that is no bound of the run is a defect, but for the stack that wazero bounds.
+func TestTraps(t *testing.T) {
+	if limitOf(t, new(run).ended(errors.New("wasm error: stack overflow\nwasm stack trace: ..."))) != LimitStack {
+		t.Error("no bound")
+	}
+	var e *fanfold.Error
+	if err := new(run).ended(errors.New("wasm error: unreachable")); !errors.As(err, &e) || e.Code != fanfold.Internal {
+		t.Error(err)
+	}
+	r := shared(t)
+	p := load(t, r, `export default (ctx) => ctx.get("a")`)
+	_, err := p.Call(t.Context(), Input{Host: func(context.Context, string, []byte) ([]byte, error) { panic("a host's defect") }})
+	if !errors.As(err, &e) || e.Code != fanfold.Internal || !strings.Contains(err.Error(), "a host's defect") {
+		t.Error(err)
+	}
+	if got, _ := call(t, p, Input{Host: answering("4")}); got != "4" {
+		t.Error(got)
+	}
+	if _, err := p.Call(t.Context(), Input{}); err == nil || err.Error() != "nothing answers ctx.get here" {
 		t.Error(err)
 	}
 }

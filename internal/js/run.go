@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"math/bits"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -95,10 +96,14 @@ func (r *run) timeUp() error {
 
 // ended returns why an instance was ended by a trap.
 func (r *run) ended(trap error) error {
-	if r.err != nil {
+	switch {
+	case r.err != nil:
 		return r.err
+	case strings.Contains(trap.Error(), "stack overflow"): // wazero's own bound, above the engine's
+		return description{Message: "stack overflow"}.thrown()
+	default:
+		return internal(trap)
 	}
-	return internal(trap)
 }
 
 // asked answers a call of the function with the text that the JavaScript side reads. It is "" where the run ends.
@@ -112,7 +117,7 @@ func (r *run) asked(name string, arguments []byte) []byte {
 		return []byte("vnull")
 	}
 	if r.host == nil {
-		return r.refused(&Error{Kind: Refused, Code: "loading", Message: "ctx is there in calls alone"})
+		return r.refused(&Error{Kind: Refused, Code: "no-host", Message: "nothing answers ctx." + name + " here"})
 	}
 	arguments, ok := unmarked(arguments, r.mark)
 	if err := jsondoc.Check(arguments, maxDepth+2); !ok || err != nil {

@@ -295,11 +295,11 @@ var limitTests = map[string]string{
 	"bytes of a document's entries through arrays":        "TestIndexBytes",
 	"components of a collection's indexes through arrays": "TestIndexMistakes",
 
-	"source of a function":                        "TestBounds TestSteps",
+	"source of a function":                        "TestBounds TestSteps TestLoaded",
 	"arguments, result and details of a function": "TestBounds",
 	"log of a run of a function":                  "TestLog",
 	"run of a function":                           "TestSteps TestTime TestBombs",
-	"memory of an instance; held":                 "TestBombs TestInstances TestRefusals",
+	"memory of an instance; held":                 "TestBombs TestInstances TestRefusals TestMemoryIsGivenBack",
 	"call of the host by a function; its answer":  "TestBoundsOfHostCalls",
 	"runs of functions":                           "TestPlaces",
 }
