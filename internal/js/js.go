@@ -165,7 +165,7 @@ func (r *Runtime) Load(ctx context.Context, source string) (*Program, error) {
 }
 
 // Call runs the program's default export with (ctx, arguments). It waits for a core, and then for the function's end; a promise is
-// awaited. The error is an *Error, the host's, ctx's, or a fanfold.Error of Busy, Unavailable or Internal.
+// awaited, and what the function left to other promises runs, too. The error is an *Error, the host's, ctx's, or a fanfold.Error of Busy, Unavailable or Internal.
 func (p *Program) Call(ctx context.Context, input Input) (Output, error) {
 	if len(input.Arguments) > MaxArguments {
 		return Output{}, limited(LimitArguments, "the arguments have %d bytes; at most %d are taken: send less", len(input.Arguments), MaxArguments)

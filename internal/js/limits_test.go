@@ -13,6 +13,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 func limitOf(t *testing.T, err error) string {
@@ -225,6 +226,7 @@ func TestTime(t *testing.T) {
 
 // TestPlaces: one run a core goes on, MaxWaiting wait, others are refused.
 func TestPlaces(t *testing.T) {
+	suite.Concurrent(t)
 	r, err := newRuntime(t.Context(), wazero.NewRuntimeConfig(), 2)
 	if err != nil {
 		t.Fatal(err)
@@ -248,6 +250,11 @@ func TestPlaces(t *testing.T) {
 	start()
 	<-inside
 	<-inside
+	gone, leave := context.WithCancel(t.Context())
+	leave()
+	if _, err := p.Call(gone, Input{Host: host}); !errors.Is(err, context.Canceled) || len(r.waiting) != 0 {
+		t.Errorf("%v, and %d wait", err, len(r.waiting))
+	}
 	for range MaxWaiting {
 		start()
 	}
