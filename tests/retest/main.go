@@ -1,6 +1,6 @@
 // Command retest runs go test, and runs each test that fails twice more, alone. A test that passes both times is printed as flaky and
 // noted in a file with the date and the reason of its failure. The run goes on as if it had passed. Any other failure fails the run: a
-// test that fails again, a data race, or more than a few failures. So does a package that does not build or does not end by itself.
+// test that fails again, a data race in which this module has a part, or more than a few failures. So does a package that does not build or does not end by itself.
 //
 //	go run ./tests/retest -flaky flaky.txt -- ./...
 //

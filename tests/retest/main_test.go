@@ -48,6 +48,33 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRaces reads reports of data races. Only one that others' goroutines have among themselves is left to a second run.
+func TestRaces(t *testing.T) {
+	const theirs, ours = "  github.com/nats-io/nats-server/v2/server.(*stream).loop()\n      stream.go:1 +0x1\n", "  github.com/fanfold/fanfold/events.(*Log).Append()\n      log.go:1 +0x1\n"
+	report := func(write, read, created string) string {
+		return "==================\nWARNING: DATA RACE\nWrite at 0x01 by goroutine 1:\n" + write + "\nPrevious read at 0x01 by goroutine 2:\n" + read + "\nGoroutine 1 (running) created at:\n" + created
+	}
+	const end = "==================\n"
+	for text, breaks := range map[string]bool{
+		report(theirs, theirs, ours) + end:                                    false,
+		report(theirs+ours, theirs, theirs) + end:                             true,
+		report(theirs, theirs+ours, theirs) + end:                             true,
+		report(theirs, theirs, theirs):                                        true, // it broke off
+		report(theirs, theirs, theirs) + end + report(ours, theirs, "") + end: true,
+		"WARNING: DATA RACE\n" + end:                                          true,
+	} {
+		r := newReport(io.Discard, false)
+		for line := range strings.Lines(text) {
+			r.add(event{Action: "output", Package: "m", Test: "TestIt", Output: line})
+		}
+		r.add(event{Action: "fail", Package: "m", Test: "TestIt"})
+		r.add(event{Action: "fail", Package: "m"})
+		if (len(r.broken) > 0) != breaks {
+			t.Errorf("%v for\n%s", r.broken, text)
+		}
+	}
+}
+
 // TestManyFailures runs more tests that fail than are run again.
 func TestManyFailures(t *testing.T) {
 	dir := t.TempDir()

@@ -32,11 +32,12 @@ type report struct {
 	broken   []string              // packages that failed otherwise than by a test
 	printed  map[testName][]string // by tests that have not ended
 	subtests map[testName][]string // that failed, of tests that have not ended
+	races    map[string][]string   // the lines of a report of a data race that has not ended, by package
 	times    []took                // of packages and tests, without their phase
 }
 
 func newReport(out io.Writer, verbose bool) *report {
-	return &report{out: out, verbose: verbose, printed: map[testName][]string{}, subtests: map[testName][]string{}}
+	return &report{out: out, verbose: verbose, printed: map[testName][]string{}, subtests: map[testName][]string{}, races: map[string][]string{}}
 }
 
 // event is one line of go test -json (go doc test2json).
@@ -98,6 +99,9 @@ func (r *report) end(e event) {
 		}
 		return
 	case e.Action == "fail" && top == "":
+		if _, racing := r.races[e.Package]; racing { // it broke off
+			r.breaks(e.Package + " has a data race")
+		}
 		if !slices.ContainsFunc(r.failed, func(f failure) bool { return f.pkg == e.Package }) {
 			r.breaks(e.Package + " failed without a test")
 		}
@@ -145,14 +149,44 @@ func firstReason(lines []string) string {
 	return "it printed nothing"
 }
 
-// inspect looks for what no second run can excuse: a data race, and a package whose tests did not all run.
+// inspect looks for what no second run can excuse: a data race that this module has a part in, and a package whose tests did not all run.
 func (r *report) inspect(pkg, output string) {
+	race, racing := r.races[pkg]
 	switch {
 	case strings.HasPrefix(output, "WARNING: DATA RACE"):
-		r.breaks(pkg + " has a data race")
+		r.races[pkg] = []string{}
+	case racing && strings.HasPrefix(output, "=========="): // its end
+		delete(r.races, pkg)
+		if !isOfOthers(race) {
+			r.breaks(pkg + " has a data race")
+		}
+	case racing:
+		r.races[pkg] = append(race, output)
 	case strings.HasPrefix(output, "panic: "), strings.HasPrefix(output, "fatal error: "):
 		r.breaks(pkg + " panicked, or did not end in time")
 	}
+}
+
+var (
+	accessRE = regexp.MustCompile(`^(Previous )?([Rr]ead|[Ww]rite|atomic [a-z]+|Atomic [a-z]+) (at|by) `) // begins the stack of one of the two accesses
+	ownRE    = regexp.MustCompile(`^  (github\.com/fanfold/|main[._])`)                                   // a function of this module
+)
+
+// isOfOthers tells whether a data race is of two accesses that others' goroutines made by themselves: no function of this module is on their stacks. Nobody
+// here can mend it.
+func isOfOthers(race []string) bool {
+	accesses, within := 0, false
+	for _, line := range race {
+		switch {
+		case accessRE.MatchString(line):
+			accesses, within = accesses+1, true
+		case strings.TrimSpace(line) == "":
+			within = false
+		case within && ownRE.MatchString(line):
+			return false
+		}
+	}
+	return accesses == 2
 }
 
 // breaks notes why a package has failed, once.
