@@ -10,13 +10,14 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // maxLine bounds a line of an import, in bytes.
 const maxLine = 16 << 20
 
 // errLongLine says that a line is too long. It is a TooLarge.
-var errLongLine = fanfold.Errorf(fanfold.TooLarge, "the line has more than %d bytes", maxLine)
+var errLongLine = fanfold.Wrap(writer.ErrLineSkipped, fanfold.TooLarge, "the line has more than %d bytes", maxLine)
 
 // lineReader reads the lines of a request's body. It implements writer.LineReader.
 type lineReader struct {
@@ -58,7 +59,7 @@ func isBlank(b []byte) bool {
 }
 
 // Next returns the next line without its end and without white space around it. It blocks until the line has arrived. It
-// returns io.EOF at the end, TooLarge for a line that is skipped, and the errors of bodyError if the body ends early.
+// returns io.EOF at the end, errLongLine for a line that is skipped, and the errors of bodyError if the body ends early.
 func (l *lineReader) Next() ([]byte, error) {
 	line, err := l.next()
 	switch {

@@ -15,11 +15,14 @@ import (
 // LineReader gives the lines of an import.
 type LineReader interface {
 	// Next returns the next line without its end, valid until the next call. It blocks until the line is there. The error
-	// is io.EOF at the end, and TooLarge for a line that is skipped, after which reading goes on; others end the import.
+	// is io.EOF at the end, and ErrLineSkipped for a line that is skipped, after which reading goes on; others end the import.
 	Next() (line []byte, err error)
 	// Stop makes a Next that blocks return.
 	Stop()
 }
+
+// ErrLineSkipped is in the error of a LineReader that has passed a line and goes on after it.
+var ErrLineSkipped = errors.New("the line is skipped")
 
 // Refusal reports a line of an import that was not stored.
 type Refusal struct {
@@ -213,7 +216,7 @@ func (b *batcher) run(ctx context.Context) {
 	b.by = b.opt.By.Renewed()
 	for {
 		line, err := b.lines.Next()
-		if err != nil && fanfold.CodeOf(err) != fanfold.TooLarge {
+		if err != nil && !errors.Is(err, ErrLineSkipped) {
 			if !errors.Is(err, io.EOF) {
 				b.batch.err = err
 			}

@@ -193,3 +193,34 @@ func TestProgressID(t *testing.T) {
 		t.Errorf("a client may give the id %q", id)
 	}
 }
+
+// failingLines skips some lines, and then gives the same reason each time why it has no more.
+type failingLines struct{ skipped, asked int }
+
+func (l *failingLines) Next() ([]byte, error) {
+	if l.asked++; l.asked > 100 {
+		return nil, io.EOF
+	}
+	if l.asked <= l.skipped {
+		return nil, fanfold.Wrap(ErrLineSkipped, fanfold.TooLarge, "the line is long")
+	}
+	return nil, fanfold.Errorf(fanfold.TooLarge, "the body is long")
+}
+
+func (l *failingLines) Stop() {}
+
+// TestImportEndsWithItsLines: what ends the lines of an import ends it, also where that is a TooLarge, as a line that is skipped may be.
+func TestImportEndsWithItsLines(t *testing.T) {
+	by, _ := principal(model.RoleWrite)
+	l := &stagingLog{}
+	w := New(Dependencies{Log: l, Models: l, Inspector: l, ReadModel: foldedAll{}}, Options{MaxEvent: 1 << 20})
+	im, err := w.NewImport(t.Context(), ImportOptions{Collection: "books", By: by})
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := &failingLines{skipped: 2}
+	err = im.Run(t.Context(), lines, func(ImportReport) error { return nil })
+	if fanfold.CodeOf(err) != fanfold.TooLarge || lines.asked != 3 || im.Report().Progress.Refused != 2 {
+		t.Errorf("the import ends with %v at %+v, after %d lines", err, im.Report(), lines.asked)
+	}
+}

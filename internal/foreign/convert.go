@@ -42,6 +42,7 @@ func (r *Reader) convert(text []byte, line int) (*Document, error) {
 	doc, err := c.document(root)
 	r.made = c.out
 	if err != nil {
+		r.more = nil
 		return nil, err
 	}
 	return doc, nil
@@ -64,6 +65,8 @@ type converter struct {
 	t    *jsondoc.Tree
 	line int
 	out  []byte
+
+	below int // bytes of the documents of a tree that are made
 }
 
 // refuse returns a *Refusal for the value at a node.

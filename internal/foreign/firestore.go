@@ -2,6 +2,7 @@ package foreign
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -16,7 +17,9 @@ const parentMember = "parentId"
 // firestore makes the document of one of Firestore's API. The error is a *Refusal.
 func (c *converter) firestore(n jsondoc.Node) (*Document, error) {
 	if inner := c.t.Member(n, "document"); inner != jsondoc.None {
-		n = inner
+		if n = inner; c.t.Kind(n) != jsondoc.Object {
+			return nil, c.refuse(n, "it is %s; a document is an object", kindText(c.t.Kind(n)))
+		}
 	} else if c.t.Member(n, "name") == jsondoc.None && c.t.Member(n, "readTime") != jsondoc.None {
 		c.r.leave("answers without a document")
 		return nil, nil
@@ -39,8 +42,11 @@ func (c *converter) firestore(n jsondoc.Node) (*Document, error) {
 	return &Document{Collection: parts[len(parts)-2], Body: c.out}, err
 }
 
-// fields writes a document with an id, and below another one where parent is not "". The error is a *Refusal.
+// fields writes a document with an id, and below another one where parent is not "". fields may be None. The error is a *Refusal.
 func (c *converter) fields(id, parent string, fields jsondoc.Node, value func(jsondoc.Node) error) error {
+	if err := c.want(fields, jsondoc.Object); err != nil {
+		return err
+	}
 	c.out = jsondoc.AppendQuote(append(c.out, `{"id":`...), id)
 	if parent != "" && c.t.Member(fields, parentMember) == jsondoc.None {
 		c.out = jsondoc.AppendQuote(append(c.out, `,"`+parentMember+`":`...), parent)
@@ -77,7 +83,7 @@ func (c *converter) fields(id, parent string, fields jsondoc.Node, value func(js
 // typed writes the value of an object that names its type, such as {"integerValue":"7"}. The error is a *Refusal.
 func (c *converter) typed(n jsondoc.Node) error {
 	v := c.t.First(n)
-	if v == jsondoc.None || c.t.Next(v) != jsondoc.None {
+	if c.t.Kind(n) != jsondoc.Object || v == jsondoc.None || c.t.Next(v) != jsondoc.None {
 		return c.refuse(n, "it is no value of Firestore, such as {\"stringValue\":\"a\"}")
 	}
 	kind, text := c.t.Kind(v), c.t.Text(v)
@@ -104,12 +110,18 @@ func (c *converter) typed(n jsondoc.Node) error {
 			c.out = append(c.out, "[]"...)
 			return nil
 		}
+		if err := c.want(list, jsondoc.Array); err != nil {
+			return err
+		}
 		return c.each(list, c.typed)
 	case name == "mapValue":
 		fields := c.t.Member(v, "fields")
 		if fields == jsondoc.None {
 			c.out = append(c.out, "{}"...)
 			return nil
+		}
+		if err := c.want(fields, jsondoc.Object); err != nil {
+			return err
 		}
 		return c.each(fields, c.typed)
 	case name == "bytesValue":
@@ -136,21 +148,48 @@ func idOfPath(path string) string {
 	return strings.Join(ids, "/")
 }
 
-// maxBelow bounds how many subcollections stand in one another.
-const maxBelow = 32
+// want refuses a value of another kind than the export has there. A value that is not there is none.
+func (c *converter) want(n jsondoc.Node, kind jsondoc.Kind) error {
+	if n == jsondoc.None || c.t.Kind(n) == kind {
+		return nil
+	}
+	return c.refuse(n, "it is %s, and has to be %s", kindText(c.t.Kind(n)), kindText(kind))
+}
 
-// branch makes the documents of one in a tree of collections: it, and all below it. The error is a *Refusal.
+// Bounds of the documents that stand below another one.
+const (
+	maxBelow   = 32  // subcollections that stand in one another
+	timesBelow = 2   // times the longest document, in bytes, for all of them
+	besideBody = 128 // bytes that one takes besides its text
+)
+
+// branch makes the documents of one in a tree of collections: it, and all below it. One that cannot be had is refused by itself. The error is
+// a *Refusal of all.
 func (c *converter) branch(collection, id, parent string, n jsondoc.Node) error {
 	if strings.Count(parent, "/") > maxBelow {
 		return c.refuse(n, "it stands below more than %d others", maxBelow)
 	}
+	made := &Document{Collection: collection, Place: Place{File: c.r.file(), Line: c.line}}
 	before := len(c.out)
-	if err := c.fields(id, parent, n, c.dated); err != nil {
+	if err := c.fields(id, parent, n, c.dated); !errors.As(err, &made.refused) {
+		made.Body = bytes.Clone(c.out[before:])
+	}
+	c.out = c.out[:before]
+	c.r.more = append(c.r.more, made)
+	if c.below += len(made.Body) + besideBody; c.below > timesBelow*c.r.in.sc.most {
+		return c.refuse(n, "it and the documents beside it have more than %d MiB with the paths that are their ids", timesBelow*c.r.in.sc.most>>20)
+	}
+	if c.t.Kind(n) != jsondoc.Object {
+		return nil
+	}
+	below := c.t.Member(n, treeMember)
+	if err := c.want(below, jsondoc.Object); err != nil || below == jsondoc.None {
 		return err
 	}
-	c.r.more = append(c.r.more, &Document{Collection: collection, Body: bytes.Clone(c.out[before:]), Place: Place{File: c.r.file(), Line: c.line}})
-	below := c.t.Member(n, treeMember)
 	for group := c.t.First(below); group != jsondoc.None; group = c.t.Next(group) {
+		if err := c.want(group, jsondoc.Object); err != nil {
+			return err
+		}
 		for doc := c.t.First(group); doc != jsondoc.None; doc = c.t.Next(doc) {
 			if err := c.branch(c.t.Key(group), id+"/"+c.t.Key(doc), id, doc); err != nil {
 				return err

@@ -91,6 +91,8 @@ type Document struct {
 	Body       []byte // one line of JSON; nil for a line of an export of this store that has none
 	Line       []byte // of an export of this store, as it is; nil for others
 	Place      Place
+
+	refused *Refusal // why it cannot be had, in place of all others
 }
 
 // Refusal says why one document cannot be had. Reading goes on after it.
@@ -190,6 +192,10 @@ func (r *Reader) Next() (doc *Document, err error) {
 	for {
 		if len(r.more) > 0 {
 			doc, r.more = r.more[0], r.more[1:]
+			if doc.refused != nil {
+				doc.refused.Place.File = r.file()
+				return nil, doc.refused
+			}
 			r.count(doc)
 			return doc, nil
 		}

@@ -192,7 +192,7 @@ func (o outline) format() string {
 // isFirestore tells whether it is a document of Firestore's API, or one in the answer to a query.
 func (o outline) isFirestore() bool {
 	if o.has("document") && o.only("document", "readTime", "transaction", "skippedResults", "done") {
-		return outlineOf(&scanner{in: bufio.NewReader(bytes.NewReader(o.text("document"))), line: 1, most: maxHead}).isFirestore()
+		o = outlineOf(&scanner{in: bufio.NewReader(bytes.NewReader(o.text("document"))), line: 1, most: maxHead})
 	}
 	return bytes.Contains(o.text("name"), []byte("/documents/")) && o.only("name", "fields", "createTime", "updateTime")
 }

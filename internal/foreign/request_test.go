@@ -1,6 +1,7 @@
 package foreign
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -131,5 +132,64 @@ func TestUnpackedWithin(t *testing.T) {
 		if name == "bomb" && fanfold.CodeOf(err) != fanfold.Invalid {
 			t.Errorf("%s: %v", name, fanfold.CodeOf(err))
 		}
+	}
+}
+
+// TestFirestoreOfOtherKinds: a list where Firestore has an object, or the other way round, refuses its document, and none of the others.
+func TestFirestoreOfOtherKinds(t *testing.T) {
+	document := func(fields string) string {
+		return `{"name":"projects/p/databases/d/documents/c/x","fields":` + fields + `}`
+	}
+	const below, object, list = "/__collections__/b/", "it is a list, and has to be an object", "it is an object, and has to be a list"
+	for in, want := range map[string][]string{
+		document(`[1,2]`): {"refused line 1: member /fields: " + object},
+		document(`{"a":{"arrayValue":{"values":{}}}}`):    {"refused line 1: member /fields/a/arrayValue/values: " + list},
+		document(`{"a":{"mapValue":{"fields":[[1]]}}}`):   {"refused line 1: member /fields/a/mapValue/fields: " + object},
+		document(`{"a":{"arrayValue":{"values":[[1]]}}}`): {`refused line 1: member /fields/a/arrayValue/values/0: it is no value of Firestore, such as {"stringValue":"a"}`},
+		`{"document":[1],"readTime":"t"}`:                 {"refused line 1: member /document: it is a list; a document is an object"},
+		`{"__collections__":{"a":{"x":{"__collections__":{"b":{"y":{"n":1},"z":[1],"w":{"t":{"__datatype__":"blob"}},"v":{}}}}}}}`: {`a {"id":"x"}`, `b {"id":"x/y","parentId":"x","n":1}`,
+			"refused line 1: member " + below + "z: " + object, "refused line 1: member " + below + `w/t: it is of the type "blob", for which JSON has no form: --keep-extended keeps it as the export has it`,
+			`b {"id":"x/v","parentId":"x"}`},
+		`{"__collections__":{"a":{"x":{"__collections__":[{"y":{}}]},"z":{}}}}`: {"refused line 1: member /__collections__: " + object, `a {"id":"z"}`},
+		`{"__collections__":{"a":{"x":{"__collections__":{"b":[{}]}}}}}`:        {"refused line 1: member /__collections__/b: " + object},
+	} {
+		if got, _, err := read(strings.NewReader(in), "", Options{From: Firestore}); err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s gives %q, %v", in, got, err)
+		}
+	}
+}
+
+// TestIDsOfALine: what a line of an export of this store calls a document may be a list, in which no member is the id.
+func TestIDsOfALine(t *testing.T) {
+	var s IDs
+	if s.Add([]byte(`[1,2]`)); s.Without() != 1 || len(s.Members()) != 0 {
+		t.Errorf("of %d documents the ids could be %q", s.Without(), s.Members())
+	}
+}
+
+// TestWorkOfAFewBytes: no text costs far more than one of its length: neither objects in objects that look like Firestore's, nor a long path
+// that many documents have.
+func TestWorkOfAFewBytes(t *testing.T) {
+	given := func(in string) (bytes int, got []string) {
+		got, _, err := read(strings.NewReader(in), "", Options{Most: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, line := range got {
+			bytes += len(line)
+		}
+		return bytes, got
+	}
+	const levels = 2000
+	o := outlineOf(&scanner{in: bufio.NewReader(strings.NewReader(strings.Repeat(`{"document":`, levels))), line: 1, most: maxHead})
+	if allocs := testing.AllocsPerRun(1, func() { o.isFirestore() }); allocs > levels/10 {
+		t.Errorf("a look at %d objects within one another takes %v allocations", levels, allocs)
+	}
+	long := `{"__collections__":{"a":{"` + strings.Repeat("k", 100_000) + `":{"__collections__":{"b":{"0":{}`
+	for i := range 300 {
+		long += fmt.Sprintf(`,"%d":{}`, i+1)
+	}
+	if size, got := given(long + `}}},"z":{}}}}`); size > 2000 || len(got) != 2 || !strings.Contains(got[0], "more than 2 MiB with the paths") || got[1] != `a {"id":"z"}` {
+		t.Errorf("%d documents with %d bytes were given: %.300q", len(got), size, got)
 	}
 }

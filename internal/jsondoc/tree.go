@@ -90,8 +90,13 @@ func (t *Tree) Member(n Node, name string) Node {
 	return None
 }
 
-// Key returns the name of a member.
-func (t *Tree) Key(n Node) string { return unquote(t.RawKey(n)) }
+// Key returns the name of a member; "" for an element.
+func (t *Tree) Key(n Node) string {
+	if raw := t.RawKey(n); len(raw) > 0 {
+		return unquote(raw)
+	}
+	return ""
+}
 
 // KeyIs tells whether name is the name of a member. It is faster than comparing with Key, and looks at no more of a name than
 // the length of the other, however long it is.

@@ -16,6 +16,7 @@ var limitTests = map[string]string{
 	"`_suggest-model`: at a time; documents; text":         "TestSuggestModel TestSuggestionsAreBounded TestSampleHasBounds TestGuessEnds",
 	"`_import?from=`, `_drift`: a document; its levels":    "TestBoundsOfAnExport",
 	"the same, compressed":                                 "TestBoundsOfAnExport",
+	"the same: all below a document of Firestore's":        "TestWorkOfAFewBytes",
 	"`rename`, `drop`; a name in a parameter":              "TestBoundsOfAnExport",
 	"refused lines and ids that a report tells":            "TestBoundsOfAnExport TestIDs",
 	"`_drift`: a document as shown; shown at a time":       "TestBoundsOfADrift",
