@@ -82,11 +82,12 @@ func readForeign(c echo.Context, parsing func(text []byte) (done func())) (opt f
 func openForeign(body *admission.Body, zipped bool, opt foreign.Options, name string) (*exported, error) {
 	body.ByLines()
 	body.Ask()
-	var in io.Reader = body
+	told := func(in io.Reader) io.Reader { return toldErrors{&lineParts{in, body}} }
+	in, decoded := told(body), (func(io.Reader) io.Reader)(nil)
 	if zipped {
-		in = newGunzip(body)
+		in, decoded = body, func(raw io.Reader) io.Reader { return told(newGunzip(raw)) }
 	}
-	text, _, err := foreign.UnpackedWithin(toldErrors{&lineParts{in, body}})
+	text, _, err := foreign.UnpackedWithin(in, decoded)
 	if err != nil {
 		return nil, err
 	}

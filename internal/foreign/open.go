@@ -33,15 +33,19 @@ const (
 )
 
 // UnpackedWithin does what Unpacked does for a stream of somebody who is not trusted. Reading ends with an Invalid where the text is far longer than
-// what it was compressed to.
-func UnpackedWithin(in io.Reader) (text io.Reader, packed bool, err error) {
+// what it was compressed to. decoded, which may be nil, takes away how the stream was compressed on its way; the bound is for both together.
+func UnpackedWithin(in io.Reader, decoded func(io.Reader) io.Reader) (text io.Reader, packed bool, err error) {
 	b := &bounded{from: in}
-	text, packed, err = unpacked(bufio.NewReaderSize(readerFunc(b.take), 256<<10), smallWindow)
-	if err != nil || !packed {
+	stream := io.Reader(readerFunc(b.take))
+	if decoded != nil {
+		stream = decoded(stream)
+	}
+	text, packed, err = unpacked(bufio.NewReaderSize(stream, 256<<10), smallWindow)
+	if err != nil || !packed && decoded == nil {
 		return text, packed, err
 	}
 	b.text = text
-	return readerFunc(b.give), true, nil
+	return readerFunc(b.give), packed, nil
 }
 
 // bounded compares how much a stream gives with how much is read of it.

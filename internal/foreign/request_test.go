@@ -113,6 +113,10 @@ func TestUnpackedWithin(t *testing.T) {
 	wide.Reset(&b)
 	_, _ = wide.Write(noise)
 	_ = wide.Close()
+	var again bytes.Buffer
+	z := gzip.NewWriter(&again)
+	_, _ = z.Write(bytes.Repeat(append(zip(1<<20), bytes.Repeat(zip(0), 500)...), 100)) // whose text has 84 times its length
+	_ = z.Close()
 	for name, tt := range map[string]struct {
 		in   []byte
 		want string
@@ -121,8 +125,19 @@ func TestUnpackedWithin(t *testing.T) {
 		"short":        {zip(freeText), ""},
 		"bomb":         {zip(freeText + 2<<20), "more than 250 times"},
 		"large window": {b.Bytes(), "window size exceeded"},
+		"sent as gzip": {again.Bytes(), "more than 250 times"},
 	} {
-		text, _, err := UnpackedWithin(bytes.NewReader(tt.in))
+		var decoded func(io.Reader) io.Reader
+		if name == "sent as gzip" {
+			decoded = func(in io.Reader) io.Reader {
+				z, err := gzip.NewReader(in)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return z
+			}
+		}
+		text, _, err := UnpackedWithin(bytes.NewReader(tt.in), decoded)
 		if err == nil {
 			_, err = io.Copy(io.Discard, text)
 		}
