@@ -3,6 +3,7 @@ package typed
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/fanfold/fanfold/internal/modeltypes"
@@ -45,6 +46,7 @@ var templates = []template{
 // operation is the text of an operation, with places for names.
 type operation struct {
 	path, method, text string
+	id                 string // which stands in the text
 	writes, children   bool
 }
 
@@ -81,7 +83,7 @@ func (t template) of(paths map[string][]byte) operation {
 		typeOf(op["requestBody"], t.asks)
 	}
 	path := strings.NewReplacer("{collection}", collectionName, "{child}", childName).Replace(t.path)
-	return operation{path, t.method, string(marshalled(op)), t.writes, children}
+	return operation{path, t.method, string(marshalled(op)), id, t.writes, children}
 }
 
 // parameterName returns the name of a parameter that is a reference. Parameters of one name with different words have a dash after it.
@@ -104,6 +106,17 @@ type known struct {
 	Reader
 	model *model.Model
 	names map[string]string // of types, by those collections that are read
+	ids   map[string]bool   // of operations, in lower case, whose names have two types
+}
+
+// only returns an id of an operation that no other one has.
+func (k *known) only(id string) string {
+	made := id
+	for n := 2; k.ids[strings.ToLower(made)]; n++ {
+		made = id + strconv.Itoa(n)
+	}
+	k.ids[strings.ToLower(made)] = true
+	return made
 }
 
 // filled returns the texts of an operation about a collection by their paths: none where the reader may not do it, and several for children.
@@ -129,7 +142,11 @@ func (o operation) filled(of modeltypes.Types, known *known) map[string]string {
 	for _, r := range known.model.RelationsTo(of.Collection) {
 		if known.names[r.Collection] != "" && known.Follows(r.FullName()) {
 			path, filled := fill(r.Collection)
-			all[path] = filled
+			if all[path] != "" { // by another relation
+				continue
+			}
+			id := strings.NewReplacer(typeName, of.Name, childType, known.names[r.Collection]).Replace(o.id)
+			all[path] = strings.Replace(filled, `"operationId":"`+id+`"`, `"operationId":"`+known.only(id)+`"`, 1)
 		}
 	}
 	return all

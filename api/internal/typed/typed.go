@@ -101,7 +101,7 @@ func (d *Description) With(m *model.Model, reader Reader) []byte {
 	free := func(name string) bool {
 		return !slices.ContainsFunc(suffixes, func(suffix string) bool { return d.schemas[name+suffix] != nil })
 	}
-	known := &known{Reader: reader, model: m, names: map[string]string{}}
+	known := &known{Reader: reader, model: m, names: map[string]string{}, ids: map[string]bool{}}
 	all := modeltypes.JSONSchemas(m, reader, free)
 	for _, of := range all {
 		if reader.Reads(of.Collection) {

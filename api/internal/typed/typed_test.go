@@ -145,3 +145,20 @@ func BenchmarkLargest(b *testing.B) {
 		of.With(m, everything{})
 	}
 }
+
+// TestOperationsOfChildren: each operation has a name of its own, also where two names of types beside one another read as two other ones.
+func TestOperationsOfChildren(t *testing.T) {
+	openapi, m := described(t, `
+collections:
+  x: {}
+  xInY: {relations: {x: {path: x, to: x}}}
+  yInZ: {relations: {x: {path: x, to: x}, other: {path: other, to: x}}}
+  z: {relations: {y: {path: y, to: xInY}}}
+`)
+	got := typed.New(openapi).With(m, everything{})
+	for id, times := range map[string]int{"listChildrenOfXInXInY": 1, "listChildrenOfXInYInZ": 1, "listChildrenOfXInYInZ2": 1} {
+		if n := bytes.Count(got, []byte(`"operationId":"`+id+`"`)); n != times {
+			t.Errorf("%d operations are called %s", n, id)
+		}
+	}
+}
