@@ -20,8 +20,11 @@ const (
 	Orphaned = "orphaned" // a copy was brought of a document that is not there
 )
 
-// MaxExamples is how many examples a report has of each rule.
-const MaxExamples = 20
+// Bounds of the examples that a report has of each rule: their number, and the bytes of their values.
+const (
+	MaxExamples     = 20
+	maxExampleBytes = 64 << 10
+)
 
 // Difference is one value that is not right.
 type Difference = wire.DriftDifference
@@ -43,11 +46,12 @@ type Comparison struct {
 	shapes map[string]*model.Shape
 	rules  map[*model.Rule]*Rule
 	order  []*model.Rule
+	shown  map[*model.Rule]int // bytes of the values of examples
 }
 
 // New returns a comparison under a model.
 func New(m *model.Model) *Comparison {
-	c := &Comparison{shapes: map[string]*model.Shape{}, rules: map[*model.Rule]*Rule{}}
+	c := &Comparison{shapes: map[string]*model.Shape{}, rules: map[*model.Rule]*Rule{}, shown: map[*model.Rule]int{}}
 	for _, collection := range m.Collections {
 		if len(collection.Rules) == 0 {
 			continue
@@ -101,8 +105,9 @@ func (c *Comparison) Compare(p Pair, isThere func(Target) bool, tell func(Differ
 			counts.Right++
 			return
 		}
-		if len(counts.Examples) < MaxExamples {
+		if size := c.shown[v.rule] + len(d.Brought) + len(d.Right); len(counts.Examples) < MaxExamples && size <= maxExampleBytes {
 			counts.Examples = append(counts.Examples, d)
+			c.shown[v.rule] = size
 		}
 		err = tell(d)
 	})

@@ -3,6 +3,8 @@ package drift
 import (
 	"encoding/json"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/fanfold/fanfold/internal/modelfile"
@@ -65,5 +67,27 @@ collections:
 		if drifted != (len(tt.want) > 0) {
 			t.Errorf("%s: it has drifted: %t", tt.brought, drifted)
 		}
+	}
+}
+
+// TestExamplesAreBounded: what a report shows of each rule has a bound, and each value is told all the same.
+func TestExamplesAreBounded(t *testing.T) {
+	m, err := modelfile.Parse([]byte("collections:\n  a: {derive: {n: {count: b.a}}}\n  b: {relations: {a: {path: a, to: a}}}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := New(m)
+	told := 0
+	for i := range MaxExamples + 10 {
+		brought := `{"n":"` + strings.Repeat("x", maxExampleBytes*(i%2)) + `"}`
+		err := c.Compare(Pair{"a", strconv.Itoa(i), []byte(brought), []byte(`{"n":1}`)}, nil, func(Difference) error { told++; return nil })
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	r := c.Rules()[0]
+	text, err := json.Marshal(r)
+	if err != nil || told != MaxExamples+10 || r.Wrong != told || len(r.Examples) != told/2 || len(text) > maxExampleBytes {
+		t.Errorf("of %d values there are %d examples in %d bytes, %v; told were %d", r.Wrong, len(r.Examples), len(text), err, told)
 	}
 }

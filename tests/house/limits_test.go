@@ -20,6 +20,7 @@ var limitTests = map[string]string{
 	"`rename`, `drop`; a name in a parameter":              "TestBoundsOfAnExport",
 	"refused lines and ids that a report tells":            "TestBoundsOfAnExport TestIDs",
 	"`_drift`: a document as shown; shown at a time":       "TestBoundsOfADrift",
+	"drift report: examples of a rule; their values":       "TestExamplesAreBounded",
 	"`export --sqlite`":                                    "TestBounds TestNames TestMemory",
 	"groups of a key without `admin`":                      "TestGroupsAreCountedByMaker",
 	"connections (`--max-connections`)":                    "TestConnectionsAreBounded TestIdleStrangersMakeRoom",
