@@ -387,7 +387,7 @@ func TestWebhookRotation(t *testing.T) {
 }
 
 // TestWebhookRights: who has the role of a group makes one with push, and its posts have what the role reads. Only an administrator changes or
-// rotates it.
+// rotates it. Its posts outlive the key that made it.
 func TestWebhookRights(t *testing.T) {
 	t.Parallel()
 	s, to := openPushing(t), newReceiver(t)
@@ -410,6 +410,12 @@ func TestWebhookRights(t *testing.T) {
 	outsider.Want(http.StatusForbidden, "POST", "/v1/_groups/g/_rotate", `{}`)
 	s.Want(http.StatusOK, "POST", "/v1/_groups/g/_rotate", `{}`)
 	insider.Want(http.StatusOK, "GET", "/v1/_groups/g", "")
+	s.Want(http.StatusNoContent, "DELETE", "/v1/_keys/"+strings.Split(insider.Key, "_")[1], "")
+	insider.Want(http.StatusUnauthorized, "GET", "/v1/_groups/g", "")
+	s.Put("a", "3", `{}`)
+	if posts := to.await(t, 2); !slices.Contains(posts[1].ids, "3") {
+		t.Errorf("once the key is revoked, %q come", posts[1].ids)
+	}
 }
 
 // TestWebhookOnTwoNodes: two nodes share the partitions of a group, each change comes, and a document's in order; once one of them is gone, the other
