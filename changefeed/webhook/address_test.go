@@ -3,6 +3,8 @@ package webhook
 import (
 	"context"
 	"crypto/x509"
+	"errors"
+	"fmt"
 	"io"
 	"log"
 	"net/http"
@@ -11,6 +13,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestAddresses: what no receiver on the Internet has is refused, in every form, unless it is allowed; without TLS all is that is not allowed.
@@ -114,5 +117,39 @@ func TestNoProxy(t *testing.T) {
 	m := &message{url: "http://receiver.example:1", id: "msg_1", body: []byte("{}"), secrets: []string{"whsec_" + strings.Repeat("QUJD", 8)}}
 	if _, outcome := newSender(&opt).send(t.Context(), m); outcome != Unreachable || len(asked) > 0 || newSender(&opt).plain.Transport.(*http.Transport).Proxy != nil {
 		t.Errorf("%s, and the proxy was asked %d times", outcome, len(asked))
+	}
+}
+
+// TestOtherProtocol: an answer that changes to another protocol ends the post as a failure, though the receiver keeps the connection.
+func TestOtherProtocol(t *testing.T) {
+	closed := make(chan error, 1)
+	to := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		conn, text, err := http.NewResponseController(w).Hijack()
+		if err == nil {
+			defer conn.Close()
+			_, _ = conn.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: other\r\n\r\n"))
+			_, err = text.ReadByte()
+		}
+		closed <- err
+	}))
+	defer to.Close()
+	opt := &Options{Allow: prefixes("127.0.0.0/8")}
+	opt.setDefaults()
+	sent := make(chan string, 1)
+	go func() {
+		status, outcome := newSender(opt).send(t.Context(), &message{url: to.URL, id: "m"})
+		sent <- fmt.Sprint(status, " ", outcome)
+	}()
+	select {
+	case got := <-sent:
+		if got != "101 answered" {
+			t.Errorf("the post ends with %s", got)
+		}
+	case <-time.After(3 * postTime):
+		to.CloseClientConnections()
+		t.Fatal("the post does not end")
+	}
+	if err := <-closed; !errors.Is(err, io.EOF) {
+		t.Errorf("the connection ends with %v", err)
 	}
 }

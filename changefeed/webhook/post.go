@@ -123,7 +123,9 @@ func (s *sender) send(ctx context.Context, m *message) (status int, outcome Outc
 		return 0, outcomeOf(ctx, err)
 	}
 	defer resp.Body.Close()
-	_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // for the next post's sake; the status says what became of this one
+	if resp.StatusCode != http.StatusSwitchingProtocols { // after which the body is the connection, and no context ends a Read
+		_, _ = io.CopyN(io.Discard, resp.Body, maxAnswer) // for the next post's sake; the status says what became of this one
+	}
 	switch resp.StatusCode / 100 {
 	case 2:
 		return resp.StatusCode, Delivered
