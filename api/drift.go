@@ -69,6 +69,9 @@ func (ds drifts) answer(c echo.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := judgeAgain(c); err != nil { // the body may have taken long
+		return err
+	}
 	rules, counts, err := check.End(ctx)
 	if err != nil {
 		return err

@@ -251,7 +251,7 @@ func TestBackupAfter(t *testing.T) {
 func TestBackupRefused(t *testing.T) {
 	s := harness.Open(t, harness.Options{Dir: t.TempDir(), API: api.Options{Timeout: 50 * time.Millisecond}})
 	defer s.Close()
-	s.Want(http.StatusCreated, http.MethodPut, "/v1/books/b", `{}`)
+	s.Put("books", "b", `{}`)
 	for _, c := range []struct {
 		query  string
 		status int

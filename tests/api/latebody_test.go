@@ -74,7 +74,7 @@ var withoutBody = []string{"POST /v1/:collection/:id/_history", "POST /v1/_verif
 
 // TestRevokedWhileTheBodyComes: a key that is revoked while its request's body comes does nothing more, on every route that reads a body.
 func TestRevokedWhileTheBodyComes(t *testing.T) {
-	s := harness.OpenClosed(t, "")
+	s := harness.OpenClosed(t, "collections: {authors: {derive: {n: {count: books.author}}}, books: {relations: {author: {path: author, to: authors}}}}")
 	s.Put("books", "d", `{}`)
 	s.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/g", `{}`)
 	before := len(s.Node.Keys().List())
@@ -86,8 +86,11 @@ func TestRevokedWhileTheBodyComes(t *testing.T) {
 			continue
 		}
 		media := "application/json"
-		if method == http.MethodPatch {
+		switch {
+		case method == http.MethodPatch:
 			media = "application/merge-patch+json"
+		case path == "/v1/_drift":
+			path, media = path+"?collection=books", "application/x-ndjson"
 		}
 		path = names.ReplaceAllStringFunc(path, func(name string) string {
 			return map[string]string{":collection": "books", ":name": "g"}[name] + map[string]string{":id": "d"}[name]
