@@ -46,17 +46,11 @@ func (ds drifts) answer(c echo.Context) error {
 	if len(m.Rules) == 0 {
 		return fanfold.Errorf(fanfold.Conflict, "the model derives no members, so there is nothing to compare: apply one first")
 	}
-	body, leave, err := enterBody(c, ds.budget)
+	ctx, in, leave, err := enterForeign(c, ds.budget, zipped, how, name)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	ctx, cancel := body.Context(c.Request().Context())
-	defer cancel()
-	in, err := openForeign(body, zipped, how, name)
-	if err != nil {
-		return err
-	}
 	store := &shownStore{documents: ds.documents, c: c, seq: seq}
 	check := drift.NewCheck(m, store, func(drift.Difference) error { return nil })
 	t := &foreignImport{in: in, seen: ds.open(c)}

@@ -98,6 +98,26 @@ func openForeign(body *admission.Body, zipped bool, opt foreign.Options, name st
 	return &exported{r, body}, inQuery(err)
 }
 
+// enterForeign looks at the beginning of a request's body, once there is a place for what reads it as it comes. ctx ends with the body. The caller calls
+// leave at the end. It returns the errors of enter and openForeign.
+func enterForeign(c echo.Context, budget *admission.Budget, zipped bool, opt foreign.Options, name string) (ctx context.Context, in *exported, leave func(), err error) {
+	body, err := budget.Body(c.Request().Body, http.NewResponseController(c.Response()))
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	left, err := enter(c, budget, admission.Imports, admission.Applicant{Body: body})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	ctx, cancel := body.Context(c.Request().Context())
+	leave = func() { cancel(); left() }
+	if in, err = openForeign(body, zipped, opt, name); err != nil {
+		leave()
+		return nil, nil, nil, err
+	}
+	return ctx, in, leave, nil
+}
+
 // toldErrors reads, and says what is wrong with a body as bodyError does.
 type toldErrors struct{ io.Reader }
 
@@ -184,17 +204,11 @@ func (ip *imports) answerForeign(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	body, leave, err := enterBody(c, ip.budget)
+	ctx, in, leave, err := enterForeign(c, ip.budget, zipped, how, name)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	ctx, cancel := body.Context(c.Request().Context())
-	defer cancel()
-	in, err := openForeign(body, zipped, how, name)
-	if err != nil {
-		return err
-	}
 	t := &foreignImport{in: in, seen: ip.open(c)}
 	if dry {
 		t.rehearse(ctx, ip.writer.Parsing, name)
@@ -213,15 +227,6 @@ func (ip *imports) answerForeign(c echo.Context) error {
 		ip.logger.Error("an import ended early", "err", end.failed)
 	}
 	return t.send(c)
-}
-
-// enterBody returns the body of a request, once there is a place for what reads it as it comes. It returns the errors of enter.
-func enterBody(c echo.Context, budget *admission.Budget) (body *admission.Body, leave func(), err error) {
-	if body, err = budget.Body(c.Request().Body, http.NewResponseController(c.Response())); err != nil {
-		return nil, nil, err
-	}
-	leave, err = enter(c, budget, admission.Imports, admission.Applicant{Body: body})
-	return body, leave, err
 }
 
 // foreignImport is one import of an export, or its dry run.
