@@ -41,6 +41,7 @@ type Change struct {
 	Time     time.Time
 	Tx       string    // the transaction's id, "" outside one
 	Actor    string    // who sent the request that the event comes from, "" where nobody says; a derived change has its event's
+	Call     string    // the function that was called in the change's transaction, "" for none; a derived change has its event's
 	ByDelete *ByDelete // of a direct change: the delete whose policies have made it; nil for none
 	Rules    []string  // of a derived change: the rules whose values changed, in path order
 	Delta    []byte    // of a derived change: a JSON Patch (RFC 6902) whose operations also carry "old"

@@ -25,6 +25,7 @@ const (
 	KindLoss    Kind = "loss"    // the log may lose events from here on, or contents of events
 	// KindSequence tells which numbers documents of a collection got that were created with it.
 	KindSequence Kind = "sequence"
+	KindCall     Kind = "call" // a function was called; the events of its transaction that follow are its writes
 )
 
 // PatchType names one of the two patch formats.
@@ -42,17 +43,18 @@ const (
 type Event struct {
 	Seq  uint64    // stream sequence; 0 until appended
 	Time time.Time // the log's timestamp
-	// Digest is the event's digest as the log has it. It is zero for an event that was not read from the log.
-	Digest Digest
-	Kind   Kind
-	Key    Key // of put, patch, delete, check, claim and gate; of link the target; of import its ID alone; of sequence its collection alone
+	FromLog
+	Kind Kind
+	// Key is of put, patch, delete, check, claim and gate; of link it is the target. It is the ID alone of import, and the collection alone
+	// of sequence, of a collection's gate, and of a check of that.
+	Key Key
 
 	// Body holds JSON text as it was written. Of put it is the document, of patch the patch, of model and prepare the
 	// model. Of cancel it is the reason, of import its progress, of sequence a GivenNumbers.
 	Body []byte
 
 	Patch PatchType // of patch
-	Base  Revision  // of patch: the revision it was computed on; of check: the one required
+	Base  Revision  // of patch: the revision it was computed on; of check: the one required, or the sequence of the last gate of Key's collection
 
 	// Kept, of put, holds values that an import restores: the document's frozen copies, and what stayed on it of targets
 	// that were deleted before. It is a JSON object by rule, then by the target's id. For a rule with frozen copies that
@@ -75,15 +77,24 @@ type Event struct {
 	ByDelete *ByDelete
 
 	Loss *Loss // of loss
+	Call *Call // of call
 
 	// Actor names who sent the request that the event comes from, "" where nobody says. Changes have it, and so have documents by rules that read it.
 	Actor string
 
-	// Trace holds the trace context of what has appended the event, "" for none. It is no part of what is folded.
-	Trace string
-
 	Tx             TxPart
 	IdempotencyKey IdempotencyKey
+}
+
+// FromLog is what an event has that was read from the log. It is no part of what is appended.
+type FromLog struct {
+	Digest Digest // as the log has it
+	Trace  string // the trace context of what has appended the event, "" for none; no part of what is folded
+}
+
+// ChecksDocument tells whether a check requires a document's revision, and no link or gate.
+func (ev *Event) ChecksDocument() bool {
+	return ev.Kind == KindCheck && !ev.Links && ev.Key.ID != ""
 }
 
 // Merges tells whether a patch event holds a merge patch, and not a JSON Patch.

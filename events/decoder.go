@@ -37,7 +37,7 @@ func (d *Decoder) setDigest(m *Message) {
 
 // decode returns the event of a message that has its digest.
 func (d *Decoder) decode(msg Message) (*fanfold.Event, error) {
-	ev := &fanfold.Event{Seq: msg.Seq, Time: msg.Time, Digest: msg.digest}
+	ev := &fanfold.Event{Seq: msg.Seq, Time: msg.Time, FromLog: fanfold.FromLog{Digest: msg.digest}}
 	kind, key, err := d.sub.parse(msg.Subject)
 	if err == nil {
 		ev.Key = key
