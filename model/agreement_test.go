@@ -33,6 +33,7 @@ func TestAnswersAgree(t *testing.T) {
 		checkGuardsAgree(t, c, change, told)
 		checkKeptValuesAgree(t, c, change, told)
 		checkIndexesAgree(t, c, change, told)
+		checkFunctionsAgree(t, c, told)
 		if len(told) == 0 && !change.LeavesDocuments() {
 			t.Error("without a difference documents are concerned")
 		}
@@ -40,11 +41,17 @@ func TestAnswersAgree(t *testing.T) {
 		seen["strict"] += len(change.Strict)
 		seen["unique"] += len(change.Unique)
 		seen["indexes"] += len(change.NewIndexes)
+		if c.ChangesFunctions() {
+			seen["functions"]++
+		}
+		if c.ChangesGates() {
+			seen["gates"]++
+		}
 		for _, o := range change.KeptValues {
 			seen[o.Outcome()]++
 		}
 	})
-	for _, what := range []string{"rules", "strict", "unique", "indexes", model.Lost, model.Stored} {
+	for _, what := range []string{"rules", "strict", "unique", "indexes", "functions", "gates", model.Lost, model.Stored} {
 		if seen[what] == 0 {
 			t.Errorf("no pair has %s", what)
 		}
@@ -79,11 +86,62 @@ func checkIndexesAgree(t *testing.T, c *model.Comparison, change *fold.ModelChan
 	}
 }
 
+// checkFunctionsAgree checks that functions and triggers that differ are told, and that writes wait where other collections are gated.
+func checkFunctionsAgree(t *testing.T, c *model.Comparison, told map[string]model.Difference) {
+	t.Helper()
+	says := false
+	for path, d := range told {
+		of := strings.HasPrefix(path, "functions.")
+		if !of && !strings.HasSuffix(path, ".trigger") {
+			continue
+		}
+		says = true
+		if d.Change == "removed" && !d.Removes {
+			t.Errorf("%+v is told, and takes nothing away", d)
+		}
+	}
+	if says != c.ChangesFunctions() {
+		t.Errorf("functions or triggers are told: %t, and changed: %t", says, c.ChangesFunctions())
+	}
+	for _, m := range []*model.Model{c.Prev, c.Next} {
+		must, may := gatesByHand(m)
+		for _, c := range m.Collections {
+			if got := m.Gated(c.Name); got && !slices.Contains(may, c.Name) || !got && slices.Contains(must, c.Name) {
+				t.Errorf("%s is gated: %t, and must be %v, may be %v", c.Name, got, must, may)
+			}
+		}
+	}
+	if differ := !slices.Equal(gated(c.Prev), gated(c.Next)); differ != c.ChangesGates() || differ && !c.AddsGuards() {
+		t.Errorf("the gates differ: %t, told: %t, and writes wait: %t", differ, c.ChangesGates(), c.AddsGuards())
+	}
+}
+
+// gatesByHand returns the collections that must be gated, and those that may be: what functions read, with what that derives from by one rule,
+// and by any number of them.
+func gatesByHand(m *model.Model) (must, may []string) {
+	for _, f := range m.Functions {
+		may = append(may, f.Reads...)
+	}
+	read := len(may)
+	must = slices.Clone(may)
+	for i := 0; i < len(may); i++ {
+		for _, r := range m.Collection(may[i]).Rules {
+			if i < read {
+				must = append(must, r.Source())
+			}
+			if !slices.Contains(may, r.Source()) {
+				may = append(may, r.Source())
+			}
+		}
+	}
+	return must, may
+}
+
 // TestNothingChanges checks the comparison of a model with itself.
 func TestNothingChanges(t *testing.T) {
 	eachRandomPair(t, randomPairs/4, func(t *testing.T, _, m *model.Model) {
 		c := model.Compare(m, m)
-		if d := c.Differences(); len(d) > 0 || c.AddsGuards() || c.LosesUnreleased() || len(c.NoLongerUnique())+len(c.Retired(nil))+len(c.Reserved(nil)) > 0 {
+		if d := c.Differences(); len(d) > 0 || c.AddsGuards() || c.ChangesFunctions() || c.LosesUnreleased() || len(c.NoLongerUnique())+len(c.Retired(nil))+len(c.Reserved(nil)) > 0 {
 			t.Errorf("a model differs from itself: %v", d)
 		}
 		for _, p := range c.Collections {

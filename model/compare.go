@@ -13,6 +13,7 @@ import (
 type Comparison struct {
 	Prev, Next  *Model
 	Collections []*CollectionPair // of either model, by name
+	Functions   []FunctionPair    // next's first, by name
 }
 
 // CollectionPair holds what two models say about one collection. Of each list come first the declarations of Next, in its
@@ -55,6 +56,7 @@ func Compare(prev, next *Model) *Comparison {
 	for _, p := range pairUp[collections](prev.Collections, next.Collections, func(c *Collection) string { return c.Name }) {
 		c.Collections = append(c.Collections, pairCollections(p.Prev, p.Next))
 	}
+	c.Functions = pairUp[FunctionPair](prev.Functions, next.Functions, func(f *Function) string { return f.Name })
 	slices.SortFunc(c.Collections, func(a, b *CollectionPair) int { return strings.Compare(a.Name, b.Name) })
 	return c
 }

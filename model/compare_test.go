@@ -61,6 +61,9 @@ func describe(c *model.Comparison, reserved model.Reserved, retired model.Retire
 	for _, d := range c.Differences() {
 		line("difference %s: %s, removes %t", d.Path, d.Change, d.Removes)
 	}
+	if before, after := gated(c.Prev), gated(c.Next); !slices.Equal(before, after) {
+		line("gates: %v, were %v", after, before)
+	}
 	strict, unique := c.NewGuards()
 	for _, r := range strict {
 		line("newly strict: %s", r.FullName())
@@ -81,10 +84,23 @@ func describe(c *model.Comparison, reserved model.Reserved, retired model.Retire
 	for _, name := range slices.Sorted(maps.Keys(c.Reserved(reserved))) {
 		line("reserved: %s %v", name, c.Reserved(reserved)[name])
 	}
+	if c.ChangesFunctions() {
+		line("changes functions")
+	}
 	if c.AddsGuards() || c.LosesUnreleased() {
 		line("adds guards %t, loses unreleased values %t", c.AddsGuards(), c.LosesUnreleased())
 	}
 	return out.String()
+}
+
+// gated returns the names of the declared collections that are gated.
+func gated(m *model.Model) []string {
+	return names(m.Collections, func(c *model.Collection) string {
+		if m.Gated(c.Name) {
+			return c.Name
+		}
+		return ""
+	})
 }
 
 // name returns the name of the one of two declarations that there is.

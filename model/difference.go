@@ -16,9 +16,8 @@ const (
 	maxDeclaration = 200 // bytes of a declaration in a Detail
 )
 
-// Differences lists what Next declares otherwise than Prev, by collection: collections, relations, policies, pages, rules,
-// unique members, indexes, checks, schemas, defaults, released paths, limits and whether other collections are open. Then come others that the
-// caller knows of. After 1,000 entries a last one tells how many more there are. It is empty where both models say the same.
+// Differences lists what Next declares otherwise than Prev: limits, whether other collections are open, what differs in each collection, and
+// functions. Then come others that the caller knows of. After 1,000 entries a last one tells how many more there are. It is empty where both models say the same.
 func (c *Comparison) Differences(others ...Difference) []Difference {
 	prev, next := c.Prev, c.Next
 	d := &differ{before: jsondoc.MustParse(prev.Source), after: jsondoc.MustParse(next.Source), out: []Difference{}}
@@ -30,6 +29,9 @@ func (c *Comparison) Differences(others ...Difference) []Difference {
 	}
 	for _, p := range c.Collections {
 		d.collection(p)
+	}
+	for _, f := range c.Functions {
+		d.function(f)
 	}
 	for _, other := range others {
 		d.add(other)
@@ -169,6 +171,7 @@ func (d *differ) collection(p *CollectionPair) {
 			d.addDeclaration(changeOf(x.Prev != nil, x.Next != nil), false, "collections", p.Name, "defaults", cmp.Or(x.Next, x.Prev).Path.String())
 		}
 	}
+	d.trigger(p.Name, before.Trigger, after.Trigger)
 	if !before.Access.Same(after.Access) || (before.Access == nil) != (after.Access == nil) {
 		d.add(Difference{Path: at + ".access", Change: changeOf(before.Access != nil, after.Access != nil),
 			Detail: before.Access.changesOf(p.Name, after.Access), Removes: before.Access != nil && after.Access == nil})
@@ -216,6 +219,26 @@ func (d *differ) relation(c *CollectionPair, p RelationPair) {
 		d.add(Difference{Path: at + ".strict", Change: changeOf(old.Strict, r.Strict), Removes: old.Strict})
 	}
 	d.pages(c.Name, old.PageSize, r.PageSize)
+}
+
+// trigger adds the trigger of a collection where it differs.
+func (d *differ) trigger(collection, before, after string) {
+	if before != after {
+		d.addDeclaration(changeOf(before != "", after != ""), before != "", "collections", collection, "trigger")
+	}
+}
+
+// function adds a function that differs. One that goes breaks whoever calls it.
+func (d *differ) function(p FunctionPair) {
+	if p.Same() {
+		return
+	}
+	name, change := cmp.Or(p.Next, p.Prev).Name, changeOf(p.Prev != nil, p.Next != nil)
+	opens := func(member string) bool {
+		return declaration(d.before, []string{"functions", name, member}) != nothing && declaration(d.after, []string{"functions", name, member}) == nothing
+	}
+	removes := change == removed || change == changed && (opens("call") || schemaLoses(p.Prev.Args, p.Next.Args))
+	d.addDeclaration(change, removes, "functions", name)
 }
 
 // keepsBy tells whether values that nobody can compute again stay on a collection's documents by a relation.

@@ -7,9 +7,9 @@ import (
 )
 
 // Guards tells whether writes of the collection's documents need guards, because it has strict relations or unique
-// members. A delete needs them also where strict relations lead to the collection, and other writes where it has sequences.
+// members, or is gated. A delete needs them also where strict relations lead to the collection, and other writes where it has sequences.
 func (m *Model) Guards(collection string, delete bool) bool {
-	if c := m.byName[collection]; c != nil && (len(c.Unique) > 0 || slices.ContainsFunc(c.Relations, (*Relation).strict)) {
+	if c := m.byName[collection]; c != nil && (len(c.Unique) > 0 || m.gated[collection] || slices.ContainsFunc(c.Relations, (*Relation).strict)) {
 		return true
 	}
 	return delete && m.StrictTo(collection) || !delete && m.byName[collection].Numbers()
@@ -21,10 +21,10 @@ func (m *Model) StrictTo(collection string) bool {
 }
 
 // AddsGuards tells whether Next has strict relations, unique members, checks or sequences that Prev does not have, or other names
-// with capitals.
+// with capitals, or gates other collections. A gate that goes counts as well: whoever still writes without it must not meet a function.
 func (c *Comparison) AddsGuards() bool {
 	strict, unique := c.NewGuards()
-	return len(strict)+len(unique)+len(c.NewChecks())+len(c.NewSequences()) > 0 || c.ChangesCapitals()
+	return len(strict)+len(unique)+len(c.NewChecks())+len(c.NewSequences()) > 0 || c.ChangesCapitals() || c.ChangesGates()
 }
 
 // NewGuards returns what Next guards and Prev does not: the strict relations that Prev lacks, or by which it finds other

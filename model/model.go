@@ -21,6 +21,7 @@ type Collection struct {
 	Checks    []*Check    // conditions that writes must not make false, by name
 	Sequences []*Sequence // numbers that documents get when they are created, by path
 	Access    *Access     // who reads and writes the documents; nil for what holds without saying: see Model.AccessTo
+	Trigger   string      // the name of a function that is called with each write that no trigger makes; "" for none
 	Private   []Private   // members that not everybody sees who reads the documents, by path
 }
 
@@ -55,6 +56,7 @@ func (c *Collection) DeclaredIndex(name string) *Index {
 // afterwards.
 type Model struct {
 	Collections []*Collection // by name
+	Functions   []*Function   // by name
 	Closed      bool          // documents of other collections are not written
 	FanoutLimit int64         // the number of derived changes that one write may cause
 	// EmbeddedLimit is how long an embedded view may be, in bytes. Derived values that it has no room for are absent.
@@ -70,6 +72,7 @@ type Model struct {
 	// with the documents.
 	Retired Retired
 
+	gated  map[string]bool        // see Gated; made by IndexGates
 	byName map[string]*Collection // made by Index
 	to     map[string][]*Relation // by the collection that they lead to
 
@@ -111,11 +114,12 @@ func Empty() *Model {
 	return &Model{Source: []byte(`{"collections":{}}`), FanoutLimit: DefaultFanoutLimit, EmbeddedLimit: DefaultEmbeddedLimit}
 }
 
-// Index sorts the model's collections, relations and rules by name and prepares the model's lookups. Whoever reads a
+// Index sorts the model's collections, functions, relations and rules by name and prepares the model's lookups. Whoever reads a
 // model calls it once, when all collections are in place.
 func (m *Model) Index() {
 	m.byName, m.to, m.bySmall = map[string]*Collection{}, map[string][]*Relation{}, map[string]string{}
 	slices.SortFunc(m.Collections, func(a, b *Collection) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(m.Functions, func(a, b *Function) int { return strings.Compare(a.Name, b.Name) })
 	for _, c := range m.Collections {
 		m.byName[c.Name], m.bySmall[strings.ToLower(c.Name)] = c, c.Name
 		slices.SortFunc(c.Relations, func(a, b *Relation) int { return strings.Compare(a.Name, b.Name) })
@@ -130,7 +134,7 @@ func (m *Model) Index() {
 	}
 }
 
-// ChecksFrom is the version of the fold from which on a model may have checks, and names with capitals: programs that know older ones alone cannot read it.
+// ChecksFrom is the version of the fold from which on a model may have checks, functions, and names with capitals: programs that know older ones alone cannot read it.
 const ChecksFrom = 9
 
 // Proposal holds a model that the log has announced and that does not apply yet. Every node prepares its documents in the

@@ -57,7 +57,7 @@ func (r randomSource) change(m object) {
 	c := in(collections, name)
 	relation, path := r.of("by", "at"), r.of("a", "b.c", "list[].d")
 	relations := in(c, "relations")
-	switch r.IntN(14) {
+	switch r.IntN(17) {
 	case 0:
 		delete(relations, relation)
 	case 1, 2:
@@ -86,11 +86,42 @@ func (r randomSource) change(m object) {
 		if in(c, "indexes")[r.of("i", "j")] = []string{r.of("a", "-a"), r.of("b.c", "_meta.createdAt", "list[].d")}; r.once(3) {
 			delete(c, "indexes")
 		}
+	case 14, 15:
+		r.function(in(m, "functions"), collections)
+	case 16:
+		if c["trigger"] = r.of("check", "count"); r.once(2) || in(m, "functions")[c["trigger"].(string)] == nil { //nolint:errcheck // it is one
+			delete(c, "trigger")
+		}
+	}
+	if len(in(m, "functions")) == 0 {
+		delete(m, "functions")
 	}
 	for name := range relations {
 		if len(in(relations, name)) == 0 {
 			delete(relations, name)
 		}
+	}
+}
+
+// function changes a function of a model, and now and then removes one.
+func (r randomSource) function(functions, collections object) {
+	f, reads := object{"source": "export default () => " + r.of("1", "2")}, []string{}
+	for name := range collections {
+		reads = append(reads, name)
+	}
+	slices.Sort(reads)
+	if r.once(3) && len(reads) > 0 {
+		f["reads"] = []string{r.of(reads...)}
+	}
+	if r.once(3) {
+		f["call"], f["authority"] = []string{r.of("write", "admin")}, "model"
+	}
+	if r.once(3) {
+		f["args"] = object{"required": []string{r.of("x", "y")}}
+	}
+	name := r.of("check", "count")
+	if functions[name] = f; r.once(8) {
+		delete(functions, name)
 	}
 }
 

@@ -87,7 +87,7 @@ func newestFold(ctx context.Context, live Nodes, have int) (int, error) {
 func checkFold(m, have *model.Model) error {
 	in, names := max(m.Fold, have.Fold), m.Capitals()
 	publishes := slices.ContainsFunc(m.Rules, func(r *model.Rule) bool { return r.Publish })
-	if in >= model.ChecksFrom || !m.HasChecks() && !m.HasRules() && !publishes && len(names) == 0 {
+	if in >= model.ChecksFrom || !m.HasChecks() && !m.HasFunctions() && !m.HasRules() && !publishes && len(names) == 0 {
 		return nil
 	}
 	has := "checks"
@@ -96,6 +96,8 @@ func checkFold(m, have *model.Model) error {
 		has = "publish"
 	case m.HasRules():
 		has = "access with where, or with create, update or delete, or a private member"
+	case m.HasFunctions():
+		has = "functions"
 	case len(names) > 0:
 		has = "capitals in the name " + names[0]
 	}

@@ -42,6 +42,8 @@ func (p *parser) collection(name string, n jsondoc.Node) {
 			p.members(v, at, func(name string, v jsondoc.Node) { readCheck(p, c, name, v, at+"."+name) })
 		case "defaults":
 			readDefaults(p, c, v, at)
+		case "trigger":
+			c.Trigger = p.text(v, at)
 		case "access":
 			c.Access = p.access(v, at)
 		case "private":

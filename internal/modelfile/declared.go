@@ -66,6 +66,9 @@ var (
 	collectionName = shape{"pattern": "^[a-zA-Z][a-zA-Z0-9_-]*$", "maxLength": fanfold.MaxCollectionLen}
 	partName       = shape{"pattern": `^[^.,\[\] ]+$`, "maxLength": maxName}
 	indexNames     = shape{"pattern": indexName.String(), "maxLength": maxIndexName}
+	functionNames  = shape{"pattern": functionName.String(), "maxLength": maxFunctionName}
+	functionText   = shape{"type": "string", "pattern": functionName.String(), "maxLength": maxFunctionName}
+	collectionText = shape{"type": "string", "pattern": collectionName["pattern"], "maxLength": fanfold.MaxCollectionLen}
 	roleName       = shape{"type": "string", "pattern": "^[a-z][a-z0-9_-]*$", "maxLength": model.MaxRoleLen}
 	ownPath        = shape{"minLength": 1, "maxLength": MaxPath, "not": shape{"pattern": `^(_|id($|[.\[]))`}}
 	ownPlainPath   = shape{"minLength": 1, "maxLength": MaxPath, "not": shape{"pattern": `^(_|id($|[.\[]))|\[\]`}}
@@ -87,6 +90,7 @@ var (
 		{name: "indexes", about: "What queries find documents by: paths and expressions over doc, with - before those that descend.",
 			takes: byName(indexNames, listOf(someText, 1, maxComponents), maxIndexesOf)},
 		{name: "checks", about: "Conditions over documents and their derived fields, which no write makes false.", takes: byName(partName, of("check"), maxChecks)},
+		{name: "trigger", about: "The function of the model that is called with each write of a document, and may change or refuse it.", takes: functionText},
 		{name: "access", about: "Who reads and writes the documents.", takes: of("access")},
 		{name: "private", about: "Members that only some roles see, by their paths, each with a list of roles.", takes: byName(ownPath, roleList, maxPrivate)},
 		{name: "release", about: "Paths whose rules were removed, and whose stored values may go.", takes: shape{"type": "array", "maxItems": maxRelease}},
@@ -116,6 +120,14 @@ var (
 		{name: model.ActCreate, about: "Who creates documents; an expression sees doc and auth.", takes: shape{"anyOf": []shape{roleList, of("right")}}},
 		{name: model.ActUpdate, about: "Who changes documents; an expression sees old, doc and auth.", takes: shape{"anyOf": []shape{roleList, of("right")}}},
 		{name: model.ActDelete, about: "Who deletes documents; an expression sees old and auth.", takes: shape{"anyOf": []shape{roleList, of("right")}}},
+	}}
+	aFunction = &mapping{name: "function", has: "a function has", members: []member{
+		{name: "args", about: "A JSON Schema (draft 2020-12) that the arguments must fit.", takes: shape{"type": []string{"object", "boolean"}}},
+		{name: "call", about: "Who calls it: any of these roles; [write] unless it is said.", takes: roleList},
+		{name: "reads", about: "The collections that it queries, whose children it asks for, or that it sees in the embedded view.", takes: listOf(collectionText, 0, maxCollections)},
+		{name: "authority", about: "What it may do: with model everything, otherwise what its caller may. It needs call.", takes: shape{"enum": []string{authorityModel}}},
+		{name: "source", about: "A module of JavaScript (ES2024) without imports, whose default export is called with (ctx, args).",
+			takes: shape{"type": "string", "minLength": 1, "maxLength": maxSource}, must: true, hint: ": a module of JavaScript, whose default export is called with (ctx, args)"},
 	}}
 	aRight = &mapping{name: "right", has: "a right has", members: []member{
 		{name: "roles", about: "Who has the right: any of these roles.", takes: roleList},

@@ -176,8 +176,8 @@ func TestParseListsMistakes(t *testing.T) {
 		`{"collections":{},`: {"the model is not JSON"},
 		"collections: {orders: {}, Orders: {}, b: {}}": {`collections.orders: differs from "Orders" by case alone: names of collections are unique without case`},
 		`7`:                       {": the model must be a mapping with the member collections"},
-		`{collections: {}, x: 1}`: {"x: unknown member; the model has collections, open, fanout and embedded"},
-		"collections: {}\nx: 1":   {"x: unknown member; the model has collections, open, fanout and embedded"},
+		`{collections: {}, x: 1}`: {"x: unknown member; the model has collections, functions, open, fanout and embedded"},
+		"collections: {}\nx: 1":   {"x: unknown member; the model has collections, functions, open, fanout and embedded"},
 		"collections: {1a: {}, b: 1, c: {colour: 1}}\nfanout: {limit: 0}": {
 			"collections.1a: cannot name a collection",
 			"collections.b: must be a mapping",

@@ -83,7 +83,9 @@ func parse(text []byte, isNew bool) (*model.Model, error) {
 	p.parse()
 	p.resolve()
 	p.order()
-	if len(p.problems) > 0 {
+	if len(p.problems) == 0 {
+		p.model.IndexGates()
+	} else {
 		message := "the model has mistakes; nothing was changed"
 		if p.untold > 0 {
 			message = fmt.Sprintf("%s; these are the first %d of %d or more", message, len(p.problems), len(p.problems)+p.untold)
@@ -187,6 +189,7 @@ func (p *parser) flag(n jsondoc.Node, at string) bool {
 var (
 	wholeModel = &mapping{has: "the model has", members: []member{
 		{name: "collections", about: "The collections that the model says something of, by their names.", takes: byName(collectionName, of("collection"), maxCollections)},
+		{name: "functions", about: "JavaScript that clients call, and that triggers are, inside a transaction, by names.", takes: byName(functionNames, of("function"), maxFunctions)},
 		{name: "open", about: "Whether collections that the model does not name take documents: by default they do.", takes: shape{"type": []string{"boolean", "null"}}},
 		{name: "fanout", about: "How many documents one write may change.", takes: of("fanout")},
 		{name: "embedded", about: "How many bytes a document may have with its derived fields.", takes: of("embedded")},
@@ -196,7 +199,7 @@ var (
 )
 
 // definitions are the mappings within a model.
-var definitions = []*mapping{fanoutLimit, embeddedLimit, aCollection, aRelation, aCheck, somePages, aSequence, someAccess, aRight, aRule}
+var definitions = []*mapping{fanoutLimit, embeddedLimit, aCollection, aRelation, aCheck, somePages, aSequence, aFunction, someAccess, aRight, aRule}
 
 // parse reads the whole model.
 func (p *parser) parse() {
@@ -208,6 +211,8 @@ func (p *parser) parse() {
 		switch name {
 		case "collections":
 			p.members(n, name, p.collection)
+		case "functions":
+			p.members(n, name, func(name string, v jsondoc.Node) { readFunction(p, name, v, "functions."+name) })
 		case "fanout":
 			p.limit(n, fanoutLimit, name, fanfold.MaxChanges, func(limit int) { p.model.FanoutLimit = int64(limit) })
 		case "embedded":

@@ -20,6 +20,7 @@ func (p *parser) resolve() {
 			}
 		}
 	}
+	resolveFunctions(p)
 	for _, pages := range p.pages {
 		p.resolvePages(pages)
 	}

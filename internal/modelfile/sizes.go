@@ -33,7 +33,7 @@ const maxProblems = 100
 type sizes struct {
 	collections, relations, rules, unique, indexes, release int
 	expressions, parts                                      int
-	schemas                                                 int // bytes
+	schemas, sources                                        int // bytes
 }
 
 // counted counts one more of something at a path in the model. It is false, and reports it once, where a new model has
