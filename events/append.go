@@ -126,6 +126,11 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 	default:
 		msg.Data = Encode(ev)
 	}
+	if ev.Call != nil {
+		if err := checkCall(ev.Call); err != nil {
+			return nil, err
+		}
+	}
 	if ev.Loss.Lists() {
 		if err := l.prefix.losses.mayErase(len(msg.Data)); err != nil {
 			return nil, err
@@ -144,6 +149,8 @@ func (l *Log) message(ev *fanfold.Event, expect fanfold.Expect) (*nats.Msg, erro
 		switch {
 		case ev.Kind == fanfold.KindCheck && ev.Links:
 			msg.Header[expectSubject] = []string{l.sub.link(ev.Key) + ".>"}
+		case ev.Kind == fanfold.KindCheck && ev.Key.ID == "":
+			msg.Header[expectSubject] = []string{l.sub.gate(ev.Key)}
 		case ev.Kind == fanfold.KindCheck, ev.Kind == fanfold.KindLink:
 			msg.Header[expectSubject] = []string{l.sub.document(ev.Key)}
 		}

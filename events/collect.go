@@ -105,6 +105,10 @@ type search struct {
 	first *Message // the last message with a digest, as long as its transaction goes on; nil for none
 	shown bool     // first is in found
 
+	// Of the transaction that goes on: its call with a result, which is not in found yet, and a document that the function has seen. nil for none.
+	call *Message
+	seen *searchedDocument
+
 	compacts []Message        // the compact events
 	erases   []*fanfold.Event // the erase events, of a search of the whole log
 
@@ -171,7 +175,7 @@ func (s *search) look(m *Message) error {
 	}
 	s.next = m.Seq + 1
 	if m.Headers.Get(headerTxIndex) == "0" || m.Headers.Get(headerTx) == "" {
-		s.first, s.shown = nil, false
+		s.first, s.shown, s.call, s.seen = nil, false, nil, nil
 	}
 	if m.Headers.Get(headerTx) != "" && len(m.Headers[headerDigest]) > 0 {
 		kept := *m
@@ -187,6 +191,9 @@ func (s *search) look(m *Message) error {
 			s.erases = append(s.erases, ev)
 		}
 		return err
+	}
+	if m.Subject == s.log.sub.call() || m.Subject == s.log.sub.check() {
+		return s.lookAtRead(m)
 	}
 	doc := s.bySubject[m.Subject]
 	isClaim := false
@@ -220,7 +227,11 @@ func (s *search) lookAtDocument(doc *searchedDocument, m *Message, ev *fanfold.E
 	touched := false
 	switch ev.Kind {
 	case fanfold.KindDelete:
+		shown := doc.shows()
 		doc.body, doc.dirty = nil, false
+		if shown {
+			return s.sees(doc)
+		}
 		return nil
 	case fanfold.KindPut:
 		doc.body = ev.Body
@@ -241,6 +252,57 @@ func (s *search) lookAtDocument(doc *searchedDocument, m *Message, ev *fanfold.E
 	}
 	out := &fanfold.Event{Kind: fanfold.KindPut, Body: s.without(doc, doc.body), Kept: kept, Refresh: ev.Refresh, ByDelete: ev.ByDelete}
 	return s.list(doc, m, ev, Encode(out))
+}
+
+// shows tells whether who reads the document sees what is to be erased.
+func (d *searchedDocument) shows() bool { return d.Members == nil || d.dirty }
+
+// lookAtRead looks at a call, or at a check, which tells what a function has read.
+func (s *search) lookAtRead(m *Message) error {
+	ev, err := s.decoder.decode(*m)
+	switch {
+	case err != nil || ev.Tx.ID == "":
+		return err
+	case ev.Kind == fanfold.KindCheck:
+		return s.sees(cmp.Or(s.checked(ev.Key), s.seen))
+	case ev.Call.Result != nil:
+		kept := *m
+		s.call = &kept
+	}
+	return s.sees(s.seen)
+}
+
+// checked returns a document that who requires a key has read, and that shows what is to be erased; nil for none. A key without an id is of who has
+// read all documents of a collection.
+func (s *search) checked(key fanfold.Key) *searchedDocument {
+	readable := func(d *searchedDocument) bool { return d.shows() && (d.body != nil || s.c.From > 0) }
+	if d := s.byKey[key]; key.ID != "" && d != nil && readable(d) {
+		return d
+	}
+	if key.ID != "" || !s.collections[key.Collection] {
+		return nil
+	}
+	i := slices.IndexFunc(s.docs, func(d *searchedDocument) bool { return d.Collection == key.Collection && readable(d) })
+	if i < 0 {
+		return nil
+	}
+	return s.docs[i]
+}
+
+// sees lists the transaction's call without its result, which may tell of a document that the function has seen; nil for none.
+func (s *search) sees(doc *searchedDocument) error {
+	if s.seen = doc; doc == nil || s.call == nil {
+		return nil
+	}
+	m := s.call
+	s.call = nil
+	ev, err := s.decoder.decode(*m)
+	if err != nil {
+		return err
+	}
+	bare := *ev.Call
+	bare.Result = nil
+	return s.list(doc, m, ev, Encode(&fanfold.Event{Kind: fanfold.KindCall, Call: &bare}))
 }
 
 // lookAtKept looks at a put of another document, which may keep values of one that is to be erased.
@@ -373,7 +435,7 @@ func (s *search) listCompacts() error {
 	if i < 0 {
 		return nil
 	}
-	s.first = nil
+	s.first, s.call = nil, nil
 	for _, m := range s.compacts {
 		ev, err := s.decoder.decode(m)
 		if err != nil {
@@ -396,6 +458,9 @@ func (s *search) listCompacts() error {
 func (s *search) list(doc *searchedDocument, m *Message, ev *fanfold.Event, payload []byte) error {
 	if payload != nil && bytes.Equal(payload, m.Data) && ev.IdempotencyKey.Digest == "" {
 		return nil
+	}
+	if err := s.sees(doc); err != nil { // before the first of the transaction is listed as it is, which the call may be
+		return err
 	}
 	if s.first != nil && !s.shown && s.first.Seq != m.Seq {
 		first, err := s.decoder.decode(*s.first)

@@ -153,6 +153,11 @@ var conditional = []struct {
 	{"check", func(id string, at func(string) fanfold.Expect) []fanfold.Write {
 		return []fanfold.Write{{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: targetOf(id), Base: at("doc").Rev}, Expect: at("doc")}, {Event: put("beside-"+id, `{}`)}}
 	}},
+	{"gate", func(id string, at func(string) fanfold.Expect) []fanfold.Write {
+		gated := fanfold.Key{Collection: id}
+		return []fanfold.Write{{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: gated, Base: at("gate").Rev}, Expect: at("gate")}, {Event: put("gated-"+id, `{}`)},
+			{Event: &fanfold.Event{Kind: fanfold.KindGate, Key: gated}}}
+	}},
 	{"guards", func(id string, at func(string) fanfold.Expect) []fanfold.Write {
 		return []fanfold.Write{
 			{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: targetOf(id), Links: true, Base: at("link").Rev}, Expect: at("link")},
@@ -174,6 +179,7 @@ func prepare(t *testing.T, l *events.Log, id string) map[string]uint64 {
 		{"doc", put(id, `{}`)}, {"", put("deleted-"+id, `{}`)}, {"deleted", &fanfold.Event{Kind: fanfold.KindDelete, Key: targetOf("deleted-" + id)}},
 		{"import", &fanfold.Event{Kind: fanfold.KindImport, Key: fanfold.Key{ID: "import-" + id}, Body: []byte(`{}`)}},
 		{"link", &fanfold.Event{Kind: fanfold.KindLink, Key: targetOf(id), Holders: []fanfold.Key{targetOf("h-" + id)}}},
+		{"gate", &fanfold.Event{Kind: fanfold.KindGate, Key: fanfold.Key{Collection: id}}},
 		{"claim", &fanfold.Event{Kind: fanfold.KindClaim, Key: targetOf(id), Path: "p", Value: "s" + id, Held: true}},
 	} {
 		seq, err := l.Append(t.Context(), w.ev, fanfold.Expect{})

@@ -2,6 +2,7 @@ package events
 
 import (
 	"bytes"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"time"
@@ -47,8 +48,10 @@ func Encode(ev *fanfold.Event) []byte {
 	}
 	switch ev.Kind {
 	case fanfold.KindCheck, fanfold.KindLink, fanfold.KindClaim, fanfold.KindGate:
-		b = append(b, `,"collection":"`+ev.Key.Collection+`","id":`...)
-		b = jsondoc.AppendQuote(b, ev.Key.ID)
+		b = append(b, `,"collection":"`+ev.Key.Collection+`"`...)
+		if ev.Key.ID != "" {
+			b = jsondoc.AppendQuote(append(b, `,"id":`...), ev.Key.ID)
+		}
 	}
 	b = appendGuardMembers(b, ev)
 	if len(ev.Kept) > 0 {
@@ -83,7 +86,7 @@ func encodeShort(ev *fanfold.Event) []byte {
 	return append(b, "]}"...)
 }
 
-// appendGuardMembers appends the members that only checks, links, claims and sequences have.
+// appendGuardMembers appends the members that only checks, links, claims, sequences and calls have.
 func appendGuardMembers(b []byte, ev *fanfold.Event) []byte {
 	switch ev.Kind {
 	case fanfold.KindCheck:
@@ -101,9 +104,28 @@ func appendGuardMembers(b []byte, ev *fanfold.Event) []byte {
 		b = strconv.AppendBool(append(b, `,"held":`...), ev.Held)
 	case fanfold.KindSequence:
 		b = append(b, `,"collection":"`+ev.Key.Collection+`","path":`...)
-		b = append(jsondoc.AppendQuote(b, ev.Path), `,"key":"`+ev.Value+`"`...)
+		b = append(jsondoc.AppendQuote(b, ev.Path), `,"key":`...)
+		b = jsondoc.AppendQuote(b, ev.Value)
+	case fanfold.KindCall:
+		b = jsondoc.AppendQuote(append(b, `,"function":`...), ev.Call.Function)
+		b = strconv.AppendUint(append(b, `,"model":`...), ev.Call.Model, 10)
+		b = strconv.AppendInt(append(b, `,"writes":`...), int64(ev.Call.Writes), 10)
+		if ev.Call.Result != nil {
+			b = append(append(b, `,"result":`...), ev.Call.Result...)
+		}
 	}
 	return b
+}
+
+// checkCall returns why a call is not to be appended, nil where it is. Errors are TooLarge, and Internal for what is no call.
+func checkCall(c *fanfold.Call) error {
+	switch {
+	case len(c.Result) > fanfold.MaxCallResult:
+		return fanfold.Errorf(fanfold.TooLarge, "the result of function %q has %d bytes; the log takes at most %d: return less, or call it without an Idempotency-Key", c.Function, len(c.Result), fanfold.MaxCallResult)
+	case c.Function == "" || len(c.Function) > fanfold.MaxFunction || c.Writes < 0 || c.Result != nil && !json.Valid(c.Result):
+		return fanfold.Errorf(fanfold.Internal, "a call of function %q with %d writes and %d bytes of result is none", fanfold.Clip(c.Function), c.Writes, len(c.Result))
+	}
+	return nil
 }
 
 // appendRefresh appends the paths of the frozen copies to be taken anew; nothing where there are none.
@@ -223,6 +245,8 @@ func decode(t *jsondoc.Tree, subject string, payload []byte, ev *fanfold.Event) 
 		return decodeGuard(t, ev)
 	case fanfold.KindSequence:
 		return decodeSequence(t, ev)
+	case fanfold.KindCall:
+		return decodeCall(t, ev)
 	case fanfold.KindDelete, fanfold.KindFence:
 	default:
 		return errUnknownOp(string(ev.Kind))
@@ -279,19 +303,19 @@ func invalidPayload(problem string) error {
 func decodeGuard(t *jsondoc.Tree, ev *fanfold.Event) error {
 	ev.Key = decodeKey(t, jsondoc.Root)
 	if ev.Kind == fanfold.KindCheck {
-		if decodeBase(t, ev) != nil || ev.Key.Validate() != nil {
+		ev.Links = t.Kind(t.Member(jsondoc.Root, "links")) == jsondoc.True
+		if decodeBase(t, ev) != nil || ev.Key.Validate() != nil && (ev.Links || !isCollection(t, ev.Key)) {
 			return invalidPayload("is a check without a document or base")
 		}
-		ev.Links = t.Kind(t.Member(jsondoc.Root, "links")) == jsondoc.True
 		return nil
 	}
-	ev.Held = t.Kind(t.Member(jsondoc.Root, "held")) == jsondoc.True
-	if ev.Key.Validate() != nil {
+	if ev.Key.Validate() != nil && (ev.Kind != fanfold.KindGate || !isCollection(t, ev.Key)) {
 		return invalidPayload("is about no document")
 	}
 	if ev.Kind == fanfold.KindGate {
 		return nil
 	}
+	ev.Held = t.Kind(t.Member(jsondoc.Root, "held")) == jsondoc.True
 	if ev.Kind == fanfold.KindClaim {
 		ev.Path, ev.Value = t.Text(t.Member(jsondoc.Root, "path")), t.Text(t.Member(jsondoc.Root, "value"))
 		if ev.Path == "" || ev.Value == "" {
@@ -316,6 +340,27 @@ func decodeSequence(t *jsondoc.Tree, ev *fanfold.Event) error {
 	}
 	_, err := ev.Given()
 	return err
+}
+
+// decodeCall reads the members of a call.
+func decodeCall(t *jsondoc.Tree, ev *fanfold.Event) error {
+	var errs [2]error
+	c := &fanfold.Call{Function: t.Text(t.Member(jsondoc.Root, "function"))}
+	c.Model, errs[0] = strconv.ParseUint(t.Text(t.Member(jsondoc.Root, "model")), 10, 63)
+	c.Writes, errs[1] = strconv.Atoi(t.Text(t.Member(jsondoc.Root, "writes")))
+	if result := t.Member(jsondoc.Root, "result"); result != jsondoc.None {
+		c.Result = t.Raw(result)
+	}
+	if c.Function == "" || errs[0] != nil || errs[1] != nil || c.Writes < 0 {
+		return invalidPayload("is a call of no function")
+	}
+	ev.Call = c
+	return nil
+}
+
+// isCollection tells whether what a payload is about is a collection as a whole: it has no id.
+func isCollection(t *jsondoc.Tree, k fanfold.Key) bool {
+	return t.Member(jsondoc.Root, "id") == jsondoc.None && fanfold.CheckCollection(k.Collection) == nil
 }
 
 // decodeShort reads a link or a claim in the short form.

@@ -23,7 +23,7 @@ func (l *Log) Last(ctx context.Context, key fanfold.Key) (rev fanfold.Revision, 
 }
 
 // LastAbout asks the log's leader for the last event of a kind about a document, and returns its sequence, 0 where there is none. The kind is
-// link, for strict references to the document, or gate. It blocks for a round trip; the error is Unavailable.
+// link, for strict references to the document, or gate. A key without an id asks for a collection's gate. It blocks for a round trip; the error is Unavailable.
 func (l *Log) LastAbout(ctx context.Context, kind fanfold.Kind, about fanfold.Key) (uint64, error) {
 	subject := l.sub.gate(about)
 	if kind == fanfold.KindLink {
@@ -47,18 +47,23 @@ func (l *Log) LastModel(ctx context.Context) (uint64, error) {
 	return max(m.Sequence(), l.prefix.Base().Seq), err
 }
 
-// KeyAt asks the log's leader which document the event at seq is about. It blocks for a round trip;
-// errors are NotFound where there is no such event, and Unavailable.
-func (l *Log) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
+// EventAt asks the log's leader for the event at seq, as readers see it who know all that is erased. It blocks for a round trip; errors are
+// PositionGone where the log begins after it, NotFound where there is none, Invalid for one that cannot be read, and Unavailable.
+func (l *Log) EventAt(ctx context.Context, seq uint64) (*fanfold.Event, error) {
 	m, err := l.getMsg(ctx, servers.LeaderQuery{Seq: seq})
 	if err != nil {
-		return fanfold.Key{}, err
+		return nil, err
 	}
-	if m == nil {
-		return fanfold.Key{}, fanfold.Errorf(fanfold.NotFound, "the log has no event %d", seq)
+	s, _ := l.prefix.losses.get().find(seq, ^fanfold.AsOf(0))
+	switch {
+	case s != nil:
+		return NewDecoder(l.opt.Database).Decode(messageOf(s, l.sub, 0))
+	case m != nil:
+		return NewDecoder(l.opt.Database).Decode(Message{Subject: m.Subject, Headers: m.Header, Data: m.Data, Seq: m.Seq, Time: m.Time})
+	case seq > 0 && seq <= l.prefix.Base().Seq:
+		return nil, fanfold.Errorf(fanfold.PositionGone, "the log has event %d no more: it begins after event %d", seq, l.prefix.Base().Seq)
 	}
-	_, key, err := l.sub.parse(m.Subject)
-	return key, err
+	return nil, fanfold.Errorf(fanfold.NotFound, "the log has no event %d", seq)
 }
 
 // Progress asks the log for the last event of an import, and returns its body and its revision, 0 where

@@ -15,6 +15,7 @@ func (s subjects) all() string     { return "fanfold." + s.db + ".>" }
 func (s subjects) model() string   { return "fanfold." + s.db + ".model" }
 func (s subjects) fence() string   { return "fanfold." + s.db + ".fence" }
 func (s subjects) check() string   { return "fanfold." + s.db + ".check" }
+func (s subjects) call() string    { return "fanfold." + s.db + ".call" }
 func (s subjects) compact() string { return "fanfold." + s.db + ".compact" }
 func (s subjects) erase() string   { return "fanfold." + s.db + ".erase" }
 func (s subjects) erased() string  { return "fanfold." + s.db + ".erased" }
@@ -33,6 +34,8 @@ func (s subjects) forEvent(ev *fanfold.Event, short bool) string {
 		return s.fence()
 	case fanfold.KindCheck:
 		return s.check()
+	case fanfold.KindCall:
+		return s.call()
 	case fanfold.KindLoss:
 		switch {
 		case ev.Loss.Lists():
@@ -71,9 +74,13 @@ func (s subjects) link(target fanfold.Key) string {
 	return "fanfold." + s.db + ".link." + target.Collection + "." + EscapeToken(target.ID)
 }
 
-// gate returns the subject of a document's gates.
+// gate returns the subject of a document's gates, or of its collection's where the key has no id.
 func (s subjects) gate(k fanfold.Key) string {
-	return "fanfold." + s.db + ".gate." + k.Collection + "." + EscapeToken(k.ID)
+	subject := "fanfold." + s.db + ".gate." + k.Collection
+	if k.ID == "" {
+		return subject
+	}
+	return subject + "." + EscapeToken(k.ID)
 }
 
 // linksOf returns the subjects of all strict references to the document to which the one of a link event leads, "" for another subject.
@@ -127,6 +134,8 @@ func (s subjects) parse(subject string) (kind fanfold.Kind, key fanfold.Key, err
 		return fanfold.KindFence, key, nil
 	case ok && rest == "check":
 		return fanfold.KindCheck, key, nil
+	case ok && rest == "call":
+		return fanfold.KindCall, key, nil
 	case ok && (rest == "compact" || rest == "erase" || rest == "erased"):
 		return fanfold.KindLoss, key, nil
 	case ok && strings.HasPrefix(rest, "link."):

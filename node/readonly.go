@@ -181,10 +181,8 @@ func (r *ReadOnly) TooFar() error { return r.ended }
 // Wait returns a ReadOnly error, as Fence does.
 func (r *ReadOnly) Wait(context.Context, membership.LagBound) error { return r.ended }
 
-// KeyAt returns a ReadOnly error: there is no log to be asked.
-func (r *ReadOnly) KeyAt(context.Context, uint64) (fanfold.Key, error) {
-	return fanfold.Key{}, r.ended
-}
+// EventAt returns a ReadOnly error: there is no log to be asked.
+func (r *ReadOnly) EventAt(context.Context, uint64) (*fanfold.Event, error) { return nil, r.ended }
 
 // readOnlyOperator makes a ReadOnly an api.Operator.
 type readOnlyOperator struct{ *ReadOnly }

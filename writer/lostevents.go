@@ -54,7 +54,7 @@ func (l lostEventDetector) check(err error, w fanfold.Write) error {
 		return err
 	}
 	what, folded := string(w.Event.Kind)+" event", w.Expect.Rev
-	if isAboutDocument(w.Event) || w.Event.Kind == fanfold.KindCheck && !w.Event.Links {
+	if isAboutDocument(w.Event) || w.Event.ChecksDocument() {
 		// The client may have asked for a revision that never was.
 		var rerr error
 		if folded, rerr = l.folded(w.Event.Key); rerr != nil {

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -34,6 +35,10 @@ type envelope struct {
 	List           *list  // of a loss
 	Path, Value    string
 	Body           json.RawMessage
+	Function       string          // of a call
+	Model          uint64          // of a call: the event of the model whose function ran
+	Writes         int             // of a call
+	Result         json.RawMessage // of a call
 }
 
 // list names documents, and messages whose contents are to go.
@@ -242,8 +247,18 @@ func describe(subject string, payload []byte) (string, error) {
 		if e.Links {
 			return fmt.Sprintf("check that nothing behind event %s refers to %s/%s", e.Base, e.Collection, e.ID), nil
 		}
+		if e.ID == "" {
+			return fmt.Sprintf("check that no document of %s was written after event %s", e.Collection, e.Base), nil
+		}
 		return fmt.Sprintf("check that %s/%s is at revision %s", e.Collection, e.ID, e.Base), nil
+	case "call":
+		return fmt.Sprintf("call of function %s of model %d, which wrote the next %d events: %s", e.Function, e.Model, e.Writes, cmp.Or(string(e.Result), "no result")), nil
+	case "sequence":
+		return fmt.Sprintf("sequence: numbers of %s at %s: %s", e.Collection, e.Path, e.Body), nil
 	case "gate":
+		if e.ID == "" {
+			return "gate: documents of " + e.Collection + " are written", nil
+		}
 		return fmt.Sprintf("gate: the writes before it were checked with what they do to %s/%s", e.Collection, e.ID), nil
 	case "link":
 		return fmt.Sprintf("link: %s/%s %s %s/%s", e.Holder.Collection, e.Holder.ID, held, e.Collection, e.ID), nil

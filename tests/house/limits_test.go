@@ -248,6 +248,7 @@ var limitTests = map[string]string{
 	"NATS without a leader":                               "TestServersWithoutALeader TestServerThatHasJustStarted",
 	"events stored at once":                               "TestLargeBatches TestSizesOfImportBatches TestGuardedBatches TestGuardedBatchesBesideOthers",
 	"writes on the way to an embedded log":                "TestBatchRoom",
+	"`call` events: a result; a function's name":          "TestEventAt",
 	"`erase` events":                                      "TestErasureBounds",
 	"imported events not folded":                          "TestImportWaitsForASlowFold",
 	"silent NATS server":                                  "TestOtherServersOfTheList",

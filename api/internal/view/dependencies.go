@@ -147,10 +147,10 @@ type Tracer interface {
 	Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, error)
 }
 
-// Keys knows the documents of the log's events.
+// Keys knows the log's events, and so their documents.
 type Keys interface {
-	// KeyAt returns the document of the event at seq.
-	KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error)
+	// EventAt returns the event at seq. The error is NotFound or PositionGone where the log does not have it.
+	EventAt(ctx context.Context, seq uint64) (*fanfold.Event, error)
 }
 
 // Dependencies are what views read. Nothing else of the API reads them.

@@ -68,11 +68,16 @@ func (v View) Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, erro
 
 // KeyAt returns the document of the event at seq.
 func (v View) KeyAt(ctx context.Context, seq uint64) (fanfold.Key, error) {
-	key, err := v.views.from.Keys.KeyAt(ctx, seq)
-	if err == nil {
-		err = v.rights.CheckRead(key.Collection)
-	}
+	ev, err := v.views.from.Keys.EventAt(ctx, seq)
 	if err != nil {
+		return fanfold.Key{}, err
+	}
+	var key fanfold.Key
+	switch ev.Kind {
+	case fanfold.KindPut, fanfold.KindPatch, fanfold.KindDelete:
+		key = ev.Key
+	}
+	if err := v.rights.CheckRead(key.Collection); err != nil {
 		return fanfold.Key{}, err
 	}
 	return key, nil

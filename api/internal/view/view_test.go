@@ -186,8 +186,8 @@ func (s *shelf) EachKept(int64, func(rule, target string, value []byte) error) e
 
 func (s *shelf) Close() error { return nil }
 
-func (s *shelf) KeyAt(context.Context, uint64) (fanfold.Key, error) {
-	return fanfold.Key{Collection: "vault", ID: "2"}, nil
+func (s *shelf) EventAt(context.Context, uint64) (*fanfold.Event, error) {
+	return &fanfold.Event{Kind: fanfold.KindPut, Key: fanfold.Key{Collection: "vault", ID: "2"}}, nil
 }
 
 func (s *shelf) Outcome(uint64) (fanfold.Op, int64, bool) { return fanfold.OpCreate, 7, true }
