@@ -33,7 +33,7 @@ func TestAnswersAgree(t *testing.T) {
 		checkGuardsAgree(t, c, change, told)
 		checkKeptValuesAgree(t, c, change, told)
 		checkIndexesAgree(t, c, change, told)
-		checkFunctionsAgree(t, c, told)
+		checkFunctionsAgree(t, c, change, told)
 		if len(told) == 0 && !change.LeavesDocuments() {
 			t.Error("without a difference documents are concerned")
 		}
@@ -86,19 +86,25 @@ func checkIndexesAgree(t *testing.T, c *model.Comparison, change *fold.ModelChan
 	}
 }
 
-// checkFunctionsAgree checks that functions and triggers that differ are told, and that writes wait where other collections are gated.
-func checkFunctionsAgree(t *testing.T, c *model.Comparison, told map[string]model.Difference) {
+// checkFunctionsAgree checks that functions and triggers that differ are told, that they concern no document, and that writes wait where other
+// collections are gated.
+func checkFunctionsAgree(t *testing.T, c *model.Comparison, change *fold.ModelChange, told map[string]model.Difference) {
 	t.Helper()
-	says := false
+	says, only := false, true
 	for path, d := range told {
 		of := strings.HasPrefix(path, "functions.")
 		if !of && !strings.HasSuffix(path, ".trigger") {
+			only = false
 			continue
 		}
 		says = true
-		if d.Change == "removed" && !d.Removes {
-			t.Errorf("%+v is told, and takes nothing away", d)
+		whole := !of || strings.Count(path, ".") == 1 || strings.HasSuffix(path, ".call")
+		if d.Change == "removed" && d.Removes != whole && !strings.HasSuffix(path, ".args") {
+			t.Errorf("%+v is told, and takes a whole away: %t", d, whole)
 		}
+	}
+	if only && !change.LeavesDocuments() {
+		t.Error("functions alone concern documents")
 	}
 	if says != c.ChangesFunctions() {
 		t.Errorf("functions or triggers are told: %t, and changed: %t", says, c.ChangesFunctions())

@@ -13,7 +13,7 @@ import (
 type Comparison struct {
 	Prev, Next  *Model
 	Collections []*CollectionPair // of either model, by name
-	Functions   []FunctionPair    // next's first, by name
+	Functions   []FunctionPair    // of either model, by name
 }
 
 // CollectionPair holds what two models say about one collection. Of each list come first the declarations of Next, in its
@@ -57,6 +57,7 @@ func Compare(prev, next *Model) *Comparison {
 		c.Collections = append(c.Collections, pairCollections(p.Prev, p.Next))
 	}
 	c.Functions = pairUp[FunctionPair](prev.Functions, next.Functions, func(f *Function) string { return f.Name })
+	slices.SortFunc(c.Functions, func(a, b FunctionPair) int { return strings.Compare(a.name(), b.name()) })
 	slices.SortFunc(c.Collections, func(a, b *CollectionPair) int { return strings.Compare(a.Name, b.Name) })
 	return c
 }

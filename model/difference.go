@@ -31,7 +31,7 @@ func (c *Comparison) Differences(others ...Difference) []Difference {
 		d.collection(p)
 	}
 	for _, f := range c.Functions {
-		d.function(f)
+		d.function(f.Prev, f.Next)
 	}
 	for _, other := range others {
 		d.add(other)
@@ -219,26 +219,6 @@ func (d *differ) relation(c *CollectionPair, p RelationPair) {
 		d.add(Difference{Path: at + ".strict", Change: changeOf(old.Strict, r.Strict), Removes: old.Strict})
 	}
 	d.pages(c.Name, old.PageSize, r.PageSize)
-}
-
-// trigger adds the trigger of a collection where it differs.
-func (d *differ) trigger(collection, before, after string) {
-	if before != after {
-		d.addDeclaration(changeOf(before != "", after != ""), before != "", "collections", collection, "trigger")
-	}
-}
-
-// function adds a function that differs. One that goes breaks whoever calls it.
-func (d *differ) function(p FunctionPair) {
-	if p.Same() {
-		return
-	}
-	name, change := cmp.Or(p.Next, p.Prev).Name, changeOf(p.Prev != nil, p.Next != nil)
-	opens := func(member string) bool {
-		return declaration(d.before, []string{"functions", name, member}) != nothing && declaration(d.after, []string{"functions", name, member}) == nothing
-	}
-	removes := change == removed || change == changed && (opens("call") || schemaLoses(p.Prev.Args, p.Next.Args))
-	d.addDeclaration(change, removes, "functions", name)
 }
 
 // keepsBy tells whether values that nobody can compute again stay on a collection's documents by a relation.

@@ -1,6 +1,9 @@
 package model
 
 import (
+	"bytes"
+	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -18,7 +21,7 @@ type Function struct {
 
 // same tells whether both declare the same function.
 func (f *Function) same(o *Function) bool {
-	return string(f.Args) == string(o.Args) && slices.Equal(f.Call, o.Call) && slices.Equal(f.Reads, o.Reads) && f.AsModel == o.AsModel && f.Source == o.Source
+	return bytes.Equal(f.Args, o.Args) && slices.Equal(f.Call, o.Call) && slices.Equal(f.Reads, o.Reads) && f.AsModel == o.AsModel && f.Source == o.Source
 }
 
 // Function returns the function of that name, nil for none.
@@ -71,6 +74,9 @@ func (m *Model) IndexGates() {
 // FunctionPair holds the functions of two models that have one name. One of the two may be nil.
 type FunctionPair struct{ Prev, Next *Function }
 
+// name returns the function's name.
+func (p FunctionPair) name() string { return cmp.Or(p.Next, p.Prev).Name }
+
 // Same tells whether both models have the function, with the same declaration.
 func (p FunctionPair) Same() bool { return p.Prev != nil && p.Next != nil && p.Prev.same(p.Next) }
 
@@ -88,4 +94,54 @@ func (c *Comparison) ChangesGates() bool {
 	return slices.ContainsFunc(c.Collections, func(p *CollectionPair) bool { // no other collection is in reads
 		return c.Prev.Gated(p.Name) != c.Next.Gated(p.Name)
 	})
+}
+
+// trigger adds the trigger of a collection where it differs. One that goes, also for another, checks nothing any more.
+func (d *differ) trigger(collection, before, after string) {
+	if before != after {
+		d.addDeclaration(changeOf(before != "", after != ""), before != "", "collections", collection, "trigger")
+	}
+}
+
+// function adds a function that came or went, which breaks whoever calls it, or what differs in it. It may be called by others where it does
+// not say any more by whom.
+func (d *differ) function(old, f *Function) {
+	switch {
+	case old == nil:
+		d.addDeclaration(added, false, "functions", f.Name)
+		return
+	case f == nil:
+		d.addDeclaration(removed, true, "functions", old.Name)
+		return
+	}
+	member := func(name string, differs, removes bool) {
+		path := []string{"functions", f.Name, name}
+		before, after := declaration(d.before, path) != nothing, declaration(d.after, path) != nothing
+		if differs {
+			d.addDeclaration(changeOf(before, after), removes || name == "call" && !after, path...)
+		}
+	}
+	member("args", !bytes.Equal(old.Args, f.Args), schemaLoses(old.Args, f.Args))
+	member("call", !slices.Equal(old.Call, f.Call), false)
+	member("reads", !slices.Equal(old.Reads, f.Reads), false)
+	member("authority", old.AsModel != f.AsModel, false)
+	if old.Source != f.Source {
+		d.add(Difference{Path: "functions." + f.Name + ".source", Change: changed, Detail: lineThatDiffers(old.Source, f.Source)})
+	}
+}
+
+// lineThatDiffers tells of the first line in which two different texts differ.
+func lineThatDiffers(before, after string) string {
+	was, is := strings.Split(before, "\n"), strings.Split(after, "\n")
+	at := 0
+	for at < len(was) && at < len(is) && was[at] == is[at] {
+		at++
+	}
+	line := func(lines []string) string {
+		if at == len(lines) {
+			return nothing
+		}
+		return fmt.Sprintf("%.*q", maxDeclaration, lines[at])
+	}
+	return fmt.Sprintf("line %d is %s, was %s", at+1, line(is), line(was))
 }

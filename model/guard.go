@@ -59,8 +59,8 @@ func (c *Comparison) NoLongerUnique() map[string][]*Unique {
 	return unique
 }
 
-// Unguarded returns the model's source with every relation not strict, every member not unique, all collections open, without checks and
-// without defaults, so that documents come back as they were. It returns nil where that is so already.
+// Unguarded returns the model's source with every relation not strict, every member not unique, all collections open, without checks,
+// triggers and defaults, so that documents come back as they were. It returns nil where that is so already.
 func (m *Model) Unguarded() []byte {
 	var patch []byte
 	member := func(name, value string) {
@@ -77,12 +77,15 @@ func (m *Model) Unguarded() []byte {
 	empty := len(patch)
 	for _, c := range m.Collections {
 		strict := slices.ContainsFunc(c.Relations, (*Relation).strict)
-		if len(c.Unique) == 0 && len(c.Defaults) == 0 && len(c.Checks) == 0 && !strict {
+		if len(c.Unique) == 0 && len(c.Defaults) == 0 && len(c.Checks) == 0 && c.Trigger == "" && !strict {
 			continue
 		}
 		member(c.Name, "{")
 		if len(c.Checks) > 0 {
 			member("checks", "null")
+		}
+		if c.Trigger != "" {
+			member("trigger", "null")
 		}
 		if len(c.Unique) > 0 {
 			member("unique", "null")

@@ -113,7 +113,7 @@ func TestFunctionMistakes(t *testing.T) {
 
 // TestFunctionSizes: a model has up to 100 functions, each with up to 64 KiB of source. One that was accepted is read again, whatever its size.
 func TestFunctionSizes(t *testing.T) {
-	model := func(functions, size int) []byte {
+	withFunctions := func(functions, size int) []byte {
 		return []byte(`{"collections":{},"functions":{` + entries(functions, `"f#":{"source":"`+strings.Repeat("x", size)+`"}`) + `}}`)
 	}
 	for _, c := range []struct {
@@ -123,9 +123,12 @@ func TestFunctionSizes(t *testing.T) {
 		{100, 10, ""},
 		{101, 10, "functions.f100: the model has more than 100 functions"},
 		{1, maxSource, ""},
+		{16, maxSource, ""},
+		{17, maxSource, "functions.f16.source: with this one the model's functions have more than 1048576 bytes of source"},
+		{20, maxSource, "functions.f16.source: with this one the model's functions have more than 1048576 bytes of source"},
 		{1, maxSource + 1, "functions.f0.source: has 65537 bytes; at most 65536 are taken"},
 	} {
-		src := model(c.functions, c.size)
+		src := withFunctions(c.functions, c.size)
 		_, err := Parse(src)
 		var e *fanfold.Error
 		text := ""

@@ -21,6 +21,8 @@ func FuzzParse(f *testing.F) {
 		}
 	}
 	for _, src := range []string{bookshop, `{"collections":{"a":{}}}`, `{"collections":{"a":{"relations":{"r":{"path":"x[].y","to":"a"}},"derive":{"x[].z":{"copy":"r","value":"doc.l.map(x, x)"}},"unique":["u"],"schema":{"properties":{"x":{"pattern":"^a+$"}},"$defs":{"d":{"$ref":"#"}}}}},"fanout":{"limit":3}}`,
+		`{"collections":{"a":{"trigger":"f"}},"functions":{"f":{"args":{"type":"object"},"call":["write"],"reads":["a"],"authority":"model","source":"export default (ctx) => {\n\t// \"x\"\n  return 1\n}\n"}}}`,
+		"collections: {a: {}}\nfunctions:\n  f:\n    source: |+2\n        \tx\n\n\n",
 		"collections: {a: {schema: {enum: [\"\\a\\0\", 1E400, .5, ~, 'it''s', 2026-01-02, |\n  text\n  ]}}}"} {
 		f.Add([]byte(src))
 	}

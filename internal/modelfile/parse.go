@@ -15,7 +15,7 @@ import (
 )
 
 // MaxBytes bounds a model's text, in bytes.
-const MaxBytes = 1 << 20
+const MaxBytes = 2 << 20
 
 // ToJSON returns a model, or a part of one, in YAML or JSON as compact JSON, so that there is one reader and one form in the
 // log. JSON is read as such, and no YAML parser sees it. The error is Invalid, or TooLarge.

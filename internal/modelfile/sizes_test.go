@@ -84,6 +84,8 @@ func TestLargestModels(t *testing.T) {
 		{"copies", copies(repeated("doc.firstName + ' ' + doc.last", 1000)...)},
 		{"relations", `{"collections":{"a":{"relations":{` + entries(500, `"r#":{"path":"p#","to":"a"}`) + `},"unique":[` + entries(200, `"u#"`) + `],"derive":{` + entries(500, `"d#":{"count":"a.r#"}`) + `}}}}`},
 		{"collections", `{"collections":{` + entries(500, `"c#":{"relations":{"r":{"path":"p","to":"c0"}}}`) + `}}`},
+		{"functions", `{"collections":{"a":{"trigger":"f0"}},"functions":{` + entries(100, `"f#":{"args":{"type":"object"},"reads":["a"],"source":"`+strings.Repeat(`x\n`, 5200)+`"}`) + `}}`},
+		{"functions in YAML", "collections: {a: {trigger: f0}}\nfunctions:\n" + strings.ReplaceAll(entries(16, "  f#:\n    source: |\n"+strings.Repeat("      "+strings.Repeat("x", 63)+"\n", 1023)), ",", "")},
 		{"chains", `{"collections":{"a":{"relations":{"r":{"path":"p","to":"a"}},"derive":{"d0":{"count":"a.r"},` + entries(999, `"d1#":{"copy":"r","value":"doc.d0"}`) + `}}}}`},
 	} {
 		began := time.Now()

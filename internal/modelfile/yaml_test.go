@@ -56,7 +56,7 @@ var hostile = map[string]struct{ src, why string }{
 	"a large number":      {"a: 0xffffffffffffffffff", ""},
 	"nothing":             {"", "mapping"},
 	"a list as a name":    {"[a]: b", "text"},
-	"many bytes":          {strings.Repeat("# comment\n", 200_000), "bytes"},
+	"many bytes":          {strings.Repeat("# comment\n", 300_000), "bytes"},
 }
 
 // doubling returns lists that each hold the one before twice.
