@@ -11,7 +11,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/api/internal/view"
+	"github.com/fanfold/fanfold/internal/view"
 )
 
 // maxCursor bounds a cursor, in bytes: the names of a list and the id after which it goes on take less.

@@ -6,10 +6,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/drift"
 	"github.com/fanfold/fanfold/internal/foreign"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/internal/wire"
 )
 

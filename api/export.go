@@ -8,10 +8,10 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/exportfile"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/view"
 )
 
 // export answers GET and HEAD /v1/_export: the model, then every document in order of creation, in lines that POST /v1/_import

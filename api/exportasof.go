@@ -5,9 +5,9 @@ import (
 	"math"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/exportfile"
 	"github.com/fanfold/fanfold/internal/modelfile"
+	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/model"
 )
 

@@ -14,9 +14,9 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/model"
 )
 

@@ -11,10 +11,10 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/params"
+	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/query"
 	"github.com/fanfold/fanfold/writer"

@@ -11,8 +11,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
+	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/query"
 )
 

@@ -7,8 +7,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/internal/admission"
+	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
 )

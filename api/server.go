@@ -16,11 +16,11 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api/internal/tickets"
-	"github.com/fanfold/fanfold/api/internal/view"
 	"github.com/fanfold/fanfold/changefeed"
 	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/tracing"
+	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/writer"

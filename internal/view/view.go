@@ -1,4 +1,4 @@
-// Package view is the one door by which documents leave the API. Whoever answers a request opens a View, and takes bodies, keys
+// Package view is the one door by which documents leave for who reads them. Whoever answers a request opens a View, and takes bodies, keys
 // and the names of documents from it alone. A View shows nothing that the sender may not read.
 package view
 
