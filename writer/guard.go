@@ -46,18 +46,20 @@ func mayBreakChecks(w *Writer, m *model.Model, write fanfold.Write) bool {
 // guardsFor makes the guards of writes from what this node has folded. It returns the errors of guardSet.build, with the set as far as it came. If writes and guards are
 // more than most, it returns an Unprocessable with the cause errTooManyMessages. recent has revisions of documents that this node may not
 // have folded yet; it may be nil. together says that the writes are a transaction; of others each is judged by what stands before it.
-// restore says that documents come with their numbers.
-func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int, together, restore bool) (set *guardSet, err error) {
+// numbers has how documents come to their numbers.
+func (w *Writer) guardsFor(ctx context.Context, writes []fanfold.Write, recent recentWrites, most int, together bool, numbers numbering.Giver) (set *guardSet, err error) {
 	links, err := w.lastLinks(ctx, writes)
 	if err != nil {
 		return nil, err
 	}
 	applied := w.ReadModel.Applied()
+	numbers.Check = w.checkNumbered
 	if err := w.ReadModel.Read(func(snap Snapshot) error {
 		m, _, _ := w.Models.Model()
+		numbers.Counters = snap
 		set = &guardSet{snap: snap, model: m, links: links, writes: slices.Clone(writes), parsing: w.Parsing, after: map[fanfold.Key]*guardedParts{}, index: map[fanfold.Key]int{},
 			claimOf: map[claimKey]*claim{}, together: together, recent: recent, applied: applied, revisions: map[fanfold.Key]fanfold.Revision{},
-			numbers: numbering.Giver{Counters: snap, Check: w.checkNumbered, Restore: restore}}
+			numbers: numbers}
 		return set.build()
 	}); err != nil {
 		return set, err

@@ -249,7 +249,7 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 		defer end()
 	}
 	most := cmp.Or(r.most, MaxOperations)
-	set, err := w.guardsFor(ctx, writes, r.recent, most, r.tx != "", r.restore)
+	set, err := w.guardsFor(ctx, writes, r.recent, most, r.tx != "", numbering.Giver{Restore: r.restore, Planned: r.in.planned})
 	if set != nil && set.numbered && r.in.verdicts != nil { // a rule refuses before values and references of other documents do
 		if err := r.in.verdicts.judge(ctx, set.writes); err != nil {
 			return false, nil, err
@@ -277,14 +277,24 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 		}
 		return true, nil, nil
 	case isBehindHorizon(err):
-		return false, nil, err
+		return false, nil, r.endPlanned(err)
 	case r.holdsKeyOfAnother(err): // the round is divided
 		return false, fanfold.Wrap(errTooManyMessages, fanfold.CodeOf(err), "%s", fanfold.MessageOf(err)), nil
+	case r.in.planned && operationOf(err) >= len(set.guards): // no guard is at fault
+		return false, nil, r.endPlanned(set.errorOfWrite(err))
 	case set.outdatedBy(err, r.writes()):
 		return false, nil, again(err)
 	}
 	r.refuse(set.errorOfWrite(err), true)
 	return false, nil, nil
+}
+
+// endPlanned returns an error as an outdated where a session has planned the round, which is to be planned anew then.
+func (r *guardRound) endPlanned(err error) error {
+	if r.in.planned {
+		return asOutdated(err)
+	}
+	return err
 }
 
 // takeTurn waits until no other round of this node with gates is being decided, and until this node has folded those before. The error is

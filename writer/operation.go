@@ -23,6 +23,8 @@ const (
 	Patch  OperationKind = "patch"  // changes a document
 	Delete OperationKind = "delete" // deletes a document
 	Check  OperationKind = "check"  // writes nothing; its conditions must hold
+
+	called OperationKind = "call" // the event of a function that was called
 )
 
 // Conditions say what must hold of a document for an operation on it. The zero value is no condition.
@@ -90,11 +92,15 @@ type Operation struct {
 	askLeader bool           // this node lags: whether the document exists is asked of the leader
 	ruled     *ruled         // what decides about it where rules do; nil where they do not
 	mask      *mask.Mask     // hides members of the document that the sender does not see; nil for none
+	planned   bool           // a session has made it: it is stored as it is on expect, or not at all
 }
 
 // goesByCurrent tells whether the operation is made on the current revision, whichever that is. It is tried again where
 // another write was faster.
 func (op *Operation) goesByCurrent() bool {
+	if op.planned {
+		return false
+	}
 	return op.ruled != nil || len(op.Revisions) == 0 && (op.Kind != Put || op.Any() || op.forms != nil)
 }
 
@@ -120,7 +126,7 @@ func (op *Operation) setForms(d checked) {
 }
 
 // writesDocument tells whether the operation leaves a document whose content it determines.
-func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check }
+func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check && op.Kind != called }
 
 // Judge returns a Forbidden where a principal with these rights may not make the operation, whichever document it is about. It looks at its kind and its
 // collection alone.

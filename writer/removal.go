@@ -91,6 +91,9 @@ func (w *Writer) removals(ops []*Operation) (writes []fanfold.Write, err error) 
 	err = w.ReadModel.Read(func(snap Snapshot) error {
 		r := w.newRemoval(snap, m, MaxOperations-len(ops))
 		for _, op := range ops {
+			if op.planned && op.Kind == Check { // it was read, and may be written with the delete
+				continue
+			}
 			r.operations[op.Key] = op
 		}
 		for i, op := range ops {

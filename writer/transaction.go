@@ -103,6 +103,9 @@ func (tx *transaction) try(ctx context.Context, lost bool) (first uint64, err er
 
 // attempt does what try does, whether or not this node lags.
 func (tx *transaction) attempt(ctx context.Context, lost bool) (first uint64, err error) {
+	if tx.in.planned {
+		return tx.attemptPlanned(ctx)
+	}
 	for _, op := range tx.ops {
 		op.askLeader = op.askLeader || lost
 	}
@@ -118,6 +121,14 @@ func (tx *transaction) attempt(ctx context.Context, lost bool) (first uint64, er
 		return 0, again(err)
 	}
 	return first, withinOperations(err, len(tx.ops))
+}
+
+// attemptPlanned appends operations that a session has planned. The error is an outdated where what they were planned on was changed.
+func (tx *transaction) attemptPlanned(ctx context.Context) (first uint64, err error) {
+	if err = tx.findRevisions(ctx); err == nil {
+		first, err = tx.append(ctx)
+	}
+	return first, asOutdated(err)
 }
 
 // foreseeRefusal returns why deletes about which rules decide would be refused as documents are now. It closes the gate for nothing.
@@ -233,6 +244,8 @@ func (tx *transaction) mayRetry(err error) bool {
 // and tryPatch, and an error of type again if a patched document changed meanwhile. A document that should not exist is Exists or Stale.
 func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *jsondoc.Budget) error {
 	switch {
+	case op.planned && op.ruled == nil:
+		return nil
 	case op.ruled != nil:
 		err := underRules{tx.w}.look(ctx, op, budget)
 		if op.Kind == Check {

@@ -20,6 +20,7 @@ type Intent struct {
 	By *access.Rights
 
 	verdicts *verdicts // asked once the documents have their numbers; nil for nobody
+	planned  bool      // the writes are as a session has planned them, with their numbers
 	lenient  bool      // the writes end what a delete that is stored has begun, so that no check refuses them
 }
 

@@ -129,6 +129,8 @@ type Dependencies struct {
 	Inspector Inspector
 	Rehearser Rehearser
 	Nodes     Nodes
+	Functions Functions // nil where no functions run
+	Sights    Sights    // for them
 	Members   Members // nil where this is the only node; otherwise writes are held back until Release is called
 }
 
@@ -280,11 +282,11 @@ func (w *Writer) catchUp(ctx context.Context) error {
 }
 
 // Operations lists the names by which Counts counts writes.
-var Operations = []string{"create", "put", "patch", "delete", "transaction", "import", "model"}
+var Operations = []string{"create", "put", "patch", "delete", "transaction", "import", "model", "call"}
 
 // counts counts writes since the start.
 type counts struct {
-	stored    [7]atomic.Uint64 // by the index in Operations
+	stored    [8]atomic.Uint64 // by the index in Operations
 	conflicts atomic.Uint64
 }
 

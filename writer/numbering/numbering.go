@@ -23,6 +23,7 @@ type Giver struct {
 	Counters Counters
 	Check    func(collection string, body []byte) error // of a document with its numbers
 	Restore  bool                                       // documents come with their numbers, which the counters do not fall short of
+	Planned  bool                                       // new documents come with numbers that a Giver has given them before
 	used     map[counterName]*counter
 	order    []*counter
 }
@@ -100,6 +101,8 @@ func (n *Giver) valueFor(c *model.Collection, s *model.Sequence, ev *fanfold.Eve
 		return nil, unchangedNumber(s, was, t)
 	case n.Restore:
 		return nil, nil
+	case n.Planned && is != jsondoc.None:
+		return nil, n.take(c, s, ev, t)
 	case is != jsondoc.None:
 		return nil, &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document has a number that the store gives: leave it out; with restore=true, an import keeps it",
 			Problems: []fanfold.Problem{{Path: s.Path.Pointer(), Detail: "is given when the document is created"}}}
@@ -136,6 +139,38 @@ func (n *Giver) raise(c *model.Collection, s *model.Sequence, ev *fanfold.Event,
 		one.last = max(one.last, number)
 	}
 	return err
+}
+
+// take has the counter go on after a number that was planned. The error is Stale where the counter has given it meanwhile.
+func (n *Giver) take(c *model.Collection, s *model.Sequence, ev *fanfold.Event, t *jsondoc.Tree) error {
+	number, per, ok := s.NumberIn(t)
+	if !ok {
+		return fanfold.Errorf(fanfold.Internal, "the number at %s that was planned for %s cannot be read", s.Path, ev.Key)
+	}
+	one, err := n.counter(c, s, per, ev.Actor)
+	if err != nil {
+		return err
+	}
+	if number <= one.was {
+		return &fanfold.Error{Code: fanfold.Stale, Message: "the number was given meanwhile", Current: fanfold.Revision(one.seq)}
+	}
+	one.last = max(one.last, number)
+	return nil
+}
+
+// Undo returns what takes back the numbers that are given from now on.
+func (n *Giver) Undo() (undo func()) {
+	was := make([]uint64, len(n.order))
+	for i, one := range n.order {
+		was[i] = one.last
+	}
+	return func() {
+		for i, one := range n.order {
+			if one.last = one.was; i < len(was) {
+				one.last = was[i]
+			}
+		}
+	}
 }
 
 // Events returns the events of the counters that have moved, and the conditions under which they may.

@@ -1,0 +1,488 @@
+package writer
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/nats-io/nuid"
+
+	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/internal/jsondoc"
+	"github.com/fanfold/fanfold/model"
+)
+
+// Functions runs the functions of models.
+type Functions interface {
+	// Check returns an Unprocessable that lists the mistakes in the sources of a model's functions.
+	Check(ctx context.Context, m *model.Model) error
+	// Run runs a function until it ends. What it asks for goes to call.World. The figures are there for one that fails, too. Errors are those of the
+	// world, FunctionFailed, FunctionError, FunctionLimit, Busy, Unavailable and ctx's.
+	Run(ctx context.Context, call FunctionCall) (FunctionRun, error)
+}
+
+// FunctionCall says which function runs with what.
+type FunctionCall struct {
+	Function *model.Function
+	Input    []byte // JSON of its second parameter; nil for null
+	Caller   []byte // JSON of ctx.caller; nil for null
+	Now      time.Time
+	Seed     uint64
+	World    World
+	Inside   bool // a write of another function has led to the call, and that one waits for its end
+}
+
+// World is what a function reads and writes. It is for one goroutine. An error that is an Error, but for Unavailable and Internal, is thrown in the function.
+// Any other ends it.
+type World interface {
+	// Get returns a document, nil where there is none: as it was written, or its embedded view.
+	Get(key fanfold.Key, embedded bool) ([]byte, error)
+	// Ask calls show with the documents that a question is about, until show returns an error.
+	Ask(q Question, show func(doc *fanfold.Document) error) error
+	// Write makes an operation, and returns the document as it will be stored; nil of a delete.
+	Write(op *Operation) ([]byte, error)
+	// UUID returns a UUIDv7, the same ones in all attempts of a request.
+	UUID() string
+}
+
+// FunctionRun is what came of a run.
+type FunctionRun struct {
+	Result        []byte // JSON
+	Log           []string
+	Steps, Memory int64
+	Reads         int // documents
+}
+
+// Bounds of calls.
+const (
+	maxAttempts     = 20
+	maxStoredResult = 16 << 10 // of a call with an Idempotency-Key, in bytes
+	maxLockTime     = time.Second
+	maxPause        = 50 * time.Millisecond // between attempts, by chance
+)
+
+// CallRequest asks for a function to be called.
+type CallRequest struct {
+	Function  string
+	Arguments []byte // JSON; nil for null
+	Request
+	Now   time.Time     // of a dry run; zero for the present
+	Seed  uint64        // of a dry run; see Seeded
+	Limit time.Duration // after which no other attempt begins; 0 for Options.Timeout
+
+	Seeded bool // Seed is asked for
+}
+
+// CallResult says what came of a call.
+type CallResult struct {
+	FunctionRun
+	Attempts int          // 0 where the call was made before, under its Idempotency-Key
+	Writes   []CallWrite  // in the order of the function's first write of each document
+	Result   Result       // First is the event of the call, which the writes' follow; 0 where nothing was written
+	At       uint64       // the last event of the prefix that a call which wrote nothing has read
+	Answer   []byte       // JSON of what the function returned
+	Event    fanfold.Call // of a call that was made before
+}
+
+// CallWrite is one document that a function has written.
+type CallWrite struct {
+	Op  OperationKind
+	Key fanfold.Key
+}
+
+// Call calls a function of the model, and stores what it writes, all or nothing. It runs the function again while others change what it has
+// read. It blocks until the log has decided. Errors are NotFound for an unknown function, Forbidden, FunctionFailed, FunctionError,
+// FunctionLimit, Busy after too many attempts, and those of Transact.
+func Call(ctx context.Context, w *Writer, r CallRequest) (CallResult, error) {
+	if err := w.awaitModel(ctx); err != nil {
+		return CallResult{}, err
+	}
+	p := newPlanning(w, r.Intent, r.Limit)
+	if p.function = r.Function; !r.Now.IsZero() {
+		p.now = r.Now
+	}
+	if r.Seeded {
+		p.seed = r.Seed
+	}
+	if err := p.mayCall(w, r); err != nil {
+		return CallResult{}, err
+	}
+	r.Key = keyOf(actorOf(r.By), r.Key)
+	p.key, p.arguments = r.Key, r.Arguments
+	var out CallResult
+	result, err := w.run(ctx, r.Request, "call", func(ctx context.Context) (first uint64, err error) {
+		first, err = p.decide(ctx, &out, p.call)
+		if err == nil && first == 0 {
+			err = errNothingWritten
+		}
+		return first, err
+	})
+	if errors.Is(err, errNothingWritten) {
+		err = nil
+	}
+	out.Result, out.Attempts = result, p.attempts
+	if result.First != 0 && p.attempts == 0 {
+		err = out.recall(ctx, w)
+	}
+	return out, err
+}
+
+// errNothingWritten ends a call that has written nothing, under a key, too.
+var errNothingWritten = &unchangedWrite{}
+
+// planning plans the writes of one request by running functions, as often as it takes.
+type planning struct {
+	w         *Writer
+	in        Intent
+	key       fanfold.IdempotencyKey
+	function  string // that is called; "" for a write that fires triggers
+	arguments []byte
+	now       time.Time
+	seed      uint64
+	begun     time.Time
+	limit     time.Duration
+	attempts  int
+	certain   bool          // this node has folded everything that was acknowledged before the request was refused
+	reads     []fanfold.Key // whose locks the next attempt takes
+}
+
+// newPlanning returns the planning of a request.
+func newPlanning(w *Writer, in Intent, limit time.Duration) *planning {
+	if limit <= 0 {
+		limit = w.opt.Timeout
+	}
+	now := time.Now()
+	return &planning{w: w, in: in, now: now.Truncate(time.Millisecond), seed: rand.Uint64(), begun: now, limit: limit}
+}
+
+// mayCall returns nil where the function is there, may be called by who asks, and takes the arguments. Errors are NotFound, Forbidden, Unprocessable and
+// Unavailable.
+func (p *planning) mayCall(w *Writer, r CallRequest) error {
+	m, _, _ := w.Models.Model()
+	f := m.Function(r.Function)
+	switch {
+	case f == nil:
+		return fanfold.Errorf(fanfold.NotFound, "the model has no function %q: GET /v1/_functions lists them", fanfold.Clip(r.Function))
+	case r.By == nil:
+		return errNobody
+	case !slices.ContainsFunc(f.Call, r.By.Principal.Has):
+		return fanfold.Errorf(fanfold.Forbidden, "the function %s is called with one of the roles %v", f.Name, f.Call)
+	case w.Functions == nil:
+		return errNoFunctions
+	}
+	return w.checkArguments(f, r.Arguments)
+}
+
+// errNoFunctions says that the program has no runtime of functions. It is an Unavailable.
+var errNoFunctions = fanfold.Errorf(fanfold.Unavailable, "this program was built without functions: ask another node")
+
+// attempt is what one try of a planning may store.
+type attempt func(ctx context.Context, s *session, out *CallResult) (ops []*Operation, err error)
+
+// decide plans by try, and stores what was planned, until nobody else changes what was read. It returns the sequence of the first event, 0 where there is
+// nothing to store.
+func (p *planning) decide(ctx context.Context, out *CallResult, try attempt) (first uint64, err error) {
+	pace := retryPace{w: p.w}
+	for {
+		p.attempts++
+		first, folded, err := p.attempt(ctx, out, try)
+		at, lost := isOutdated(err)
+		switch {
+		case err == nil:
+			return first, nil
+		case lost && (p.attempts >= maxAttempts || time.Since(p.begun) > p.limit):
+			return 0, fanfold.Errorf(fanfold.Busy, "others changed what the function reads in each of %d attempts; nothing was written: try again", p.attempts)
+		case lost:
+			err = pace.next(ctx, fanfold.Revision(at))
+			if err == nil && p.attempts > 2 {
+				err = pause(ctx, rand.N(maxPause))
+			}
+			if err != nil {
+				return 0, err
+			}
+			continue
+		case p.certain || !mayBeEarly(err):
+			return 0, err
+		}
+		if cerr := p.w.catchUp(ctx); cerr != nil {
+			return 0, cerr
+		}
+		if p.certain = true; p.w.ReadModel.Applied() == folded { // it was judged on all that there is
+			return 0, err
+		}
+	}
+}
+
+// pause waits for a while. The error is Unavailable once ctx has ended.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
+	return ended(ctx)
+}
+
+// mayBeEarly tells whether a refusal may come from what this node has not folded yet.
+func mayBeEarly(err error) bool {
+	switch fanfold.CodeOf(err) {
+	case fanfold.Forbidden, fanfold.NotFound, fanfold.Stale, fanfold.ConditionFailed, fanfold.Exists, fanfold.Conflict, fanfold.Unprocessable, fanfold.Restricted,
+		fanfold.CheckFailed, fanfold.FunctionFailed, fanfold.FunctionError:
+		return true
+	}
+	return false
+}
+
+// attempt is one try of decide. It returns the last event of the prefix that was read, too.
+func (p *planning) attempt(ctx context.Context, out *CallResult, try attempt) (first, folded uint64, err error) {
+	unlock, err := p.lock(ctx)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer func() { unlock(first) }()
+	ctx = p.w.observe(ctx)
+	source := rand.NewChaCha8([32]byte{byte(p.seed), byte(p.seed >> 8), byte(p.seed >> 16), byte(p.seed >> 24), byte(p.seed >> 32), byte(p.seed >> 40), byte(p.seed >> 48), byte(p.seed >> 56)})
+	s := newSession(ctx, p.w, func() string { return seededUUID(p.now, source) })
+	s.fires = p.fire
+	ops, err := try(ctx, s, out)
+	s.held.pause()
+	p.reads = slices.Collect(maps.Keys(s.docs))
+	for collection := range s.gates {
+		p.reads = append(p.reads, fanfold.Key{Collection: collection})
+	}
+	if err != nil || len(ops) == 0 {
+		out.At = s.folded
+		return 0, s.folded, err
+	}
+	first, err = p.store(ctx, ops)
+	return first, s.folded, err
+}
+
+// lock takes the locks of what the attempt before has read, for maxLockTime at most.
+func (p *planning) lock(ctx context.Context) (unlock func(stored uint64), err error) {
+	if len(p.reads) == 0 {
+		return func(uint64) {}, nil
+	}
+	after, release, err := p.w.keys.lock(ctx, p.reads...)
+	if err != nil {
+		return nil, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the documents: try again")
+	}
+	_ = p.w.wait(ctx, after, p.w.opt.Timeout) // where it is not folded by then, the log refuses the try
+	var once sync.Once
+	timer := time.AfterFunc(maxLockTime, func() { once.Do(func() { release(0) }) })
+	return func(stored uint64) {
+		timer.Stop()
+		once.Do(func() { release(stored) })
+	}, nil
+}
+
+// seededUUID returns a UUIDv7 of a time whose other bits come from a source.
+func seededUUID(now time.Time, source *rand.ChaCha8) string {
+	var id uuid.UUID
+	_, _ = source.Read(id[:]) // it has no error
+	ms := uint64(now.UnixMilli())
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	id[6], id[8] = id[6]&0x0f|0x70, id[8]&0x3f|0x80 // RFC 9562, 5.7
+	return id.String()
+}
+
+// call runs the function that is called, and returns what it has planned to store, with the event of the call before.
+func (p *planning) call(ctx context.Context, s *session, out *CallResult) ([]*Operation, error) {
+	_, seq, _ := p.w.Models.Model()
+	f := s.model.Function(p.function)
+	if f == nil { // another model has come
+		return nil, fanfold.Errorf(fanfold.NotFound, "the model has no function %q any more", p.function)
+	}
+	by, judged := rightsOf(p.in.By, f)
+	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: p.arguments, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed, World: &world{s, f, by, judged, true}})
+	out.FunctionRun, out.Answer, out.Writes = run, run.Result, nil
+	if err != nil {
+		return nil, functionError(err, f.Name, "")
+	}
+	ops, writes := s.operations(nil)
+	if writes == 0 {
+		return nil, nil
+	}
+	for _, op := range ops[:writes] {
+		out.Writes = append(out.Writes, CallWrite{op.Kind, op.Key})
+	}
+	call := &fanfold.Call{Function: f.Name, Model: seq, Writes: writes}
+	if p.key.Hash != "" {
+		if call.Result = jsondoc.Compact(nil, run.Result); len(call.Result) > maxStoredResult {
+			return nil, limitOf(f.Name, "result", "the function returned %d bytes; with an Idempotency-Key at most %d are taken, which stand in the log: return less, or send no key", len(call.Result), maxStoredResult)
+		}
+	}
+	ops = slices.Insert(ops, 0, &Operation{Kind: called, planned: true, event: &fanfold.Event{Kind: fanfold.KindCall, Call: call}})
+	if len(ops) > MaxOperations {
+		return nil, limitOf(f.Name, "messages", "what the function reads and writes takes %d messages of a transaction; at most %d are taken: do less in one call", len(ops), MaxOperations)
+	}
+	return ops, nil
+}
+
+// limitOf returns the FunctionLimit of a bound.
+func limitOf(function, limit, message string, args ...any) error {
+	e := fanfold.Errorf(fanfold.FunctionLimit, message, args...)
+	e.Function = &fanfold.FunctionFault{Function: function, Limit: limit}
+	return e
+}
+
+// rightsOf returns the rights by which a function reads and writes, and those by which rules judge its writes, nil for no rules.
+func rightsOf(by *access.Rights, f *model.Function) (own, judged *access.Rights) {
+	if f.AsModel {
+		return by.AsModel(), nil
+	}
+	return by, by
+}
+
+// callerOf returns the JSON of ctx.caller.
+func callerOf(by *access.Rights) []byte {
+	if by == nil || by.IsOpen() {
+		return nil
+	}
+	text, _ := json.Marshal(map[string]any{"id": by.Actor(), "roles": append([]string{}, by.Roles...)}) // no value of these types fails
+	return text
+}
+
+// functionError returns the error of a run with the names of its function or its trigger.
+func functionError(err error, function, trigger string) error {
+	var e *fanfold.Error
+	if _, lost := isOutdated(err); lost || !errors.As(err, &e) {
+		return err
+	}
+	named := *e
+	fault := fanfold.FunctionFault{}
+	if e.Function != nil {
+		fault = *e.Function
+	}
+	if fault.Function == "" && fault.Trigger == "" {
+		fault.Function, fault.Trigger = function, trigger
+	}
+	named.Function = &fault
+	return &named
+}
+
+// store stores what was planned. The error is an outdated where others have changed what was read.
+func (p *planning) store(ctx context.Context, ops []*Operation) (first uint64, err error) {
+	in := p.in
+	in.planned = true
+	ops[0].event.IdempotencyKey = p.key
+	if op := ops[0]; len(ops) == 1 && op.ruled == nil && op.Kind != Delete && op.Kind != Create {
+		first, err = p.storeOne(ctx, op, in)
+	} else {
+		tx := &transaction{w: p.w, id: nuid.Next(), ops: ops, in: in, deletes: p.w.affectsHolders(ops), certain: p.certain, writes: make([]fanfold.Write, len(ops))}
+		first, err = tx.decide(ctx)
+	}
+	return first, withoutOperation(asOutdated(err))
+}
+
+// storeOne stores a document that exists and is all that was read and written.
+func (p *planning) storeOne(ctx context.Context, op *Operation, in Intent) (uint64, error) {
+	body := op.event.Body
+	if op.patched != nil {
+		body = op.patched
+	}
+	return changes{p.w}.append(ctx, op, body, op.expect, in)
+}
+
+// asOutdated returns an outdated in place of an error by which something is not as it was when it was read.
+func asOutdated(err error) error {
+	var e *fanfold.Error
+	if _, already := isOutdated(err); already || !errors.As(err, &e) {
+		return err
+	}
+	switch e.Code {
+	case fanfold.Stale, fanfold.Exists, fanfold.ConditionFailed, fanfold.NotFound:
+		return outdated{at: uint64(e.Current)}
+	}
+	return err
+}
+
+// recall sets what a call that was made before has answered. The error is PositionGone where the log does not have its event any more.
+func (r *CallResult) recall(ctx context.Context, w *Writer) error {
+	ev, err := w.Calls.CallAt(ctx, r.Result.First)
+	switch {
+	case fanfold.CodeOf(err) == fanfold.NotFound:
+		return fanfold.Errorf(fanfold.Conflict, "the call was made before, as event %d, which the log does not have any more: what it wrote is stored, what it returned is gone", r.Result.First)
+	case err != nil:
+		return err
+	}
+	r.Event, r.Answer = *ev.Call, ev.Call.Result
+	return nil
+}
+
+// Calls reads the events of calls.
+type Calls interface {
+	// CallAt returns the event of a call by its sequence. Errors are NotFound where the log does not have it any more, and Unavailable.
+	CallAt(ctx context.Context, seq uint64) (*fanfold.Event, error)
+}
+
+// world is what one function of a session reads and writes.
+type world struct {
+	s          *session
+	f          *model.Function
+	by, judged *access.Rights
+	fires      bool // its writes fire triggers
+}
+
+// Get returns a document: see World.
+func (w *world) Get(key fanfold.Key, embedded bool) ([]byte, error) {
+	if err := key.Validate(); err != nil {
+		return nil, err
+	}
+	if err := w.by.CheckSees(key.Collection); err != nil {
+		return nil, err
+	}
+	if !embedded {
+		return w.s.get(w.by, key)
+	}
+	if err := w.mayAsk(key.Collection); err != nil {
+		return nil, err
+	}
+	doc, err := w.s.view(w.by, key, int(w.s.w.opt.MaxBody)+w.s.model.EmbeddedLimit)
+	if err != nil || doc == nil {
+		return nil, err
+	}
+	return doc.Body, nil
+}
+
+// mayAsk returns an Unprocessable where the function does not say that it reads a collection.
+func (w *world) mayAsk(collection string) error {
+	if slices.Contains(w.f.Reads, collection) {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.Unprocessable, "the function %s asks for embedded documents of %s: add reads: [%s] to it in the model", w.f.Name, collection, collection)
+}
+
+// Ask calls show with documents: see World.
+func (w *world) Ask(q Question, show func(doc *fanfold.Document) error) error {
+	if err := w.mayAsk(q.Collection); err != nil {
+		return err
+	}
+	if q.Relation != "" {
+		r := w.s.model.Relation(q.Relation)
+		if r == nil || r.Collection != q.Collection {
+			return fanfold.Errorf(fanfold.NotFound, "the model has no relation %s", q.Relation)
+		}
+	}
+	return w.s.ask(w.by, q, show)
+}
+
+// Write makes an operation: see World.
+func (w *world) Write(op *Operation) ([]byte, error) {
+	body, err := w.s.write(w.by, w.judged, op, w.fires)
+	if err != nil || body == nil {
+		return nil, err
+	}
+	return maskOf(w.by, op.Key.Collection).Cut(body), nil
+}
+
+// UUID returns a UUIDv7.
+func (w *world) UUID() string { return w.s.uuid() }
