@@ -46,6 +46,9 @@ const (
 	Lagging          Code = "lagging"            // the node lags too much for what is asked
 	OutcomeUnknown   Code = "outcome-unknown"    // sent to the log, and the log cannot be asked
 	Internal         Code = "internal"           // a defect
+	FunctionFailed   Code = "function-failed"    // a function of the model called ctx.fail
+	FunctionError    Code = "function-error"     // a function of the model threw an exception
+	FunctionLimit    Code = "function-limit"     // a function of the model passed a bound
 
 	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document. It is
 	// also for a write to a collection that a closed model does not declare, or whose name the model does not admit.
@@ -61,7 +64,7 @@ type Error struct {
 	Current Revision
 	// Operation holds the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
-	// Line and Column say where a body is not JSON, or a model not YAML. They count from 1, columns in code points, and are 0 for
+	// Line and Column say where a body is not JSON, a model not YAML, or a function at fault. They count from 1, columns in code points, and are 0 for
 	// any other error.
 	Line, Column int
 	// Oldest holds the oldest position from which the feed can be read, on StoreChanged, PositionGone and RightsChanged.
@@ -73,7 +76,17 @@ type Error struct {
 	// such documents, where it is "".
 	About    []Key
 	Discreet string
+	Function *FunctionFault // says which function or trigger is at fault; nil for none. Line and Column are of its source then
 	Err      error
+}
+
+// FunctionFault says of an error which function it comes from.
+type FunctionFault struct {
+	Function string // that was called; "" where a write of a client has fired the trigger
+	Trigger  string // that ran for a write; "" for none
+	Code     string // that it gave to ctx.fail
+	Details  []byte // JSON that it gave to ctx.fail; nil for none
+	Limit    string // the bound that it passed
 }
 
 // Problem describes one mistake. Path says where it is, as a model path, a JSON pointer or a document; Detail says what.

@@ -247,6 +247,15 @@ func (r *Rights) As(role string) *Rights {
 	return &own
 }
 
+// AsModel returns the rights of functions that have all rights, under the name of r's principal. They end when r's do.
+func (r *Rights) AsModel() *Rights {
+	own := *r
+	if !r.IsOpen() {
+		own.Principal = &Principal{ID: r.ID, Name: r.Name, Roles: []string{model.RoleAdmin}, Sub: r.Sub, Issuer: r.Issuer, By: r.By, Claims: r.Claims}
+	}
+	return &own
+}
+
 // Explain says whether a principal may do something to a document of a collection, and why. view is its embedded view as it is. To create it is meant as if
 // it was not there, and to update it as leaving it as it is. In an open store it is meant as in a closed one.
 func (r *Rights) Explain(p *Principal, collection, act string, view []byte) (allowed bool, why string) {

@@ -46,6 +46,7 @@ type Importer interface {
 // documents answers requests that read and write documents: one, several, lists, transactions, imports and exports.
 type documents struct {
 	writer    DocumentWriter
+	caller    Caller
 	views     *view.Views
 	models    Models
 	past      pastModels

@@ -27,6 +27,8 @@ var statusOf = map[fanfold.Code]int{
 	fanfold.UnknownCollection: http.StatusNotFound, fanfold.TakesLong: http.StatusUnprocessableEntity,
 	fanfold.NeedsIndex: http.StatusUnprocessableEntity,
 
+	fanfold.FunctionFailed: http.StatusUnprocessableEntity, fanfold.FunctionError: http.StatusUnprocessableEntity, fanfold.FunctionLimit: http.StatusUnprocessableEntity,
+
 	fanfold.Unauthenticated: http.StatusUnauthorized, fanfold.RightsStale: http.StatusServiceUnavailable,
 }
 
@@ -50,6 +52,8 @@ var titleOf = map[fanfold.Code]string{
 
 	fanfold.UnknownCollection: "There is no such collection", fanfold.TakesLong: "It takes longer than a client waits",
 	fanfold.NeedsIndex: "The query needs an index",
+
+	fanfold.FunctionFailed: "The function refuses", fanfold.FunctionError: "The function has a mistake", fanfold.FunctionLimit: "The function passes a bound",
 
 	fanfold.Unauthenticated: "A key is missing or does not work", fanfold.RightsStale: "The node does not know the keys of late",
 }
@@ -116,6 +120,9 @@ func problemFor(e *fanfold.Error) wire.Problem {
 	p := wire.Problem{Type: ProblemType(e.Code), Title: titleOf[e.Code], Status: status, Detail: e.Detail(), Problems: e.Problems, Revision: e.Current, Operation: e.Operation, Line: e.Line, Column: e.Column}
 	if e.Oldest != nil {
 		p.Oldest = e.Oldest.String()
+	}
+	if f := e.Function; f != nil {
+		p.FunctionFault = wire.FunctionFault{Function: f.Function, Trigger: f.Trigger, Code: f.Code, Details: f.Details, Limit: f.Limit}
 	}
 	return p
 }

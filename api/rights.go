@@ -92,7 +92,7 @@ func setPrivate(h http.Header) {
 // rights is told that.
 func markPosition(c echo.Context) {
 	h := c.Response().Header()
-	if at := h[keyPosition]; len(at) == 1 && (c.Param("collection") != "" || c.Path() == transactionsPath) {
+	if at := h[keyPosition]; len(at) == 1 && (c.Param("collection") != "" || c.Path() == transactionsPath || c.Path() == callPath) {
 		h[keyPosition] = []string{withMark(at[0], readerMark(c))}
 	}
 }
@@ -139,6 +139,8 @@ func (s *Server) enter(r *route, c echo.Context, rights *access.Rights) error {
 		return rights.CheckRole(model.RoleAdmin)
 	case rightGroup, rightMaker:
 		return s.groups.enter(c)
+	case rightCall:
+		return s.documents.caller.MayCall(rights, c.Param("name"))
 	case rightOpen, rightKnown:
 	}
 	return nil

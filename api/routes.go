@@ -30,6 +30,8 @@ const (
 	diffPath         = "/v1/_diff"
 	changesPath      = "/v1/_changes"
 	transactionsPath = "/v1/_transactions"
+	functionsPath    = "/v1/_functions"
+	callPath         = functionsPath + "/:name"
 )
 
 // right names what the sender of a request needs to be allowed.
@@ -44,12 +46,13 @@ const (
 	rightAll     right = "all"     // to read every collection
 	rightGroup   right = "group"   // the role of the group that the request names
 	rightMaker   right = "maker"   // to have made the group that the request names, or the role admin
+	rightCall    right = "call"    // to call the function that the request names
 	rightMonitor right = "monitor" // the role monitor
 	rightAdmin   right = "admin"   // the role admin
 )
 
 // rights lists all of them.
-var rights = []right{rightOpen, rightKnown, rightRead, rightWrite, rightAll, rightGroup, rightMaker, rightMonitor, rightAdmin}
+var rights = []right{rightOpen, rightKnown, rightRead, rightWrite, rightAll, rightGroup, rightMaker, rightCall, rightMonitor, rightAdmin}
 
 // entry says how a request is let in. Imports, verifications, changes of the replicas and of the model wait for a slot
 // besides: in their handlers, once their bodies have come or may come.
@@ -99,7 +102,7 @@ func (r *route) is(t traits) bool { return r != nil && r.traits&t != 0 }
 
 // writes tells whether a route may lead to events, which name the sender. A nil route does not.
 func (r *route) writes() bool {
-	return r != nil && r.method != http.MethodGet && (r.right == rightWrite || r.right == rightAdmin)
+	return r != nil && r.method != http.MethodGet && (r.right == rightWrite || r.right == rightAdmin || r.right == rightCall)
 }
 
 // isOpen tells whether a request by the route needs nothing, and is told nothing of what the store has. A nil route is not open.
@@ -199,6 +202,8 @@ func (d *documents) table() []route {
 		{"POST", "/v1/_access/_explain", rightAdmin, byRoom, 0, logless, explainer{d}.explain},
 		{"GET", "/v1/_sequences", rightMonitor, atOnce, 0, logless, sequences{d}.list},
 		{"POST", transactionsPath, rightWrite, byRoom, takesKey, 0, d.transact},
+		{"GET", functionsPath, rightKnown, atOnce, 0, logless, functions{d, d.caller}.list},
+		{"POST", callPath, rightCall, byRoom, takesKey, 0, functions{d, d.caller}.call},
 		{"POST", "/v1/_import", rightWrite, atOnce, takesKey, lasting, d.imports.answer}, // it says itself why it takes no key
 		{"GET", "/v1/_import", rightWrite, atOnce, 0, lasting, d.imports.progress},
 		{"POST", "/v1/_drift", rightAdmin, atOnce, 0, untimed | lasting | logless, drifts{d}.answer},

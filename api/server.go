@@ -260,7 +260,7 @@ func (s *Server) handlers(parts Dependencies) {
 	at := positions{opt.Issuer}
 	fresh := &freshness{lag: parts.Lag, fencer: parts.Fencer, folded: parts.Folded, issuer: opt.Issuer, standard: opt.Timeout, caughtUp: w.RecordCaughtUp}
 	s.queries = newQueries(opt)
-	s.documents = &documents{writer: w, views: s.views, models: parts.Models, folded: parts.Folded,
+	s.documents = &documents{writer: w, caller: writer.Caller{Writer: w}, views: s.views, models: parts.Models, folded: parts.Folded,
 		fresh: fresh, budget: opt.Budget, queries: s.queries, positions: at,
 		maxBody: w.MaxBody(), maxDepth: w.MaxDepth(), spoolDir: opt.SpoolDir, logger: opt.Logger}
 	s.documents.diffs, s.documents.imports = diffs{s.documents, &founds{}}, imports{s.documents, w}

@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold/changefeed/group"
 	"github.com/fanfold/fanfold/changefeed/webhook"
 	"github.com/fanfold/fanfold/forget"
+	"github.com/fanfold/fanfold/function"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node/logcheck"
@@ -70,6 +71,33 @@ func (r writerRows) Applied() uint64 { return r.Store.Applied.Seq() }
 
 // Tidy gives back space on the disk after much was written. It waits for readers that hold it, until ctx ends.
 func (r writerRows) Tidy(ctx context.Context) { r.projector.Tidy(ctx) }
+
+// sights makes the read model a writer.Sights.
+type sights struct {
+	store  *sqlite.Store
+	issuer fanfold.Issuer
+}
+
+// Open opens a snapshot. It holds one of the readers until it is closed.
+func (s sights) Open() (writer.Sighting, error) {
+	opened, closed, failed := make(chan *sqlite.Snapshot), make(chan struct{}), make(chan error, 1)
+	go func() {
+		failed <- s.store.Read(func(snap *sqlite.Snapshot) error {
+			opened <- snap
+			<-closed
+			return nil
+		})
+	}()
+	select {
+	case snap := <-opened:
+		return function.NewSight(snap, s.issuer, func() {
+			close(closed)
+			<-failed
+		}), nil
+	case err := <-failed:
+		return nil, err
+	}
+}
 
 // reader makes the read model an api.Reader.
 type reader struct{ *sqlite.Store }

@@ -31,6 +31,7 @@ import (
 	"github.com/fanfold/fanfold/events/buckets"
 	"github.com/fanfold/fanfold/events/servers"
 	"github.com/fanfold/fanfold/forget"
+	"github.com/fanfold/fanfold/function"
 	"github.com/fanfold/fanfold/internal/datadir"
 	"github.com/fanfold/fanfold/internal/tracing"
 	"github.com/fanfold/fanfold/internal/wire"
@@ -347,7 +348,8 @@ func (n *Node) openAPI() {
 	writerOptions := n.cfg.Writer
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt, writerOptions.KeepFold = n.cfg.Logger, n.Log.Reachable, n.startModel, n.cfg.KeepFold
-	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: inspected, Rehearser: inspected, Nodes: nodes{n}}
+	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: inspected, Rehearser: inspected, Nodes: nodes{n},
+		Functions: function.New(nil), Sights: sights{n.Store, n.issuer()}, Calls: n.Log}
 	if n.members != nil {
 		parts.Members = n.members
 	}

@@ -57,6 +57,7 @@ type shapes struct {
 	declared   map[string]*model.Shape
 	derived    map[string]*model.Shape // as declared, without the members that the store owns in every document
 	schemas    map[string]*lazySchema
+	arguments  map[string]*lazySchema // of functions
 }
 
 // lazySchema compiles a schema when the first document is to be checked with it, so that no other waits for that.
@@ -65,12 +66,12 @@ type lazySchema struct {
 	compile func() *schema.Schema // nil where it cannot be read
 }
 
-// newLazySchema returns the schema of a collection.
-func (ck *checker) newLazySchema(c *model.Collection) *lazySchema {
-	return &lazySchema{source: c.Schema, compile: sync.OnceValue(func() *schema.Schema {
-		compiled, err := schema.Compile(c.Schema)
+// newLazySchema returns the schema of something that refuses what does not fit.
+func (ck *checker) newLazySchema(of string, source []byte) *lazySchema {
+	return &lazySchema{source: source, compile: sync.OnceValue(func() *schema.Schema {
+		compiled, err := schema.Compile(source)
 		if err != nil { // it was compiled when the model was applied, by this version or another
-			ck.logger.Error("a schema that was accepted cannot be read: documents of its collection are refused", "collection", c.Name, "err", err)
+			ck.logger.Error("a schema that was accepted cannot be read: what it is for is refused", "of", of, "err", err)
 		}
 		return compiled
 	})}
@@ -112,16 +113,21 @@ func (ck *checker) currentShapes() *shapes {
 func (ck *checker) newShapes(m *model.Model, reserved model.Reserved, before *shapes) *shapes {
 	ownEverywhere := []string{"_meta", "_expanded"}
 	all := &shapes{model: m, undeclared: model.NewShape(nil, ownEverywhere), declared: map[string]*model.Shape{},
-		derived: map[string]*model.Shape{}, schemas: map[string]*lazySchema{}}
+		derived: map[string]*model.Shape{}, schemas: map[string]*lazySchema{}, arguments: map[string]*lazySchema{}}
 	for _, c := range m.Collections {
 		if c.Schema != nil {
-			all.schemas[c.Name] = ck.newLazySchema(c)
+			all.schemas[c.Name] = ck.newLazySchema(c.Name, c.Schema)
 			if before != nil && before.schemas[c.Name] != nil && bytes.Equal(before.schemas[c.Name].source, c.Schema) {
 				all.schemas[c.Name] = before.schemas[c.Name]
 			}
 		}
 		all.declared[c.Name] = model.NewShape(c, slices.Concat(ownEverywhere, reserved[c.Name]))
 		all.derived[c.Name] = model.NewShape(c, reserved[c.Name])
+	}
+	for _, f := range m.Functions {
+		if f.Args != nil {
+			all.arguments[f.Name] = ck.newLazySchema(f.Name, f.Args)
+		}
 	}
 	for name, paths := range reserved {
 		if all.declared[name] == nil {

@@ -73,19 +73,34 @@ func (ck *checker) checkExact(body []byte, key *fanfold.Key) ([]byte, error) {
 
 // checkSchema returns an Unprocessable where a document, as it is to be stored, does not fit its collection's schema.
 func (ck *checker) checkSchema(collection string, source []byte) error {
-	lazy := ck.currentShapes().schemas[collection]
-	if lazy == nil {
+	return ck.currentShapes().schemas[collection].check("the document does not fit the schema of "+collection, source)
+}
+
+// checkArguments returns an Unprocessable where the arguments of a call do not fit the function's schema, and Invalid where they are no JSON.
+func (ck *checker) checkArguments(f *model.Function, arguments []byte) error {
+	if arguments == nil {
+		arguments = []byte("null")
+	}
+	if err := ck.checkJSON(arguments); err != nil {
+		return err
+	}
+	return ck.currentShapes().arguments[f.Name].check("the arguments do not fit those of the function "+f.Name, arguments)
+}
+
+// check returns an Unprocessable with a message where a text does not fit the schema; a nil schema takes all.
+func (s *lazySchema) check(message string, source []byte) error {
+	if s == nil {
 		return nil
 	}
-	compiled := lazy.compile()
+	compiled := s.compile()
 	if compiled == nil {
-		return fanfold.Errorf(fanfold.Internal, "the schema of %s cannot be read", collection)
+		return fanfold.Errorf(fanfold.Internal, "%s: the schema cannot be read", message)
 	}
 	problems := compiled.Check(source)
 	if problems == nil {
 		return nil
 	}
-	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the document does not fit the schema of " + collection, Problems: problems}
+	return &fanfold.Error{Code: fanfold.Unprocessable, Message: message, Problems: problems}
 }
 
 // awaitsNumbers tells whether a document may get numbers yet, so that its schema is asked once it has them.

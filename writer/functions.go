@@ -7,6 +7,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,6 +27,16 @@ type Functions interface {
 	// Run runs a function until it ends. What it asks for goes to call.World. The figures are there for one that fails, too. Errors are those of the
 	// world, FunctionFailed, FunctionError, FunctionLimit, Busy, Unavailable and ctx's.
 	Run(ctx context.Context, call FunctionCall) (FunctionRun, error)
+	// Stats returns the figures of a function on this node.
+	Stats(name string) FunctionStats
+	// Close ends the runtime, once the runs that go on have ended.
+	Close(ctx context.Context) error
+}
+
+// FunctionStats says how often a function has run since the node started. Each attempt of a call counts.
+type FunctionStats struct {
+	Calls, Errors uint64
+	LastCalled    time.Time // zero for never
 }
 
 // FunctionCall says which function runs with what.
@@ -36,7 +47,8 @@ type FunctionCall struct {
 	Now      time.Time
 	Seed     uint64
 	World    World
-	Inside   bool // a write of another function has led to the call, and that one waits for its end
+	Model    *model.Model // under which it runs
+	Inside   bool         // a write of another function has led to the call, and that one waits for its end
 }
 
 // World is what a function reads and writes. It is for one goroutine. An error that is an Error, but for Unavailable and Internal, is thrown in the function.
@@ -97,11 +109,36 @@ type CallWrite struct {
 	Key fanfold.Key
 }
 
+// Caller calls functions of the model.
+type Caller struct{ Writer *Writer }
+
+// Stats returns the figures of a function on this node.
+func (c Caller) Stats(name string) FunctionStats {
+	if c.Writer.Functions == nil {
+		return FunctionStats{}
+	}
+	return c.Writer.Functions.Stats(name)
+}
+
+// MayCall returns nil where a principal may call a function of the model that applies. Errors are NotFound, Forbidden and Unavailable.
+func (c Caller) MayCall(by *access.Rights, name string) error {
+	_, err := mayCall(c.Writer, by, name)
+	return err
+}
+
 // Call calls a function of the model, and stores what it writes, all or nothing. It runs the function again while others change what it has
 // read. It blocks until the log has decided. Errors are NotFound for an unknown function, Forbidden, FunctionFailed, FunctionError,
 // FunctionLimit, Busy after too many attempts, and those of Transact.
-func Call(ctx context.Context, w *Writer, r CallRequest) (CallResult, error) {
+func (c Caller) Call(ctx context.Context, r CallRequest) (CallResult, error) {
+	w := c.Writer
 	if err := w.awaitModel(ctx); err != nil {
+		return CallResult{}, err
+	}
+	f, err := mayCall(w, r.By, r.Function)
+	if err == nil {
+		err = w.checkArguments(f, r.Arguments)
+	}
+	if err != nil {
 		return CallResult{}, err
 	}
 	p := newPlanning(w, r.Intent, r.Limit)
@@ -110,9 +147,6 @@ func Call(ctx context.Context, w *Writer, r CallRequest) (CallResult, error) {
 	}
 	if r.Seeded {
 		p.seed = r.Seed
-	}
-	if err := p.mayCall(w, r); err != nil {
-		return CallResult{}, err
 	}
 	r.Key = keyOf(actorOf(r.By), r.Key)
 	p.key, p.arguments = r.Key, r.Arguments
@@ -162,22 +196,21 @@ func newPlanning(w *Writer, in Intent, limit time.Duration) *planning {
 	return &planning{w: w, in: in, now: now.Truncate(time.Millisecond), seed: rand.Uint64(), begun: now, limit: limit}
 }
 
-// mayCall returns nil where the function is there, may be called by who asks, and takes the arguments. Errors are NotFound, Forbidden, Unprocessable and
-// Unavailable.
-func (p *planning) mayCall(w *Writer, r CallRequest) error {
+// mayCall returns a function of the model that a principal may call. Errors are NotFound, Forbidden and Unavailable.
+func mayCall(w *Writer, by *access.Rights, name string) (*model.Function, error) {
 	m, _, _ := w.Models.Model()
-	f := m.Function(r.Function)
+	f := m.Function(name)
 	switch {
 	case f == nil:
-		return fanfold.Errorf(fanfold.NotFound, "the model has no function %q: GET /v1/_functions lists them", fanfold.Clip(r.Function))
-	case r.By == nil:
-		return errNobody
-	case !slices.ContainsFunc(f.Call, r.By.Principal.Has):
-		return fanfold.Errorf(fanfold.Forbidden, "the function %s is called with one of the roles %v", f.Name, f.Call)
+		return nil, fanfold.Errorf(fanfold.NotFound, "the model has no function %q: GET /v1/_functions lists them", fanfold.Clip(name))
+	case by == nil:
+		return nil, errNobody
+	case !slices.ContainsFunc(f.Call, by.Has):
+		return nil, fanfold.Errorf(fanfold.Forbidden, "the function %s is called with one of these roles: %s", f.Name, strings.Join(f.Call, ", "))
 	case w.Functions == nil:
-		return errNoFunctions
+		return nil, errNoFunctions
 	}
-	return w.checkArguments(f, r.Arguments)
+	return f, nil
 }
 
 // errNoFunctions says that the program has no runtime of functions. It is an Unavailable.
@@ -302,7 +335,7 @@ func (p *planning) call(ctx context.Context, s *session, out *CallResult) ([]*Op
 		return nil, fanfold.Errorf(fanfold.NotFound, "the model has no function %q any more", p.function)
 	}
 	by, judged := rightsOf(p.in.By, f)
-	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: p.arguments, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed, World: &world{s, f, by, judged, true}})
+	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: p.arguments, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed, World: &world{s, f, by, judged, true}, Model: s.model})
 	out.FunctionRun, out.Answer, out.Writes = run, run.Result, nil
 	if err != nil {
 		return nil, functionError(err, f.Name, "")
@@ -407,9 +440,9 @@ func asOutdated(err error) error {
 
 // recall sets what a call that was made before has answered. The error is PositionGone where the log does not have its event any more.
 func (r *CallResult) recall(ctx context.Context, w *Writer) error {
-	ev, err := w.Calls.CallAt(ctx, r.Result.First)
+	ev, err := w.Calls.EventAt(ctx, r.Result.First)
 	switch {
-	case fanfold.CodeOf(err) == fanfold.NotFound:
+	case fanfold.CodeOf(err) == fanfold.NotFound || fanfold.CodeOf(err) == fanfold.PositionGone:
 		return fanfold.Errorf(fanfold.Conflict, "the call was made before, as event %d, which the log does not have any more: what it wrote is stored, what it returned is gone", r.Result.First)
 	case err != nil:
 		return err
@@ -420,8 +453,8 @@ func (r *CallResult) recall(ctx context.Context, w *Writer) error {
 
 // Calls reads the events of calls.
 type Calls interface {
-	// CallAt returns the event of a call by its sequence. Errors are NotFound where the log does not have it any more, and Unavailable.
-	CallAt(ctx context.Context, seq uint64) (*fanfold.Event, error)
+	// EventAt returns an event by its sequence. Errors are NotFound and PositionGone where the log does not have it any more, and Unavailable.
+	EventAt(ctx context.Context, seq uint64) (*fanfold.Event, error)
 }
 
 // world is what one function of a session reads and writes.

@@ -258,6 +258,9 @@ func (r *guardRound) attempt(ctx context.Context) (done bool, refusal, err error
 	if err == nil && checked {
 		err = r.addGates(ctx, set, most)
 	}
+	if err == nil {
+		err = set.addCollectionGates(most)
+	}
 	if lostTo(err) != nil {
 		return false, nil, err
 	} else if err != nil {
@@ -326,6 +329,23 @@ func (r *guardRound) addGates(ctx context.Context, set *guardSet, most int) (err
 		return fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "%s", fanfold.MessageOf(err))
 	}
 	return err
+}
+
+// addCollectionGates adds a gate for each collection that is written to and that functions ask about. Whatever they have read of it is outdated by that.
+func (g *guardSet) addCollectionGates(most int) error {
+	seen := map[string]bool{}
+	for _, write := range g.writes {
+		collection := write.Event.Key.Collection
+		if !isAboutDocument(write.Event) || seen[collection] || !g.model.Gated(collection) {
+			continue
+		}
+		seen[collection] = true
+		g.gates = append(g.gates, fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindGate, Key: fanfold.Key{Collection: collection}, Actor: write.Event.Actor}})
+	}
+	if all := len(g.guards) + len(g.writes) + len(g.gates); all > most {
+		return fanfold.Wrap(errTooManyMessages, fanfold.Unprocessable, "with the gates of what functions ask about the request has %d messages; a transaction has at most %d", all, most)
+	}
+	return nil
 }
 
 // afterRefusal decides how the round goes on where its guards cannot be made. A node that lags may refuse wrongly: only what it

@@ -285,6 +285,9 @@ func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*model.Mod
 		if err := flows.Check(m); err != nil {
 			return nil, err
 		}
+		if err := checkFunctions(ctx, w, m); err != nil {
+			return nil, err
+		}
 	}
 	before, after := 0, 0
 	for _, paths := range reserved {
@@ -297,6 +300,17 @@ func (w *Writer) readModel(ctx context.Context, src, retired []byte) (*model.Mod
 		return nil, fanfold.Errorf(fanfold.Unprocessable, "with this model %d paths of removed rules would be reserved; at most %d may be: release some that no client writes any more, with release: [path] in their collections", after, maxReserved)
 	}
 	return m, nil
+}
+
+// checkFunctions returns an Unprocessable that lists the mistakes in the sources of a model's functions.
+func checkFunctions(ctx context.Context, w *Writer, m *model.Model) error {
+	switch {
+	case len(m.Functions) == 0:
+		return nil
+	case w.Functions == nil:
+		return errNoFunctions
+	}
+	return w.Functions.Check(ctx, m)
 }
 
 // applyModel appends the event of a model that was previewed, and returns its sequence. The guards that are new in it are

@@ -92,6 +92,7 @@ type Operation struct {
 	askLeader bool           // this node lags: whether the document exists is asked of the leader
 	ruled     *ruled         // what decides about it where rules do; nil where they do not
 	mask      *mask.Mask     // hides members of the document that the sender does not see; nil for none
+	fires     bool           // its collection has a trigger, which comes before the schema is asked
 	planned   bool           // a session has made it: it is stored as it is on expect, or not at all
 }
 
@@ -126,7 +127,9 @@ func (op *Operation) setForms(d checked) {
 }
 
 // writesDocument tells whether the operation leaves a document whose content it determines.
-func (op *Operation) writesDocument() bool { return op.Kind != Delete && op.Kind != Check && op.Kind != called }
+func (op *Operation) writesDocument() bool {
+	return op.Kind != Delete && op.Kind != Check && op.Kind != called
+}
 
 // Judge returns a Forbidden where a principal with these rights may not make the operation, whichever document it is about. It looks at its kind and its
 // collection alone.
@@ -163,7 +166,8 @@ func (op *Operation) findRule(ck *checker, by *access.Rights) error {
 		op.ruled = &ruled{Ruling: r}
 	}
 	masked := op.mask != nil
-	if op.findMask(by); masked || op.mask != nil {
+	m, _, _ := ck.models.Model()
+	if op.findMask(by); masked || op.mask != nil || op.fires != firesTriggers(m, op) {
 		return ck.prepare(op)
 	}
 	return nil
@@ -213,7 +217,8 @@ func (w *Writer) Prepare(ctx context.Context, op *Operation, by *access.Rights) 
 
 // prepare makes and checks the event of an operation as Prepare does, whoever asks for it.
 func (ck *checker) prepare(op *Operation) (err error) {
-	op.event = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}
+	m, _, _ := ck.models.Model()
+	op.event, op.fires = &fanfold.Event{Key: op.Key, Refresh: op.Refresh}, firesTriggers(m, op)
 	if op.Kind != Check {
 		if err := ck.takes(op.Key.Collection); err != nil {
 			return err
@@ -239,6 +244,9 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	case Create, Put:
 		op.event.Kind = fanfold.KindPut
 		op.Absent = op.Absent || op.Kind == Create
+		if op.fires {
+			return ck.prepareFired(op)
+		}
 		if op.mask != nil {
 			return ck.prepareMasked(op)
 		}
@@ -268,6 +276,16 @@ func (ck *checker) prepare(op *Operation) (err error) {
 		op.event.Kind = fanfold.KindCheck
 	}
 	return nil
+}
+
+// prepareFired checks of a document what its trigger does not change: what belongs to the store, and its id.
+func (ck *checker) prepareFired(op *Operation) error {
+	_, _, dropped, err := ck.stripDocument(op.Content, &op.event.Key)
+	if err == nil && len(dropped) > 0 && op.Strict {
+		err = ck.ownedError(op.Key.Collection, strictOwns, dropped)
+	}
+	op.Key, op.Dropped, op.forms = op.event.Key, dropped, nil
+	return err
 }
 
 // checkRefresh returns an Unprocessable if a path to be refreshed does not belong to a frozen field.

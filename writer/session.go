@@ -62,9 +62,9 @@ type session struct {
 	gates  map[string]uint64 // by collection: the last gate that the prefix has
 	others map[string]bool   // collections that were written to
 	giver  numbering.Giver
-	claims map[claimKey]string // who has unique values after the writes; "" for nobody
-	budget *jsondoc.Budget     // of patches
-	fires  func(s *session, f *model.Function, by *access.Rights, given trigger) ([]byte, error)
+	claims map[claimKey]string                                                                                 // who has unique values after the writes; "" for nobody
+	budget *jsondoc.Budget                                                                                     // of patches
+	fires  func(ctx context.Context, f *model.Function, input []byte, world *world) (result []byte, err error) // runs a trigger
 }
 
 // planned is a document that a run has read or written.
@@ -577,11 +577,21 @@ func (s *session) holder(key claimKey) (id string, err error) {
 	return id, err
 }
 
-// operations returns what is to be stored: the writes in their order, then what was read and is required to be as it was. in gets the gates.
-func (s *session) operations() (ops []*Operation, writes int) {
+// operations returns what is to be stored, the first of them about the documents of first: the writes in their order, then what was read and is required to
+// be as it was. One of first is nil where it is taken back.
+func (s *session) operations(first []fanfold.Key) (ops []*Operation, writes int) {
+	done := map[fanfold.Key]bool{}
+	for _, key := range first {
+		p := s.docs[key]
+		op := p.operation(s.folded)
+		if op == nil && !p.written {
+			op = p.check(s.folded)
+		}
+		ops, done[key] = append(ops, op), true
+	}
 	for _, p := range s.order {
-		if op := p.operation(s.folded); op != nil {
-			ops = append(ops, op)
+		if op := p.operation(s.folded); op != nil && !done[p.key] {
+			ops, done[p.key] = append(ops, op), true
 		}
 	}
 	writes = len(ops)
@@ -589,7 +599,7 @@ func (s *session) operations() (ops []*Operation, writes int) {
 		return nil, 0
 	}
 	for _, p := range s.docs {
-		if !p.written || p.stored == nil && p.body == nil {
+		if !done[p.key] {
 			ops = append(ops, p.check(s.folded))
 		}
 	}

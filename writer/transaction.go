@@ -28,7 +28,12 @@ func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (R
 	}
 	req.Key = keyOf(actorOf(req.By), req.Key)
 	ops[0].event.IdempotencyKey = req.Key
-	return w.run(ctx, req, "transaction", func(ctx context.Context) (uint64, error) { return w.commit(ctx, ops, req.Intent) })
+	return w.run(ctx, req, "transaction", func(ctx context.Context) (uint64, error) {
+		if slices.ContainsFunc(ops, func(op *Operation) bool { return op.fires }) {
+			return newPlanning(w, req.Intent, 0).writeFired(ctx, ops, req.Key)
+		}
+		return w.commit(ctx, ops, req.Intent)
+	})
 }
 
 // transaction holds operations that are being brought into the log.

@@ -72,7 +72,13 @@ func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result,
 	}
 	req.Key = keyOf(actorOf(req.By), req.Key)
 	op.event.IdempotencyKey = req.Key
-	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) { return w.write(ctx, op, req.Intent) })
+	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) {
+		if op.fires {
+			first, err := newPlanning(w, req.Intent, 0).writeFired(ctx, []*Operation{op}, req.Key)
+			return first, withoutOperation(err)
+		}
+		return w.write(ctx, op, req.Intent)
+	})
 }
 
 // run calls try once under the request's key, and counts what came of it by the operation's name. The end of a dry run,

@@ -130,7 +130,8 @@ type Dependencies struct {
 	Rehearser Rehearser
 	Nodes     Nodes
 	Functions Functions // nil where no functions run
-	Sights    Sights    // for them
+	Calls     Calls
+	Sights    Sights  // for them
 	Members   Members // nil where this is the only node; otherwise writes are held back until Release is called
 }
 
@@ -233,8 +234,15 @@ func New(parts Dependencies, opt Options) *Writer {
 }
 
 // Close ends the work that writes of several requests share, and waits for its end: less than the time that the log has
-// to decide.
-func (w *Writer) Close() { w.rounds.close() }
+// to decide. It ends the runtime of functions, too.
+func (w *Writer) Close() {
+	w.rounds.close()
+	if w.Functions != nil {
+		if err := w.Functions.Close(context.Background()); err != nil {
+			w.opt.Logger.Error("the runtime of functions did not end well", "err", err)
+		}
+	}
+}
 
 // Retries counts how often a write was tried again inside because another was faster.
 func (w *Writer) Retries() uint64 { return w.retries.Load() }

@@ -52,6 +52,7 @@ type Input struct {
 	Now       time.Time // of ctx.now and Date, in milliseconds
 	Seed      uint64    // of Math.random
 	Host      Host
+	Inside    bool // a host of another run makes the call, which goes on in that run's place
 }
 
 // Output is what a call gave. It holds figures and the log of a call that failed, too.
@@ -176,6 +177,7 @@ func (p *Program) Call(ctx context.Context, input Input) (Output, error) {
 	}
 	var out Output
 	of := &run{left: p.runtime.maxSteps, now: input.Now, host: input.Host, mark: mark}
+	of.inside = input.Inside
 	err = p.runtime.run(ctx, p.image, of, func(in *instance, of *run) (err error) {
 		defer func() { out.Steps, out.Memory = of.used(in), in.size() }()
 		out.Result, err = in.call(of, p.main, text)
@@ -187,10 +189,12 @@ func (p *Program) Call(ctx context.Context, input Input) (Output, error) {
 
 // run gives body an instance that begins from an image. The instance is held for later where nothing ended body early.
 func (r *Runtime) run(ctx context.Context, from *image, of *run, body func(*instance, *run) error) error {
-	if err := r.enter(ctx); err != nil {
-		return err
+	if !of.inside {
+		if err := r.enter(ctx); err != nil {
+			return err
+		}
+		defer func() { <-r.slots }()
 	}
-	defer func() { <-r.slots }()
 	in, err := r.instance(ctx)
 	if err != nil {
 		return err

@@ -17,6 +17,14 @@ type Prefix struct {
 	sight  *sight
 }
 
+// PrefixOf returns a snapshot as a principal with these rights sees it.
+func PrefixOf(s Snapshot, rights *access.Rights) *Prefix { return &Prefix{s, rights, newSight(rights)} }
+
+// Restrict has a query answer with the documents that may be read: see View.Restrict.
+func (p *Prefix) Restrict(r *query.Request, listing bool) error {
+	return View{rights: p.rights}.Restrict(r, listing)
+}
+
 // At returns the position at which the prefix ends.
 func (p *Prefix) At() fanfold.Position { return p.snap.At() }
 

@@ -75,7 +75,40 @@ type Problem struct {
 	Oldest    string            `json:"oldest,omitempty" ref:"Position" doc:"With store-changed, position-gone and rights-changed: the oldest position from which the feed can be read."`
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
 	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
-	Request string          `json:"requestId,omitempty" minLength:"1" maxLength:"64" doc:"The request's id, where the server is at fault: the node's log has it, too. It is that of the header X-Request-Id, which every answer has."`
+	FunctionFault
+	Request string `json:"requestId,omitempty" minLength:"1" maxLength:"64" doc:"The request's id, where the server is at fault: the node's log has it, too. It is that of the header X-Request-Id, which every answer has."`
+}
+
+// FunctionFault says which function of the model a problem comes from.
+type FunctionFault struct {
+	Function string          `json:"function,omitempty" doc:"That was called, and is at fault. Line and column are of its source."`
+	Trigger  string          `json:"trigger,omitempty" doc:"That ran for a write, and refuses it."`
+	Code     string          `json:"code,omitempty" pattern:"^[a-z0-9-]{1,64}$" doc:"With function-failed: what the function gave to ctx.fail."`
+	Details  json.RawMessage `json:"details,omitempty" doc:"With function-failed: what the function gave to ctx.fail; any JSON."`
+	Limit    string          `json:"limit,omitempty" doc:"With function-limit: the bound that was passed."`
+}
+
+// Function says what GET /v1/_functions tells of one function. The figures are of the node that answers, since it started.
+type Function struct {
+	Name       string          `json:"name"`
+	Args       json.RawMessage `json:"args,omitempty" doc:"The JSON Schema of its arguments."`
+	Calls      uint64          `json:"calls" doc:"Runs, each attempt of a call by itself."`
+	Errors     uint64          `json:"errors" doc:"Runs that ended with a problem of the function."`
+	LastCalled time.Time       `json:"lastCalled,omitzero"`
+}
+
+// FunctionList holds the functions of the model.
+type FunctionList struct {
+	Functions []Function `json:"functions"`
+}
+
+// CallResult holds the answer to a call of a function.
+type CallResult struct {
+	Result     json.RawMessage   `json:"result" doc:"What the function returned; null for nothing."`
+	Position   string            `json:"position" ref:"Position"`
+	Tx         string            `json:"tx,omitempty" doc:"The transaction's id on its rows of the change feed; absent until it is folded, and where nothing was written."`
+	Attempts   int               `json:"attempts" minimum:"0" doc:"How often the function ran; 0 where an earlier request under the Idempotency-Key has called it."`
+	Operations []OperationResult `json:"operations" doc:"What the function wrote: one a document."`
 }
 
 // Accepted is the answer to a write that is stored and not folded yet.
