@@ -19,6 +19,7 @@ func JSONSchema() []byte {
 	}
 	shapes[someAccess.name]["not"] = besideWrite()
 	shapes[aRule.name]["allOf"] = ruleKinds()
+	shapes[aFunction.name]["dependencies"] = shape{"authority": []string{"call"}}
 	whole := wholeModel.shape()
 	whole["$schema"] = "http://json-schema.org/draft-07/schema#" // which editors know best
 	whole["title"] = "A model of Fanfold"

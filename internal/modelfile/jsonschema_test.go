@@ -96,6 +96,9 @@ func TestJSONSchemaTakesModels(t *testing.T) {
 		"collections: {a: {relations: {r: {path: x, to: a}}, derive: {m: {max: a.r, of: y}, l: {recent: a.r, max: 3, fields: [id], orderBy: _meta.updatedAt, where: doc.z}, k: {recent: a.r, max: 3, fields: [id], orderBy: {_meta: createdAt}}, i: {ids: a.r, limit: 100000}, c: {copy: r, value: doc.y, frozen: true}}}}",
 		"collections: {a: {unique: [x, [y, 'lower(doc.z)']], indexes: {i: [x, -y]}, sequences: {n: {}, 'id.x': {per: doc.p, start: 9007199254740991, format: '{per}-{n:6}'}}, defaults: {x: null, y.z: {a: []}}, schema: true}}",
 		"collections: {a: {access: {read: [], create: {roles: [a], where: 'doc.x == auth.sub'}, update: {}}, private: {x: [], 'l[].y': [b]}, release: [z], checks: {c: {that: doc.x > 1, message: m}}}}",
+		"functions:", "functions: {}",
+		"{collections: {a: {trigger: f}}, functions: {f: {source: x}, g: {args: true, call: [], reads: [], source: x}, h-_1: {args: {type: object}, call: [everyone], reads: [a], authority: model, source: x}}}",
+		"functions: {" + strings.Repeat("f", maxFunctionName) + ": {source: " + strings.Repeat("x", maxSource) + "}}",
 		"collections: {" + strings.Repeat("a", fanfold.MaxCollectionLen) + ": {relations: {" + strings.Repeat("é", maxName/2) + ": {path: x, to: b}}}, b: {}}",
 	} {
 		before := taken
@@ -110,6 +113,7 @@ func TestJSONSchemaTakesModels(t *testing.T) {
 func TestJSONSchemaRefusesMistakes(t *testing.T) {
 	s := modelSchema(t)
 	collection := func(text string) string { return "collections: {a: {" + text + "}, b: {}}" }
+	function := func(text string) string { return "collections: {a: {}}\nfunctions: {f: {" + text + "}}" }
 	derived := func(text string) string {
 		return collection("relations: {r: {path: x, to: a}}, derive: {f: " + text + "}")
 	}
@@ -149,6 +153,12 @@ func TestJSONSchemaRefusesMistakes(t *testing.T) {
 		derived("{recent: a.r, max: 3}"), derived("{recent: a.r, fields: [x]}"), derived("{recent: a.r, max: 1001, fields: [x]}"), derived("{recent: a.r, max: 3, fields: []}"), derived("{recent: a.r, max: 3, fields: [x, x]}"),
 		derived("{recent: a.r, max: b, fields: [x]}"), derived("{max: 3}"), derived("{max: a.r}"), derived("{recent: a.r, max: 3, fields: [x], orderBy: {_meta: deletedAt}}"), derived("{recent: a.r, max: 3, fields: [x], orderBy: 1}"),
 		derived("{recent: a.r, max: 3, fields: [" + many(maxFields+1, "x%d, ") + "]}"), derived("{publish: 1, value: doc.x}"),
+		collection("trigger: 1"), collection("trigger: "), collection("trigger: [f]"), collection("trigger: ''"), collection("trigger: a.b"),
+		"functions: 1", "functions: {f: }", "functions: {f: x}", "functions: {1f: {source: x}}", "functions: {'a b': {source: x}}", "functions: {" + many(maxFunctions+1, "f%d: {source: x}, ") + "}",
+		"functions: {" + strings.Repeat("f", maxFunctionName+1) + ": {source: x}}",
+		function(""), function("source: 1"), function("source: ''"), function("source: [x]"), function("source: " + strings.Repeat("x", maxSource+1)), function("source: x, language: js"),
+		function("source: x, args: 1"), function("source: x, args: []"), function("source: x, call: write"), function("source: x, call: [Write]"), function("source: x, call: [a, a]"), function("source: x, call: [" + roles(33) + "]"),
+		function("source: x, reads: a"), function("source: x, reads: [1]"), function("source: x, reads: [a, a]"), function("source: x, reads: ['']"), function("source: x, authority: caller, call: [a]"), function("source: x, authority: model"),
 		collection("derive: {id: {value: doc.x}}"), collection("derive: {_x: {value: doc.x}}"), collection("derive: []"),
 	} {
 		if err := refusal(t, s, src); err == nil {
@@ -165,7 +175,7 @@ func TestEveryMemberIsRead(t *testing.T) {
 	for at, d := range map[string]*mapping{
 		"": wholeModel, "fanout": fanoutLimit, "embedded": embeddedLimit, "collections.a": aCollection, "collections.a.relations.r": aRelation,
 		"collections.a.checks.c": aCheck, "collections.a.pages": somePages, "collections.a.sequences.n": aSequence, "collections.a.access": someAccess, "collections.a.access.read": aRight,
-		"collections.a.derive.f": aRule,
+		"collections.a.derive.f": aRule, "functions.f": aFunction,
 	} {
 		for _, m := range d.members {
 			if !strings.HasSuffix(m.about, ".") || strings.Count(m.about, " ") < 3 {

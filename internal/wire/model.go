@@ -12,7 +12,26 @@ type ModelCollection struct {
 	Schema    json.RawMessage          `json:"schema,omitempty" schema:"{'type':['object','boolean'],'additionalProperties':true}" doc:"A JSON Schema, draft 2020-12, that documents as written must fit."`
 	Unique    []json.RawMessage        `json:"unique,omitempty" schema:"{'items':{'oneOf':[{'type':'string'},{'type':'array','minItems':2,'maxItems':8,'items':{'type':'string'}}]}}" doc:"What no two documents have alike: the path of a member, a CEL expression over doc, the document as written, or a list of both, which are compared together."`
 	Sequences map[string]ModelSequence `json:"sequences,omitempty" nullable:"true" maxProperties:"8" doc:"Numbers that documents get when they are created, by path."`
+	Defaults  json.RawMessage          `json:"defaults,omitempty" schema:"{'type':['object','null'],'maxProperties':100,'additionalProperties':true}" doc:"What a new document has where its writer says nothing, by paths."`
+	Checks    map[string]ModelCheck    `json:"checks,omitempty" nullable:"true" maxProperties:"32" doc:"Conditions over documents and their derived fields, by name, which no write makes false."`
+	Private   map[string][]string      `json:"private,omitempty" nullable:"true" doc:"Members that only some roles see, by their paths, each with a list of roles."`
+	Trigger   string                   `json:"trigger,omitempty" minLength:"1" maxLength:"64" doc:"The function of the model that is called with each write of a document, and may change or refuse it. No trigger fires a trigger."`
 	Indexes   map[string][]string      `json:"indexes,omitempty" nullable:"true" maxProperties:"64" schema:"{'propertyNames':{'pattern':'^[A-Za-z][A-Za-z0-9_-]*$','maxLength':64},'additionalProperties':{'type':['array','null'],'minItems':1,'maxItems':8,'items':{'type':'string','minLength':1}}}" doc:"Indexes by name: what each is ordered by, as paths and CEL expressions over doc with - before those that descend; _meta.createdAt and _meta.updatedAt, too. One array at most."`
+}
+
+// ModelCheck holds a condition of a model.
+type ModelCheck struct {
+	That    string `json:"that" doc:"A CEL expression over doc, the embedded view."`
+	Message string `json:"message,omitempty" maxLength:"1000" doc:"What a writer is told whose write would break it."`
+}
+
+// ModelFunction holds a function of a model.
+type ModelFunction struct {
+	Args      json.RawMessage `json:"args,omitempty" schema:"{'type':['object','boolean'],'additionalProperties':true}" doc:"A JSON Schema, draft 2020-12, that the arguments must fit."`
+	Call      []string        `json:"call,omitempty" schema:"{'maxItems':32,'uniqueItems':true}" doc:"Who calls it: any of these roles; [write] unless it is said, none for admin alone."`
+	Reads     []string        `json:"reads,omitempty" schema:"{'uniqueItems':true}" doc:"Declared collections that it queries, whose children it asks for, or that it sees in the embedded view."`
+	Authority string          `json:"authority,omitempty" enum:"model" doc:"It may do everything, whoever calls it; call must be said then. Without it, it may do what its caller may."`
+	Source    string          `json:"source" maxLength:"65536" doc:"A module of JavaScript (ES2024) without imports, whose default export is called with (ctx, args)."`
 }
 
 // ModelSequence says which numbers documents get when they are created.

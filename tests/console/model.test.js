@@ -70,6 +70,45 @@ scenario('The tables are there before the graph, whose nodes are links', shop, a
   await page.getByRole('heading', { level: 1, name: 'books', exact: true }).waitFor();
 });
 
+const withFunctions = {
+  model: `
+collections: { seats: { trigger: check }, shows: {} }
+functions:
+  check: { source: "export default () => {}" }
+  reserve:
+    call: [clerk, desk]
+    authority: model
+    reads: [shows, seats]
+    source: |
+      export default (ctx, args) => {
+        const tag = "<b>\u202e"
+        return null
+      }
+`,
+};
+
+scenario('Functions are told with who calls them, what they read, and their sources', { data: withFunctions }, async ({ store, tab, page }) => {
+  await edit(tab);
+  const functions = page.getByRole('table', { name: 'Functions' });
+  await functions.getByRole('row', { name: 'check write seats 1', exact: true }).waitFor();
+  await functions.getByRole('row', { name: 'reserve clerk, desk may do everything shows, seats 4', exact: true }).waitFor();
+  await page.getByText('Source of reserve').click();
+  await page.getByText('const tag = "<b>U+202E"').waitFor();
+  await accessible(page);
+  await golden(page.getByRole('main'), 'model-functions');
+
+  await replace(page, ['call:\n            - clerk\n', 'call:\n'], ['        trigger: check\n', '        checks: {}\n'], ['return null', 'return 1'], ['functions:\n', 'functions:\n    late: { source: "export default () => 1" }\n']);
+  await press(page, 'Preview');
+  await previewed(page).waitFor();
+  const differences = page.getByRole('list', { name: 'Differences' }).getByRole('listitem');
+  for (const said of ['New: function late', 'Gone: trigger of seats', 'Changed: call of function reserve', 'Changed: source of function reserve line 3 is "  return 1", was "  return null"']) {
+    await differences.filter({ hasText: said }).waitFor();
+  }
+  assert.equal(await differences.count(), 4);
+  assert.deepEqual(await page.getByRole('list', { name: 'What goes' }).getByRole('listitem').allInnerTexts(), ['trigger of seats']);
+  assert.equal((await store.get('/v1/_model')).json.collections.seats.trigger, 'check');
+});
+
 scenario('The page of the model is accessible, and as wide as the window', shop, async ({ tab, page }) => {
   await edit(tab);
   await graph(page).getByRole('link', { name: 'authors, 61 documents', exact: true }).waitFor();

@@ -12,7 +12,7 @@ var ofModel = []Operation{
 		Problems: "Invalid Unauthenticated Forbidden PositionGone Internal Unavailable Timeout"},
 	{Route: "PUT /v1/_model", ID: "putModel", Summary: "Apply a model, or tell what it would do",
 		Takes: "dryRun-model If-Match Fanfold-Timeout allowMisfits allowRemoval background Prefer-work",
-		Body:  &Body{Text: "The whole model, at most 1 MiB.", Content: Content{"application/yaml": "Model", "application/x-yaml": "Model", "text/yaml": "Model", "application/json": "Model"}},
+		Body:  &Body{Text: "The whole model, at most 2 MiB.", Content: Content{"application/yaml": "Model", "application/x-yaml": "Model", "text/yaml": "Model", "application/json": "Model"}},
 		Answers: []Answer{
 			{"200", "Applied; or, with dryRun and without the headers, what it would do.", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AppliedPosition Preference-Applied", is("Preview|ModelSummary")},
 			{"202", "In the log, and not folded yet; or, with Location, being prepared, or looked at in the background (Prefer: respond-async).", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AnnouncedPosition Location=WorkLocation Preference-Applied", is("Preview|ModelSummary|Work")},
@@ -30,7 +30,7 @@ var ofModel = []Operation{
 	{Route: "PUT /v1/_model/{collection}", ID: "putModelCollection", Summary: "Replace what the model says about one collection",
 		Text:  "The declaration is put into the model that applies. Without If-Match it is a 409 where another model is applied meanwhile.",
 		Takes: "collection dryRun-model If-Match Fanfold-Timeout allowMisfits allowRemoval background Prefer-work",
-		Body:  &Body{Text: "The collection's declaration, at most 1 MiB.", Content: Content{"application/yaml": "ModelCollection", "application/x-yaml": "ModelCollection", "text/yaml": "ModelCollection", "application/json": "ModelCollection"}},
+		Body:  &Body{Text: "The collection's declaration, at most 2 MiB.", Content: Content{"application/yaml": "ModelCollection", "application/x-yaml": "ModelCollection", "text/yaml": "ModelCollection", "application/json": "ModelCollection"}},
 		Answers: []Answer{
 			{"200", "Applied; or, with dryRun and without the headers, what it would do.", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AppliedPosition Preference-Applied", is("Preview|ModelSummary")},
 			{"202", "In the log, and not folded yet; or, with Location, being prepared, or looked at in the background (Prefer: respond-async).", "ETag=AppliedETag Fanfold-Revision=AppliedRevision Fanfold-Position=AnnouncedPosition Location=WorkLocation Preference-Applied", is("Preview|ModelSummary|Work")},

@@ -2228,8 +2228,19 @@ export interface components {
                 /** @description Derived changes that one write may cause, unless it says allowFanout. */
                 limit?: number;
             } | null;
+            /** @description JavaScript that clients call, and that triggers are, by names. */
+            functions?: {
+                [key: string]: components["schemas"]["ModelFunction"];
+            } | null;
             /** @description false: only documents of the collections that the model declares are written; a write to another one is a 404 unknown-collection. */
             open?: boolean | null;
+        };
+        /** @description A condition that no write makes false. */
+        ModelCheck: {
+            /** @description What a writer is told whose write would break it. */
+            message?: string;
+            /** @description A CEL expression over doc, the embedded view. */
+            that: string;
         };
         ModelCollection: {
             /** @description Who reads, creates, updates and deletes the collection's documents, in a house that is closed; write stands for the last three, and does not go beside them. A missing member means admin alone; no access at all means the roles read and write. */
@@ -2239,6 +2250,14 @@ export interface components {
                 read?: components["schemas"]["Right"];
                 update?: components["schemas"]["Right"];
                 write?: components["schemas"]["Right"];
+            } | null;
+            /** @description Conditions over documents and their derived fields, by name, which no write makes false. */
+            checks?: {
+                [key: string]: components["schemas"]["ModelCheck"];
+            } | null;
+            /** @description What a new document has where its writer says nothing, by paths. */
+            defaults?: {
+                [key: string]: unknown;
             } | null;
             /** @description Derived fields by path. */
             derive?: {
@@ -2254,6 +2273,10 @@ export interface components {
                 by: string;
                 size: number;
             };
+            /** @description Members that only some roles see, by their paths, each with a list of roles. */
+            private?: {
+                [key: string]: string[];
+            } | null;
             relations?: {
                 [key: string]: components["schemas"]["ModelRelation"];
             } | null;
@@ -2274,6 +2297,8 @@ export interface components {
                     start?: number;
                 };
             } | null;
+            /** @description The function of the model that is called with each write of a document, and may change or refuse it. No trigger fires a trigger. */
+            trigger?: string;
             /** @description What no two documents have alike: the path of a member, a CEL expression over doc, the document as written, or a list of both, which are compared together. */
             unique?: (string | string[])[];
         } | null;
@@ -2292,6 +2317,24 @@ export interface components {
                 /** @description Whose readers it tells. */
                 to: components["schemas"]["CollectionName"];
             }[];
+        };
+        /** @description JavaScript that reads and writes documents inside a transaction. */
+        ModelFunction: {
+            /** @description A JSON Schema, draft 2020-12, that the arguments must fit. */
+            args?: {
+                [key: string]: unknown;
+            } | boolean;
+            /**
+             * @description It may do everything, whoever calls it; call must be said then. Without it, it may do what its caller may.
+             * @enum {string}
+             */
+            authority?: "model";
+            /** @description Who calls it: any of these roles; [write] unless it is said, none for admin alone. */
+            call?: string[];
+            /** @description Declared collections that it queries, whose children it asks for, or that it sees in the embedded view. */
+            reads?: string[];
+            /** @description A module of JavaScript (ES2024) without imports, whose default export is called with (ctx, args). */
+            source: string;
         };
         /** @description Where documents hold ids of others. */
         ModelRelation: {
@@ -2636,10 +2679,18 @@ export interface components {
         };
         /** @description RFC 9457. */
         Problem: {
+            /** @description With function-failed: what the function gave to ctx.fail. */
+            code?: string;
             /** @description With line: the column, in Unicode code points. */
             column?: number;
             /** @description What is wrong, where, and what to do. */
             detail?: string;
+            /** @description With function-failed: what the function gave to ctx.fail; any JSON. */
+            details?: unknown;
+            /** @description That was called, and is at fault. Line and column are of its source. */
+            function?: string;
+            /** @description With function-limit: the bound that was passed. */
+            limit?: string;
             /** @description Of a body that is not JSON, or of a model that is not YAML: the line with the mistake. */
             line?: number;
             /** @description With store-changed, position-gone and rights-changed: the oldest position from which the feed can be read. */
@@ -2655,11 +2706,13 @@ export interface components {
             status: number;
             suggest?: components["schemas"]["Suggestion"];
             title: string;
+            /** @description That ran for a write, and refuses it. */
+            trigger?: string;
             /**
              * @description Stable.
              * @enum {string}
              */
-            type: "urn:fanfold:problem:busy" | "urn:fanfold:problem:catching-up" | "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:condition-failed" | "urn:fanfold:problem:conflict" | "urn:fanfold:problem:exists" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:forbidden" | "urn:fanfold:problem:internal" | "urn:fanfold:problem:invalid" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:lagging" | "urn:fanfold:problem:lease-lost" | "urn:fanfold:problem:log-damaged" | "urn:fanfold:problem:method-not-allowed" | "urn:fanfold:problem:model-removes" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:not-found" | "urn:fanfold:problem:outcome-unknown" | "urn:fanfold:problem:position-gone" | "urn:fanfold:problem:read-only" | "urn:fanfold:problem:restricted" | "urn:fanfold:problem:rights-changed" | "urn:fanfold:problem:rights-stale" | "urn:fanfold:problem:stale" | "urn:fanfold:problem:store-changed" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:timeout" | "urn:fanfold:problem:too-large" | "urn:fanfold:problem:too-slow" | "urn:fanfold:problem:unauthenticated" | "urn:fanfold:problem:unavailable" | "urn:fanfold:problem:unknown-collection" | "urn:fanfold:problem:unprocessable" | "urn:fanfold:problem:unsupported-media";
+            type: "urn:fanfold:problem:busy" | "urn:fanfold:problem:catching-up" | "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:condition-failed" | "urn:fanfold:problem:conflict" | "urn:fanfold:problem:exists" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:forbidden" | "urn:fanfold:problem:function-error" | "urn:fanfold:problem:function-failed" | "urn:fanfold:problem:function-limit" | "urn:fanfold:problem:internal" | "urn:fanfold:problem:invalid" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:lagging" | "urn:fanfold:problem:lease-lost" | "urn:fanfold:problem:log-damaged" | "urn:fanfold:problem:method-not-allowed" | "urn:fanfold:problem:model-removes" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:not-found" | "urn:fanfold:problem:outcome-unknown" | "urn:fanfold:problem:position-gone" | "urn:fanfold:problem:read-only" | "urn:fanfold:problem:restricted" | "urn:fanfold:problem:rights-changed" | "urn:fanfold:problem:rights-stale" | "urn:fanfold:problem:stale" | "urn:fanfold:problem:store-changed" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:timeout" | "urn:fanfold:problem:too-large" | "urn:fanfold:problem:too-slow" | "urn:fanfold:problem:unauthenticated" | "urn:fanfold:problem:unavailable" | "urn:fanfold:problem:unknown-collection" | "urn:fanfold:problem:unprocessable" | "urn:fanfold:problem:unsupported-media";
         };
         Problem400: components["schemas"]["Problem"] & {
             /** @constant */
@@ -2725,7 +2778,7 @@ export interface components {
             /** @constant */
             status: 422;
             /** @enum {string} */
-            type: "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:unprocessable";
+            type: "urn:fanfold:problem:check-failed" | "urn:fanfold:problem:fanout-limit" | "urn:fanfold:problem:function-error" | "urn:fanfold:problem:function-failed" | "urn:fanfold:problem:function-limit" | "urn:fanfold:problem:key-reused" | "urn:fanfold:problem:needs-index" | "urn:fanfold:problem:takes-long" | "urn:fanfold:problem:unprocessable";
         };
         Problem429: components["schemas"]["Problem"] & {
             /** @constant */
@@ -5873,7 +5926,7 @@ export interface operations {
             path?: never;
             cookie?: never;
         };
-        /** @description The whole model, at most 1 MiB. */
+        /** @description The whole model, at most 2 MiB. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["Model"];
@@ -6122,7 +6175,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description The collection's declaration, at most 1 MiB. */
+        /** @description The collection's declaration, at most 2 MiB. */
         requestBody: {
             content: {
                 "application/json": components["schemas"]["ModelCollection"];

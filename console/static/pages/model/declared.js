@@ -1,4 +1,4 @@
-// What a model declares, as rows: its relations and its rules, and what the node has found about them.
+// What a model declares, as rows: its relations, rules and functions, and what the node has found about them.
 
 /**
  * @typedef {object} Relation
@@ -23,7 +23,17 @@
  * @property {string} says its expressions and paths, in the model's words
  */
 
-/** @typedef {{ relations: Relation[], rules: Rule[] }} Declared */
+/**
+ * @typedef {object} Func
+ * @property {string} name
+ * @property {string[]} call the roles that call it; none for admin alone
+ * @property {string[]} reads collections
+ * @property {string[]} triggers the collections whose trigger it is
+ * @property {boolean} authority it may do everything, whoever calls it
+ * @property {string} source
+ */
+
+/** @typedef {{ relations: Relation[], rules: Rule[], functions: Func[] }} Declared */
 
 /** What goes with a relation to a target's own value. */
 const AGGREGATES = ['count', 'sum', 'min', 'avg', 'ids'];
@@ -32,7 +42,7 @@ const AGGREGATES = ['count', 'sum', 'min', 'avg', 'ids'];
 const entries = (object) => Object.entries(object ?? {});
 
 /**
- * Returns the relations and the rules of a model, in its order.
+ * Returns the relations, the rules and the functions of a model, in its order.
  * @param {any} model as the API gives it
  * @returns {Declared}
  */
@@ -43,8 +53,16 @@ export function declaredIn(model) {
   const byKey = new Map(relations.map((r) => [r.key, r]));
   const rules = collections.flatMap(([collection, of]) => entries(of?.derive).map(([path, rule]) => ruleOf(collection, path, rule, byKey)));
   for (const rule of rules) byKey.get(rule.by)?.rules.push(rule);
-  return { relations, rules };
+  return { relations, rules, functions: functionsOf(model, collections) };
 }
+
+/**
+ * @param {any} model
+ * @param {[string, any][]} collections
+ * @returns {Func[]}
+ */
+const functionsOf = (model, collections) => entries(model?.functions).map(([name, f]) => ({
+  name, call: f.call ?? ['write'], reads: f.reads ?? [], triggers: collections.filter(([, of]) => of?.trigger === name).map(([collection]) => collection), authority: f.authority === 'model', source: String(f.source) }));
 
 /**
  * @param {string} collection

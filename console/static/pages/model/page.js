@@ -7,6 +7,7 @@ import { ProblemAlert } from '../../ui/problem.js';
 import { declaredIn, foundBy } from './declared.js';
 import { Editor } from './editor.js';
 import { useModel } from './follow.js';
+import { Functions } from './functions.js';
 import { Graph } from './graph.js';
 import { asked } from './load.js';
 import { Preparation } from './preparation.js';
@@ -14,7 +15,7 @@ import { Relations } from './relations.js';
 import { Rules } from './rules.js';
 
 /**
- * The model: its relations and rules as tables and as a graph, and its editor.
+ * The model: its relations, rules and functions as tables, a graph, and its editor.
  * @param {{ place: import('../../lib/place.js').Place }} props
  */
 export function ModelPage({ place }) {
@@ -27,6 +28,7 @@ export function ModelPage({ place }) {
     ${declared && html`<${Preparation} pending=${pending} status=${status} mayEdit=${mayEdit} onChanged=${again} />
       <${Relations} relations=${declared.relations} />
       <${Rules} rules=${declared.rules} found=${found} />
+      <${Functions} functions=${declared.functions} />
       <${Graph} place=${place} model=${model} declared=${declared} counts=${counts} found=${found} />
       ${mayEdit && !status?.readOnly && html`<${Editor} etag=${etag} suggest=${place.params.get('suggest')} isDrafted=${place.params.has('draft')} pending=${pending} onChanged=${again} />`}`}
     ${moved.value.some(({ phase }) => phase === 'stored') && html`<p><a href=${placeHref(['_import'])}>Compare the imported files with the model that applies</a></p>`}

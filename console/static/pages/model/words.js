@@ -3,7 +3,7 @@
 /** @typedef {{ path: string, change: 'added' | 'removed' | 'changed', detail?: string, removes?: boolean }} Difference */
 
 /** What the parts of a collection's declaration are called. */
-const PARTS = /** @type {Record<string, string>} */ ({ derive: 'rule', relations: 'relation', indexes: 'index', unique: 'unique in', schema: 'schema of', access: 'access to', pages: 'pages of', release: 'released path of' });
+const PARTS = /** @type {Record<string, string>} */ ({ derive: 'rule', relations: 'relation', indexes: 'index', unique: 'unique in', schema: 'schema of', access: 'access to', trigger: 'trigger of', pages: 'pages of', release: 'released path of' });
 
 /** What members outside the collections are called. */
 const WHOLE = /** @type {Record<string, string>} */ ({ 'fanout.limit': 'the limit of derived changes (fanout.limit)', 'embedded.limit': 'the limit of an embedded document (embedded.limit)', open: 'whether undeclared collections are open (open)' });
@@ -18,6 +18,7 @@ export const CHANGES = { added: 'New', removed: 'Gone', changed: 'Changed' };
 export function subjectOf({ path }) {
   if (path === '') return 'more declarations';
   const [first, collection, part, ...rest] = path.split('.'); // a collection's name has no dot
+  if (first === 'functions' && collection !== undefined) return (part === undefined ? '' : part + ' of ') + 'function ' + collection;
   if (first !== 'collections' || collection === undefined) return WHOLE[path] ?? path;
   if (part === undefined) return 'collection ' + collection;
   const name = rest.join('.');
