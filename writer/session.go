@@ -64,6 +64,7 @@ type session struct {
 	giver  numbering.Giver
 	claims map[claimKey]string                                                                                 // who has unique values after the writes; "" for nobody
 	budget *jsondoc.Budget                                                                                     // of patches
+	undo   []func()                                                                                            // takes back what was written, the last first
 	fires  func(ctx context.Context, f *model.Function, input []byte, world *world) (result []byte, err error) // runs a trigger
 }
 
@@ -305,15 +306,17 @@ func (s *session) write(by, judged *access.Rights, op *Operation, fire bool) (bo
 		p.tried = true
 		s.order = append(s.order, p)
 	}
-	undo := s.giver.Undo()
+	back := s.mark()
 	body, patch, err := s.made(by, op, p, fire)
 	if err == nil {
 		err = s.guard(p, body)
 	}
 	if err != nil {
-		undo()
+		back()
 		return nil, err
 	}
+	was := *p
+	s.undo = append(s.undo, func() { *p = was })
 	p.kind = kindAfter(p, op.Kind, body)
 	p.body, p.patch = body, patch
 	if !p.written || judged != nil {
@@ -321,6 +324,18 @@ func (s *session) write(by, judged *access.Rights, op *Operation, fire bool) (bo
 	}
 	p.written, s.others[op.Key.Collection] = true, true
 	return body, nil
+}
+
+// mark returns what takes back all that is written from now on: a trigger that refuses a write may have written itself.
+func (s *session) mark() (back func()) {
+	at, numbers := len(s.undo), s.giver.Undo()
+	return func() {
+		for _, undo := range slices.Backward(s.undo[at:]) {
+			undo()
+		}
+		s.undo = s.undo[:at]
+		numbers()
+	}
 }
 
 // kindAfter returns how the answer names the write of a document that an operation leaves with body.
@@ -557,12 +572,23 @@ func (s *session) guardValue(p *planned, u *model.Unique, before, after *guarded
 			}
 			return about(fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", other, u.Has(is)), other)
 		}
-		s.claims[key] = p.key.ID
+		s.claim(key, p.key.ID)
 	}
 	if was != "" && was != is {
-		s.claims[claimKey{p.key.Collection, u.Name(), was}] = ""
+		s.claim(claimKey{p.key.Collection, u.Name(), was}, "")
 	}
 	return nil
+}
+
+// claim notes who has a unique value after a write, "" for nobody.
+func (s *session) claim(key claimKey, id string) {
+	was, known := s.claims[key]
+	s.undo = append(s.undo, func() {
+		if s.claims[key] = was; !known {
+			delete(s.claims, key)
+		}
+	})
+	s.claims[key] = id
 }
 
 // holder returns the id of the document that has a unique value, "" for none.
