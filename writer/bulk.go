@@ -232,6 +232,9 @@ func (s *bulkTry) try(ctx context.Context, lost bool) (uint64, error) {
 		s.taken = max(1, s.taken)
 		return 0, nil
 	}
+	if s.op.fires {
+		return 0, s.fire(ctx)
+	}
 	revisions, err := s.judge(ctx, s.ids)
 	if err != nil {
 		return 0, err
@@ -487,6 +490,9 @@ func (b *Bulk) DryRun(ctx context.Context, ids []string, judge BulkJudge) (dry *
 // rehearse makes the writes of all documents. It ends with a rehearsal.
 func (s *bulkTry) rehearse(ctx context.Context) error {
 	s.counts, s.writes, s.refused, s.same, s.taken = BulkCounts{}, nil, nil, nil, 0
+	if s.op.fires {
+		return s.fire(ctx)
+	}
 	revisions, err := s.judge(ctx, s.ids)
 	if err != nil {
 		return err

@@ -407,7 +407,7 @@ func (p *planning) store(ctx context.Context, ops []*Operation) (first uint64, e
 	in := p.in
 	in.planned = true
 	ops[0].event.IdempotencyKey = p.key
-	if op := ops[0]; len(ops) == 1 && op.ruled == nil && op.Kind != Delete && op.Kind != Create {
+	if op := ops[0]; len(ops) == 1 && op.ruled == nil && (op.Kind == Put || op.Kind == Patch) && !op.Absent {
 		first, err = p.storeOne(ctx, op, in)
 	} else {
 		tx := &transaction{w: p.w, id: nuid.Next(), ops: ops, in: in, deletes: p.w.affectsHolders(ops), certain: p.certain, writes: make([]fanfold.Write, len(ops))}

@@ -57,6 +57,7 @@ type importBatch struct {
 	asked    bool                     // whether it may have more than importWrites messages was asked; large is the answer
 	large    bool
 	checked  bool // the writes keep to the fan-out limit
+	fires    bool // the documents fire triggers, so that it is stored as a transaction
 	refusals []Refusal
 	err      error // why reading ended early
 
@@ -187,7 +188,7 @@ func (b *importBatch) dropUpTo(line int) {
 // split keeps the first n writes, and returns a batch of the others.
 func (b *importBatch) split(n int) (rest *importBatch) {
 	b.unstage()
-	rest = &importBatch{forms: b.forms, writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line, checked: b.checked}
+	rest = &importBatch{forms: b.forms, writes: b.writes[n:], lines: b.lines[n:], shown: b.shown[n:], line: b.line, checked: b.checked, fires: b.fires}
 	b.writes, b.lines, b.shown, b.line = b.writes[:n:n], b.lines[:n:n], b.shown[:n:n], b.lines[n-1]
 	for _, r := range b.refusals {
 		if r.number > b.line {
@@ -241,7 +242,7 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 	var ev *fanfold.Event
 	l := &importLine{shown: number}
 	if err == nil {
-		l, err = b.w.importEvent(b.by, b.opt.Collection, line, number)
+		l, err = b.w.importEvent(b.by, b.opt.Collection, line, number, !b.opt.Restore)
 		ev = &l.event
 	}
 	if err == nil && ev.Kind == fanfold.KindSequence && !b.opt.Restore {
@@ -267,11 +268,14 @@ func (b *batcher) addLine(ctx context.Context, line []byte, number int, err erro
 		return b.addCounter(ctx, ev, number)
 	case len(b.batch.counters) > 0 && !b.send(ctx):
 		return false
+	case len(b.batch.writes) > 0 && (b.batch.fires != l.fires || l.fires && len(b.batch.writes) >= fireMost) && !b.send(ctx):
+		return false
 	case b.batch.isFullFor(ev, messages, b.mayGrow, b.beside) && !b.send(ctx):
 		return false
 	}
 	ev.Actor = actorOf(b.opt.By)
 	b.batch.add(ev, messages, number, l.shown)
+	b.batch.fires, b.batch.checked = l.fires, b.batch.checked || l.fires
 	if l.forms != nil {
 		b.batch.forms[ev.Key] = l.forms
 	}
@@ -344,6 +348,9 @@ func (b *batcher) stage(ctx context.Context) {
 		return
 	}
 	writes := b.batch.writes
+	if b.batch.fires {
+		return
+	}
 	if b.opt.ID == "" {
 		writes = writes[:max(0, len(writes)-1)] // no import event follows: the last one stores the others
 	}

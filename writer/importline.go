@@ -27,6 +27,8 @@ type importLine struct {
 	guardsLast bool   // of a model: a later line brings its guards
 	retired    bool   // of a model: it brings rules that were removed
 	counter    bool   // the line says which number was the last one that a sequence gave
+	firing     bool   // triggers run for documents of the import
+	fires      bool   // one does for this document
 
 	forms *checked // of a document, where what is stored depends on whether it exists
 }
@@ -39,8 +41,8 @@ func checkImport(by *access.Rights, collection string) error {
 // importEvent makes an event of a line, which is a document where the request names a collection, and otherwise an object that names
 // its own. by are the rights of who imports it: a model needs the role admin. number is the line's own, unless it says another. It
 // returns the errors of a PUT of the document, Forbidden and Invalid.
-func (ck *checker) importEvent(by *access.Rights, collection string, line []byte, number int) (l *importLine, err error) {
-	l = &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number}
+func (ck *checker) importEvent(by *access.Rights, collection string, line []byte, number int, fires bool) (l *importLine, err error) {
+	l = &importLine{event: fanfold.Event{Kind: fanfold.KindPut}, shown: number, firing: fires}
 	ev := &l.event
 	if collection != "" {
 		if err := checkImport(by, collection); err != nil {
@@ -251,6 +253,12 @@ func (ck *checker) importDocument(l *importLine) (err error) {
 // importWritten checks the document of a line, and sets the event's body to it: as of one that does not exist, where it has two forms.
 // Errors are a PUT's.
 func (ck *checker) importWritten(l *importLine, body []byte) error {
+	m, _, _ := ck.models.Model()
+	if l.fires = l.firing && l.event.Kept == nil && firesTriggers(m, &Operation{Key: l.event.Key}); l.fires {
+		_, _, _, err := ck.stripDocument(body, &l.event.Key)
+		l.event.Body = body
+		return err
+	}
 	d, err := ck.checkDocument(body, &l.event.Key, false, either)
 	if l.event.Body = d.body; d.created != nil {
 		l.event.Body, l.forms = d.created.body, &d

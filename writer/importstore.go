@@ -235,6 +235,9 @@ func (im *Import) tryBatch(ctx context.Context, b *importBatch) error {
 	if err := im.storeModel(ctx, b); err != nil {
 		return err
 	}
+	if b.fires {
+		return im.fire(ctx, b)
+	}
 	p := ImportProgress{Line: b.line, Written: im.progress.Written + len(b.writes), Refused: im.progress.Refused + len(b.refusals)}
 	writes := slices.Clip(b.writes)
 	if len(b.counters) > 0 {

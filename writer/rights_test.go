@@ -53,13 +53,13 @@ func TestNobodyWrites(t *testing.T) {
 			"CancelModel": func() error { _, err := w.CancelModel(t.Context(), by); return err },
 			"Upgrade":     func() error { _, err := w.Upgrade(t.Context(), UpgradeRequest{Version: 9, By: by}); return err },
 			"importModel": func() error { _, err := w.importModel(t.Context(), &importBatch{}, ImportOptions{By: by}); return err },
-			"a line":      func() error { _, err := w.importEvent(by, "books", []byte("{"), 1); return err },
+			"a line":      func() error { _, err := w.importEvent(by, "books", []byte("{"), 1, true); return err },
 			"an object": func() error {
-				_, err := w.importEvent(by, "", []byte(`{"collection":"books","doc":[]}`), 1)
+				_, err := w.importEvent(by, "", []byte(`{"collection":"books","doc":[]}`), 1, true)
 				return err
 			},
 			"a model": func() error {
-				_, err := w.importEvent(by, "", []byte(`{"model":[],"guards":"last"}`), 1)
+				_, err := w.importEvent(by, "", []byte(`{"model":[],"guards":"last"}`), 1, true)
 				return err
 			},
 		} {

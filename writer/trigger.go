@@ -122,6 +122,182 @@ func (p *planning) writeFired(ctx context.Context, ops []*Operation, key fanfold
 	})
 }
 
+// fireMost is how many documents with triggers a step of an import or an update by query writes, in one transaction.
+const fireMost = 100
+
+// step is a part of an import or of an update by query whose documents fire triggers. What is refused of it is left out.
+type step struct {
+	operations func(ctx context.Context) ([]*Operation, error)              // makes them anew for each attempt; nil ones are passed over
+	progress   func(refused *refusals, written int) (*fanfold.Write, error) // says how far the work is; nil for nothing
+	refused    refusals                                                     // by the index of the operation
+	written    int                                                          // operations
+}
+
+// store stores a step, all of it or nothing, and returns its last event, 0 where nothing was stored. The error is a Stale of type again where another request has
+// stored its progress.
+func (st *step) store(ctx context.Context, p *planning) (last uint64, err error) {
+	if err := p.w.catchUp(ctx); err != nil {
+		return 0, err
+	}
+	p.certain = true
+	var stored int
+	first, err := p.decide(ctx, &CallResult{}, func(ctx context.Context, s *session, _ *CallResult) ([]*Operation, error) {
+		ops, err := st.planned(ctx, s, p.in.By)
+		stored = len(ops)
+		if err == nil && stored > MaxOperations && !p.in.DryRun {
+			err = fanfold.Wrap(errTooManyMessages, fanfold.FunctionLimit, "with what triggers read and write, %d documents take %d messages of a transaction; at most %d are taken", st.written, stored, MaxOperations)
+		}
+		return ops, err
+	})
+	if err != nil || first == 0 {
+		return 0, err
+	}
+	return first + uint64(stored) - 1, nil
+}
+
+// planned makes the operations of a step, and returns what is to be stored.
+func (st *step) planned(ctx context.Context, s *session, by *access.Rights) ([]*Operation, error) {
+	asked, err := st.operations(ctx)
+	if err != nil {
+		return nil, err
+	}
+	st.refused, st.written = refusals{}, 0
+	for i, op := range asked {
+		if op == nil {
+			continue
+		}
+		switch err := s.client(by, op); {
+		case staleError(err) != nil && len(op.Revisions) > 0: // it was judged on another state
+			return nil, outdated{at: uint64(staleError(err).Current)}
+		case err != nil && !isRefusal(err):
+			return nil, err
+		case err != nil:
+			st.refused.add(i, err)
+		default:
+			st.written++
+		}
+	}
+	ops, _ := s.operations(nil)
+	if st.progress == nil {
+		return ops, nil
+	}
+	write, err := st.progress(&st.refused, st.written)
+	if err == nil && write != nil {
+		ops = append(ops, &Operation{Kind: called, planned: true, event: write.Event, expect: write.Expect})
+	}
+	return ops, err
+}
+
+// isRefusal tells whether an error is about a write alone: the trigger or a rule of the model refuses it.
+func isRefusal(err error) bool {
+	return mayBeEarly(err) || fanfold.CodeOf(err) == fanfold.FunctionLimit || fanfold.CodeOf(err) == fanfold.Invalid || fanfold.CodeOf(err) == fanfold.TooLarge
+}
+
+// fire stores a batch of an import whose documents fire triggers, or a part of it by itself where it is too much.
+func (im *Import) fire(ctx context.Context, b *importBatch) error {
+	if im.last > 0 {
+		if err := im.wait(ctx, im.last); err != nil {
+			return err
+		}
+	}
+	var p ImportProgress
+	st := &step{operations: func(context.Context) (ops []*Operation, err error) {
+		for _, write := range b.writes {
+			ops = append(ops, &Operation{Kind: Put, Key: write.Event.Key, Content: write.Event.Body})
+		}
+		return ops, nil
+	}, progress: func(refused *refusals, written int) (*fanfold.Write, error) {
+		p = ImportProgress{Line: b.line, Written: im.progress.Written + written, Refused: im.progress.Refused + len(b.refusals) + len(refused.at)}
+		if im.id == "" {
+			return nil, nil
+		}
+		write, err := im.progressWrite(p, actorOf(im.opt.By))
+		return &write, err
+	}}
+	last, err := st.store(ctx, newPlanning(im.w, im.opt.intent(), importWait))
+	switch code := fanfold.CodeOf(err); {
+	case err == nil:
+	case im.overtaken(ctx):
+		return lostTry{&fanfold.Error{Code: fanfold.Stale, Message: "another request has stored the lines"}}
+	case len(b.writes) > 1 && (isRefusal(err) || code == fanfold.FanoutLimit || code == fanfold.Busy):
+		return im.storeParts(ctx, b, len(b.writes)/2)
+	case isRefusal(err) || code == fanfold.FanoutLimit:
+		b.remove(0, err)
+		return im.tryBatch(ctx, b)
+	default:
+		return err
+	}
+	b.removeAll(&st.refused)
+	if last > 0 {
+		im.note(last)
+		for range st.written {
+			im.w.counts.add("import", nil)
+		}
+	}
+	im.progress = p
+	return im.report(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
+}
+
+// overtaken tells whether another request has stored progress of the import meanwhile. adoptProgress goes on from that.
+func (im *Import) overtaken(ctx context.Context) bool {
+	if im.id == "" {
+		return false
+	}
+	_, expect, err := im.w.lastProgress(ctx, im.id)
+	return err == nil && expect.Rev != im.event.Rev
+}
+
+// fire makes the step of an update by query whose documents fire triggers. The error is one of again where another request was faster.
+func (s *bulkTry) fire(ctx context.Context) error {
+	var ids []string
+	st := &step{operations: func(ctx context.Context) (ops []*Operation, err error) {
+		if ids = s.ids; !s.in.DryRun {
+			ids = ids[:min(fireMost, len(ids))]
+		}
+		revisions, err := s.judge(ctx, ids)
+		for i, rev := range revisions {
+			ops = append(ops, nil)
+			if rev != 0 {
+				ops[i] = s.operation(ids[i], rev)
+			}
+		}
+		return ops, err
+	}, progress: func(refused *refusals, written int) (*fanfold.Write, error) {
+		s.refused, s.taken, s.counts = nil, len(ids), BulkCounts{Written: written}
+		for n, at := range refused.at {
+			s.refuse(ids[at], refused.errors[n])
+		}
+		if s.id == "" || s.in.DryRun {
+			return nil, nil
+		}
+		write, err := s.progressWrite(s.after(), actorOf(s.in.By))
+		return &write, err
+	}}
+	last, err := st.store(ctx, newPlanning(s.w, s.in, importWait))
+	code := fanfold.CodeOf(err)
+	switch {
+	case err == nil:
+	case s.id != "" && code == fanfold.Busy:
+		return lostTry{&fanfold.Error{Code: fanfold.Stale, Message: "another request has made the step"}}
+	case len(ids) > 1 && (isRefusal(err) || code == fanfold.FanoutLimit):
+		s.ids = s.ids[:len(ids)/2]
+		return s.fire(ctx)
+	case isRefusal(err) || code == fanfold.FanoutLimit:
+		s.counts.Written = 0
+		s.refuse(ids[0], err)
+	default:
+		return err
+	}
+	for range s.counts.Written {
+		s.w.counts.add(string(s.op.Kind), nil)
+	}
+	s.progress = s.after()
+	if s.last = max(s.last, last); last > 0 && s.id != "" {
+		s.note(last)
+	}
+	return nil
+}
+
 // client makes an operation of a client.
 func (s *session) client(by *access.Rights, op *Operation) error {
 	if len(op.Refresh) > 0 {
