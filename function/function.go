@@ -117,6 +117,15 @@ func (f *Functions) program(ctx context.Context, fn *model.Function) (*js.Progra
 	return p, nil
 }
 
+// Enter takes a place for runs: see writer.Functions.
+func (f *Functions) Enter(ctx context.Context) (within context.Context, leave func(), err error) {
+	r, err := f.runtime()
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.Enter(ctx)
+}
+
 // Run runs a function until it ends: see writer.Functions.
 func (f *Functions) Run(ctx context.Context, call writer.FunctionCall) (writer.FunctionRun, error) {
 	began := time.Now()
@@ -125,7 +134,7 @@ func (f *Functions) Run(ctx context.Context, call writer.FunctionCall) (writer.F
 		return writer.FunctionRun{}, errorOf(err, nil)
 	}
 	h := &host{world: call.World, model: call.Model, thrown: map[*js.Error]error{}}
-	out, err := p.Call(ctx, js.Input{Arguments: call.Input, Caller: call.Caller, Now: call.Now, Seed: call.Seed, Host: h.answer, Inside: call.Inside})
+	out, err := p.Call(ctx, js.Input{Arguments: call.Input, Caller: call.Caller, Now: call.Now, Seed: call.Seed, Host: h.answer})
 	err = errorOf(err, h.thrown)
 	f.count(Run{Function: call.Function.Name, Steps: out.Steps, Took: time.Since(began), Reason: reasonOf(err)})
 	return writer.FunctionRun{Result: out.Result, Log: out.Log, Steps: out.Steps, Memory: out.Memory, Reads: h.reads}, err

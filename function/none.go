@@ -28,6 +28,9 @@ func (*Functions) Stats(string) writer.FunctionStats { return writer.FunctionSta
 // Check returns an Unavailable.
 func (*Functions) Check(context.Context, *model.Model) error { return errNone }
 
+// Enter returns an Unavailable.
+func (*Functions) Enter(context.Context) (context.Context, func(), error) { return nil, nil, errNone }
+
 // Run returns an Unavailable.
 func (*Functions) Run(context.Context, writer.FunctionCall) (writer.FunctionRun, error) {
 	return writer.FunctionRun{}, errNone

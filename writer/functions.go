@@ -24,6 +24,9 @@ import (
 type Functions interface {
 	// Check returns an Unprocessable that lists the mistakes in the sources of a model's functions.
 	Check(ctx context.Context, m *model.Model) error
+	// Enter takes a place for runs, of which there is one a core, and waits for it. Runs under the context within are made in it, one after the other or inside of
+	// each other. Call leave in the end. The error is Busy where too many wait, Unavailable, or ctx's.
+	Enter(ctx context.Context) (within context.Context, leave func(), err error)
 	// Run runs a function until it ends. What it asks for goes to call.World. The figures are there for one that fails, too. Errors are those of the
 	// world, FunctionFailed, FunctionError, FunctionLimit, Busy, Unavailable and ctx's.
 	Run(ctx context.Context, call FunctionCall) (FunctionRun, error)
@@ -48,7 +51,6 @@ type FunctionCall struct {
 	Seed     uint64
 	World    World
 	Model    *model.Model // under which it runs
-	Inside   bool         // a write of another function has led to the call, and that one waits for its end
 }
 
 // World is what a function reads and writes. It is for one goroutine. An error that is an Error, but for Unavailable and Internal, is thrown in the function.
@@ -283,8 +285,7 @@ func (p *planning) attempt(ctx context.Context, out *CallResult, try attempt) (f
 	source := rand.NewChaCha8([32]byte{byte(p.seed), byte(p.seed >> 8), byte(p.seed >> 16), byte(p.seed >> 24), byte(p.seed >> 32), byte(p.seed >> 40), byte(p.seed >> 48), byte(p.seed >> 56)})
 	s := newSession(ctx, p.w, func() string { return seededUUID(p.now, source) })
 	s.fires = p.fire
-	ops, err := try(ctx, s, out)
-	s.held.pause()
+	ops, err := p.run(ctx, s, out, try)
 	p.reads = slices.Collect(maps.Keys(s.docs))
 	for collection := range s.gates {
 		p.reads = append(p.reads, fanfold.Key{Collection: collection})
@@ -295,6 +296,25 @@ func (p *planning) attempt(ctx context.Context, out *CallResult, try attempt) (f
 	}
 	first, err = p.store(ctx, ops)
 	return first, s.folded, err
+}
+
+// run makes a try in a place for runs.
+func (p *planning) run(ctx context.Context, s *session, out *CallResult, try attempt) ([]*Operation, error) {
+	if p.w.Functions == nil {
+		return nil, errNoFunctions
+	}
+	within, leave, err := p.w.Functions.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	defer s.held.pause()
+	s.ctx = within
+	ops, err := try(within, s, out)
+	if m, _, _ := p.w.Models.Model(); err == nil && m != s.model {
+		return nil, outdated{} // it was planned under another model
+	}
+	return ops, err
 }
 
 // lock takes the locks of what the attempt before has read, for maxLockTime at most.

@@ -83,7 +83,7 @@ func (s *session) fire(by *access.Rights, c *model.Collection, op *Operation, be
 
 // fire runs a trigger within a session.
 func (p *planning) fire(ctx context.Context, f *model.Function, input []byte, world *world) ([]byte, error) {
-	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: input, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed, World: world, Model: world.s.model, Inside: p.function != ""})
+	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: input, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed, World: world, Model: world.s.model})
 	return run.Result, err
 }
 

@@ -52,7 +52,6 @@ type Input struct {
 	Now       time.Time // of ctx.now and Date, in milliseconds
 	Seed      uint64    // of Math.random
 	Host      Host
-	Inside    bool // a host of another run makes the call, which goes on in that run's place
 }
 
 // Output is what a call gave. It holds figures and the log of a call that failed, too.
@@ -110,7 +109,19 @@ func (r *Runtime) Close(ctx context.Context) error {
 	return r.engine.close(ctx)
 }
 
-// enter takes a place among the runs, and waits for one. The error is a Busy where too many wait, ctx's, or Unavailable.
+// placeKey is the key of a runtime in the context of who has a place in it.
+type placeKey struct{}
+
+// Enter takes a place among the runs, and waits for one. Runs and loads under the context within go on in it, one after the other or inside of each other. Call leave
+// in the end. The error is a Busy where too many wait, ctx's, or Unavailable.
+func (r *Runtime) Enter(ctx context.Context) (within context.Context, leave func(), err error) {
+	if err := r.enter(ctx); err != nil {
+		return nil, nil, err
+	}
+	return context.WithValue(ctx, placeKey{}, r), func() { <-r.slots }, nil
+}
+
+// enter does what Enter does.
 func (r *Runtime) enter(ctx context.Context) error {
 	select {
 	case r.slots <- struct{}{}:
@@ -177,7 +188,6 @@ func (p *Program) Call(ctx context.Context, input Input) (Output, error) {
 	}
 	var out Output
 	of := &run{left: p.runtime.maxSteps, now: input.Now, host: input.Host, mark: mark}
-	of.inside = input.Inside
 	err = p.runtime.run(ctx, p.image, of, func(in *instance, of *run) (err error) {
 		defer func() { out.Steps, out.Memory = of.used(in), in.size() }()
 		out.Result, err = in.call(of, p.main, text)
@@ -189,7 +199,7 @@ func (p *Program) Call(ctx context.Context, input Input) (Output, error) {
 
 // run gives body an instance that begins from an image. The instance is held for later where nothing ended body early.
 func (r *Runtime) run(ctx context.Context, from *image, of *run, body func(*instance, *run) error) error {
-	if !of.inside {
+	if ctx.Value(placeKey{}) != r {
 		if err := r.enter(ctx); err != nil {
 			return err
 		}

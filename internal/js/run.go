@@ -34,7 +34,6 @@ type run struct {
 	logged int
 	// refusals holds the errors that were thrown in the function, by the index that the JavaScript side has.
 	refusals []*Error
-	inside   bool  // in the place of another run
 	err      error // what ends the run
 }
 
