@@ -74,6 +74,9 @@ func appendHead(head []byte, row fanfold.ChangeRow, issuer fanfold.Issuer) []byt
 	if row.Tx != "" {
 		head = jsondoc.AppendQuote(append(head, `,"tx":`...), row.Tx)
 	}
+	if row.Call != "" {
+		head = jsondoc.AppendQuote(append(head, `,"call":`...), row.Call)
+	}
 	if by := row.ByDelete; by != nil {
 		at := fanfold.Position(0)
 		if by.Seq != 0 {

@@ -160,7 +160,7 @@ CREATE TABLE change (
   op              INTEGER,           -- 1 create, 2 replace, 3 patch, 4 delete, 5 erase; none for a derived change
   revision        INTEGER,           -- derived: the document's; otherwise it is the event's sequence
   time            INTEGER,           -- of the event; in its first change only
-  tx              TEXT,              -- the transaction's id; in the event's first change only
+  tx              TEXT,              -- the transaction's id, and after a line feed the function that was called in it; in the event's first change only
   actor           TEXT,              -- who sent the request; in the event's first change only
   form            INTEGER,           -- derived: what it has in common with others; otherwise of a write that a delete brought with it
   delta           BLOB,              -- derived: the values of its JSON Patch, as form says, or their edits of those of changes before

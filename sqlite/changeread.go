@@ -41,8 +41,9 @@ func (s *Snapshot) changes() changes { return changes{s} }
 // scan returns the change in a row of changeColumns. The error is the rows', with which it is stored.
 func (cs changes) scan(r driver.Row) (ch *fanfold.Change, err error) {
 	ch = &fanfold.Change{Position: fanfold.Position(r.Int(0)), Ordinal: r.Int(1), Number: r.Int(16),
-		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)), Tx: r.Text(7),
+		Key: fanfold.Key{Collection: r.Text(2), ID: r.Text(3)}, Revision: fanfold.Revision(r.Int(5)), Time: timeOf(r.Int(6)),
 		Previous: r.Bytes(10), Prior: fanfold.Position(r.Int(12)), Omitted: r.Bytes(13), Actor: r.Text(15)}
+	ch.Tx, ch.Call = readTx(r.Text(7))
 	if r[11] != nil {
 		ch.PreviousSource = ReferencedView{r[11]}.Text(ch.Previous)
 	}
@@ -366,7 +367,7 @@ func (cs changes) at(columns string, at fanfold.Position) (ch *fanfold.Change, e
 // Derived returns how many derived changes were caused by count events from first on, and by later events of the same
 // transaction.
 func (s *Snapshot) Derived(first uint64, count int) (n int64, err error) {
-	end, tx := first+uint64(count), "" // tx is the events' transaction, "" while none of them has changed anything
+	end, tx := first+uint64(count), "" // tx is the events' transaction as it is stored, "" while none of them has changed anything
 	err = s.c.Query("SELECT position, op, tx FROM change WHERE position >= ? ORDER BY position", func(r driver.Row) error {
 		at := fanfold.Position(r.Int(0))
 		switch own := at.Seq() < end; {

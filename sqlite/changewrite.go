@@ -145,7 +145,22 @@ func ofEvent(ch *fanfold.Change) (time, tx, actor driver.Value) {
 	if ch.Position.N() > 0 {
 		return nil, nil, nil
 	}
-	return ch.Time.UnixNano(), nullableText(ch.Tx), nullableText(ch.Actor)
+	return ch.Time.UnixNano(), nullableText(storedTx(ch)), nullableText(ch.Actor)
+}
+
+// storedTx returns what the row of a change has of its transaction: the id, which has no line feed, and after one the function that was called.
+// So the rows of all other changes have nothing for it.
+func storedTx(ch *fanfold.Change) string {
+	if ch.Call == "" {
+		return ch.Tx
+	}
+	return ch.Tx + "\n" + ch.Call
+}
+
+// readTx returns the transaction, and the function that was called in it, of what storedTx has returned.
+func readTx(stored string) (tx, call string) {
+	tx, call, _ = strings.Cut(stored, "\n")
+	return tx, call
 }
 
 // SetChangeOmitted replaces what the change at a position, a direct one, says about values left out.

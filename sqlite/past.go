@@ -66,7 +66,7 @@ func (pa past) whole(at fanfold.Position) (fanfold.Position, error) {
 	return max(last, fanfold.At(at.Seq(), 0)), err
 }
 
-// lastChange returns the position of the last change up to a position, 0 for none, and the transaction of its event.
+// lastChange returns the position of the last change up to a position, 0 for none, and the transaction of its event, as it is stored.
 func (pa past) lastChange(at fanfold.Position) (last fanfold.Position, tx string, err error) {
 	_, err = pa.c.QueryRow("SELECT c.position, "+eventTx+fromChange+"WHERE c.position <= ? ORDER BY c.position DESC LIMIT 1", func(r driver.Row) {
 		last, tx = fanfold.Position(r.Int(0)), r.Text(1)

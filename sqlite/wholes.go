@@ -98,7 +98,10 @@ func (w *wholes) next(seq, direction int64) (found int64, inside bool, err error
 	if direction < 0 {
 		query, at = "SELECT c.position >> 20, "+eventTx+fromChange+"WHERE c.position <= ? ORDER BY c.position DESC LIMIT 1", fanfold.At(uint64(max(0, seq)), fanfold.MaxChanges)
 	}
-	_, err = w.s.c.QueryRow(query, func(r driver.Row) { found, inside = r.Int(0), r.Text(1) == w.tx }, int64(at))
+	_, err = w.s.c.QueryRow(query, func(r driver.Row) {
+		tx, _ := readTx(r.Text(1))
+		found, inside = r.Int(0), tx == w.tx
+	}, int64(at))
 	return found, inside, err
 }
 

@@ -198,8 +198,8 @@ func shortPosition(position string) string {
 	return strings.Join(parts[:min(len(parts), 2)], "-")
 }
 
-// sourceOf returns what a change comes from: the document that was written and the rules, and who sent the request; "" where nothing is
-// told.
+// sourceOf returns what a change comes from: the document that was written and the rules, the function that was called, and who sent the
+// request; "" where nothing is told.
 func sourceOf(change client.Change) string {
 	var sources []string
 	if cause := change.Cause; cause != nil {
@@ -212,6 +212,9 @@ func sourceOf(change client.Change) string {
 		default:
 			sources = append(sources, cause.Collection+"/"+cause.ID+" ("+rules+")")
 		}
+	}
+	if change.Call != "" {
+		sources = append(sources, "function "+change.Call)
 	}
 	if change.Actor != "" {
 		sources = append(sources, change.Actor)

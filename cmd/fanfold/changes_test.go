@@ -71,6 +71,10 @@ func TestChangeLine(t *testing.T) {
 	if line := (changeStyle{colour: true}).line(change); !strings.Contains(line, "\xff[36mderive  \xff[0m books/b") {
 		t.Errorf("the line is %q", line)
 	}
+	change.Call = "rename"
+	if line := (changeStyle{}).version(change); !strings.HasSuffix(line, `  by authors/a (r1, r2, r3 and 1 more), function rename`) {
+		t.Errorf("the line is %q", line)
+	}
 	change.Op = "later" // than this program
 	if line := (changeStyle{colour: true}).line(change); !strings.Contains(line, " later    books/b") {
 		t.Errorf("the line is %q", line)

@@ -242,6 +242,7 @@ type Version struct {
 	Time       time.Time        `json:"time" doc:"The log's time; it never decreases."`
 	Cause      *Cause           `json:"cause,omitempty"`
 	Tx         string           `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
+	Call       string           `json:"call,omitempty" doc:"The function that was called in the change's transaction. A change that follows from one by a rule has it, too."`
 	Within     bool             `json:"within,omitempty" doc:"A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
 	Actor      string           `json:"actor,omitempty" pattern:"^(key:[a-z0-9]{12}|sub:[0-9a-f]{32})$" doc:"For the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did."`
 	Patch      []DeltaOperation `json:"patch,omitempty" doc:"A JSON Patch from the version before to this one (of a written change: from the transaction's beginning to its end), in the view that was asked for, with the old values. Of a create it adds the whole document, and of a delete it removes it. With view=referenced a derived change has an empty one. Absent where it would have more than 16 MiB."`
@@ -290,6 +291,7 @@ type Change struct {
 	Patch      json.RawMessage `json:"patch,omitempty" schema:"{'type':'array','items':{'$ref':'#/components/schemas/DeltaOperation'}}" doc:"mode=all&view=embedded: what a derived change did, with the old values. Absent where an erasure caused it (its rule is erase): fetch the document anew."`
 	Doc        json.RawMessage `json:"doc,omitempty" ref:"DocumentWithMeta" doc:"include_docs: mode=all: the document as it was after the change, and after a direct one at the end of its transaction; mode=latest: as it is now. Absent where it was deleted."`
 	Tx         string          `json:"tx,omitempty" doc:"The transaction's id, where the change is part of one."`
+	Call       string          `json:"call,omitempty" doc:"The function that was called in the change's transaction. A change that follows from one by a rule has it, too."`
 	Within     bool            `json:"within,omitempty" doc:"mode=all: A derived change of a document that its transaction also writes: the written change has the document as of the transaction's end, so this one may be passed over."`
 	Omitted    json.RawMessage `json:"omitted,omitempty" schema:"{'type':'object','additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document after the change has no room for derived values: how many of them, by rule."`
 	Actor      string          `json:"actor,omitempty" pattern:"^(key:[a-z0-9]{12}|sub:[0-9a-f]{32})$" doc:"mode=all, for the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did."`

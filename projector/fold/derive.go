@@ -187,7 +187,7 @@ func (f *Fold) derive(row *sqlite.Row, t transition, omitted []byte, d *Differen
 	f.countDerived(row.Key.Collection, d.Rules, 1)
 	f.opt.Examples.add(row.Key, d)
 	ch := &fanfold.Change{Position: at, Prior: row.Position, Key: row.Key, Number: row.Number, Op: fanfold.OpDerive,
-		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, Rules: d.Rules, Delta: d.Patch(), Omitted: omitted}
+		Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Call: f.transaction.call, Actor: f.event.Actor, Rules: d.Rules, Delta: d.Patch(), Omitted: omitted}
 	anew := f.event.Kind == fanfold.KindModel
 	t.addImage(ch, d, anew, row.ReferencedText)
 	if !anew && f.preparing == nil && f.plan.Collection(row.Key.Collection).gathers(d.Rules) {

@@ -69,7 +69,7 @@ func (f *Fold) eraseOnce(key fanfold.Key, erasure uint64, told map[fanfold.Key]b
 		return err
 	}
 	ev := f.event
-	ch := &fanfold.Change{Position: at, Key: key, Op: fanfold.OpErase, Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor}
+	ch := &fanfold.Change{Position: at, Key: key, Op: fanfold.OpErase, Time: f.now, Tx: ev.Tx.ID, Call: f.transaction.call, Actor: ev.Actor}
 	erased, err := f.tx.Erase(erasure, ch, func(ch *fanfold.Change) error { return f.addChange(0, ch) })
 	if !erased {
 		f.changes--

@@ -36,10 +36,16 @@ type Fold struct {
 	// The event being folded.
 	changes     int                   // so far
 	differences map[int64]*Difference // of documents that one level alone changed; nil of those that several did
-	lastPart    fanfold.TxPart        // of the transaction, as the last event has it
+	transaction transaction           // that the last event is part of
 	modelChange *ModelChange          // of a model event
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
+}
+
+// transaction is what a fold knows of a transaction of the log.
+type transaction struct {
+	part fanfold.TxPart // as the last event has it
+	call string         // the function that was called in it so far, "" for none
 }
 
 // folding is what the parts of a fold share: the transaction, the plan, and the event being folded.
@@ -251,6 +257,9 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 		return nil // they speak to the log only
 	case fanfold.KindImport:
 		return f.tx.SetImportProgress(ev.Key.ID, ev.Seq, ev.Body)
+	case fanfold.KindCall: // of the events that follow in its transaction
+		f.transaction.call = ev.Call.Function
+		return nil
 	case fanfold.KindClaim:
 		return f.tx.Uniques.SetSequence(ev.Key.Collection, ev.Path, ev.Value, ev.Seq)
 	case fanfold.KindSequence:
@@ -275,8 +284,8 @@ func (f *Fold) fold(ev *fanfold.Event) error {
 // of that. The error is Invalid.
 func (f *Fold) checkTransaction(ev *fanfold.Event) error {
 	want := fanfold.TxPart{}
-	if f.lastPart.Open() {
-		want = fanfold.TxPart{ID: f.lastPart.ID, Index: f.lastPart.Index + 1, Count: f.lastPart.Count}
+	if last := f.transaction.part; last.Open() {
+		want = fanfold.TxPart{ID: last.ID, Index: last.Index + 1, Count: last.Count}
 	} else if ev.Tx.ID != "" {
 		want = fanfold.TxPart{ID: ev.Tx.ID, Count: ev.Tx.Count}
 	}
@@ -284,7 +293,10 @@ func (f *Fold) checkTransaction(ev *fanfold.Event) error {
 		return fanfold.Errorf(fanfold.Invalid, "part %d of %d of transaction %q, where part %d of %d of %q was to follow: the log has part of a transaction",
 			ev.Tx.Index+1, ev.Tx.Count, ev.Tx.ID, want.Index+1, want.Count, want.ID)
 	}
-	f.lastPart = ev.Tx
+	if ev.Tx.Index == 0 {
+		f.transaction.call = ""
+	}
+	f.transaction.part = ev.Tx
 	return nil
 }
 

@@ -60,7 +60,7 @@ func (f *Fold) foldSetOriented(l *level) (done bool, err error) {
 		return false, err
 	}
 	return true, f.tx.ReplaceMembers(relation.FullName(), id, members, holders,
-		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, Rules: d.Rules, Delta: d.Patch()})
+		fanfold.Change{Position: first, Time: f.now, Tx: f.event.Tx.ID, Call: f.transaction.call, Actor: f.event.Actor, Rules: d.Rules, Delta: d.Patch()})
 }
 
 // isSoleWork returns whether no other level has work, so that no document of this level gets another change from the

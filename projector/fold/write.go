@@ -121,7 +121,7 @@ func (f *Fold) embed(c *Collection, row, old *sqlite.Row) (err error) {
 // store writes the document's row and its direct change.
 func (f *Fold) store(row, old *sqlite.Row, op fanfold.Op) error {
 	f.addOutcome(op)
-	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Actor: f.event.Actor, ByDelete: byDelete(f.event), Omitted: row.Omitted}
+	ch := &fanfold.Change{Position: row.Position, Key: row.Key, Op: op, Revision: row.Revision, Time: f.now, Tx: f.event.Tx.ID, Call: f.transaction.call, Actor: f.event.Actor, ByDelete: byDelete(f.event), Omitted: row.Omitted}
 	if old == nil {
 		f.tellChanged(row.Key, nil)
 		if err := errors.Join(f.countOmissions(nil, row.Omitted), f.tx.Documents.Insert(row)); err != nil {
@@ -188,7 +188,7 @@ func (f *Fold) delete(ev *fanfold.Event) error {
 		return err
 	}
 	if err := f.addChange(old.Number, &fanfold.Change{Position: at, Key: ev.Key, Op: fanfold.OpDelete, Revision: fanfold.Revision(ev.Seq),
-		Time: f.now, Tx: ev.Tx.ID, Actor: ev.Actor, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.ReferencedText()}); err != nil {
+		Time: f.now, Tx: ev.Tx.ID, Call: f.transaction.call, Actor: ev.Actor, ByDelete: byDelete(ev), Prior: old.Position, Previous: old.Body, PreviousSource: old.ReferencedText()}); err != nil {
 		return err
 	}
 	if err := errors.Join(f.indexer.remove(c, old), f.marks.readers(c, ev.Key, old, nil)); err != nil {

@@ -438,10 +438,10 @@ func (c *Client) Model(src string) *Response {
 
 // Change is a row of the change feed.
 type Change struct {
-	Seq, Collection, ID, Op, Time, Tx string
-	Rev                               uint64
-	Within                            bool
-	Cause                             *struct {
+	Seq, Collection, ID, Op, Time, Tx, Call string
+	Rev                                     uint64
+	Within                                  bool
+	Cause                                   *struct {
 		Seq, Collection, ID, Rule string
 		Rules                     []string
 	}

@@ -299,7 +299,8 @@ func (f *folded) together(parts []operation, bodies []*jsonvalue.Value, gone map
 		events = append(events, &fanfold.Event{Kind: fanfold.KindPatch, Key: keyOf(key), Patch: fanfold.JSONPatch, Base: revisions[key],
 			Body: edit(f.o.docs[key].body, edits[key]), ByDelete: cause(key, "unlink")})
 	}
-	first := f.folds.log.last() + 1
+	call, function := f.mayCall(events)
+	first := f.folds.log.last() + 1 + uint64(len(call))
 	for i, ev := range events {
 		key, name := okey{ev.Key.Collection, ev.Key.ID}, string(ev.Kind)
 		switch {
@@ -318,11 +319,22 @@ func (f *folded) together(parts []operation, bodies []*jsonvalue.Value, gone map
 			f.folds.log.note(first+uint64(i), f.text(key))
 		}
 		f.stored(first+uint64(i), name, key)
+		f.expect[len(f.expect)-1].call = function
 		if i >= len(parts) {
 			f.expect[len(f.expect)-1].roots = roots
 		}
 	}
-	f.folds.append(events...)
+	f.folds.append(slices.Concat(call, events)...)
+}
+
+// mayCall returns what stands before the writes of a transaction where a function has made them, and its name; nothing where a client has.
+func (f *folded) mayCall(writes []*fanfold.Event) (before []*fanfold.Event, function string) {
+	if !chance(f.t, 30) {
+		return nil, ""
+	}
+	function = draw(f.t, "f", "g h")
+	gate := &fanfold.Event{Kind: fanfold.KindCheck, Key: fanfold.Key{Collection: writes[0].Key.Collection}}
+	return []*fanfold.Event{gate, {Kind: fanfold.KindCall, Call: &fanfold.Call{Function: function, Model: 1, Writes: len(writes)}, Actor: f.o.actor}}, function
 }
 
 // edit is a JSON Patch that makes one document another, by its members.

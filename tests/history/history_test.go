@@ -652,7 +652,7 @@ func (h *history) stored(seq uint64, op string, key okey) {
 	if n := len(h.expect); op == "" && n > 0 && seq < h.expect[n-1].seq && maps.Equal(after, h.views) {
 		return // the model applies already, by an earlier event
 	}
-	h.expect = append(h.expect, expected{seq, op, key, h.views, after, h.o.written(), h.o.expectedLinks(), h.o.clone(), nil, h.refreshed, false, nil})
+	h.expect = append(h.expect, expected{seq: seq, op: op, key: key, before: h.views, after: after, written: h.o.written(), links: h.o.expectedLinks(), oracle: h.o.clone(), refresh: h.refreshed})
 	h.noteRelations()
 	h.views = after
 }

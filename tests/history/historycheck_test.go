@@ -147,6 +147,7 @@ type expected struct {
 	oracle        *oracle // as it was
 	roots         []okey  // documents whose deletes brought the event with them; none where somebody asked for it
 	refresh       []string
+	call          string     // the function in whose transaction the event is; "" for none
 	maybePut      bool       // a patch that may have become a put
 	erased        *erasedNow // of the event from which on something is erased
 }
@@ -216,6 +217,9 @@ func (h *history) begins(rows []harness.Change) map[string]map[okey]string {
 func (h *history) checkRow(e expected, row harness.Change, begins map[string]map[okey]string, direct bool, revs map[okey]uint64) {
 	h.t.Helper()
 	key := okey{row.Collection, row.ID}
+	if row.Call != e.call {
+		h.t.Fatalf("%s is of a call of %q, want %q", row.Seq, row.Call, e.call)
+	}
 	if direct {
 		if e.maybePut && row.Op == "replace" {
 			e.op = "replace"

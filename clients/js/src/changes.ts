@@ -12,7 +12,9 @@ export interface Change<T = any> {
   rev?: number;
   time?: string;
   tx?: string;
-  within?: string;
+  /** The function that was called in the change's transaction. */
+  call?: string;
+  within?: boolean;
   cause?: { seq?: string; collection?: string; id?: string; rule?: string; rules?: string[] };
   previous?: T;
   patch?: { op: string; path: string; from?: string; value?: unknown; old?: unknown }[];

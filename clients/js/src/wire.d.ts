@@ -1282,6 +1282,8 @@ export interface components {
         Change: {
             /** @description mode=all, for the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did. */
             actor?: string;
+            /** @description The function that was called in the change's transaction. A change that follows from one by a rule has it, too. */
+            call?: string;
             cause?: components["schemas"]["Cause"];
             collection: components["schemas"]["CollectionName"];
             /** @description include_docs: mode=all: the document as it was after the change, and after a direct one at the end of its transaction; mode=latest: as it is now. Absent where it was deleted. */
@@ -3351,6 +3353,8 @@ export interface components {
         Version: {
             /** @description For the role admin: who sent the request that the change comes from, as key:<id>, or sub:<MAC> for the holder of a token. Absent where nobody in particular did. */
             actor?: string;
+            /** @description The function that was called in the change's transaction. A change that follows from one by a rule has it, too. */
+            call?: string;
             cause?: components["schemas"]["Cause"];
             collection: components["schemas"]["CollectionName"];
             /** @description The document after the change, and after a written one at the end of its transaction. Absent of a delete, and with include_docs=false. */
@@ -3856,7 +3860,7 @@ export interface components {
         fieldsParameter: string;
         /** @description The name of the file, with slashes. */
         fileParameter: string;
-        /** @description Only changes of which this CEL expression is true, of up to 1024 bytes, over doc, params, previous (with mode=all; the whole document, of derived changes too) and change (seq, collection, id, op, rev, time, tx, cause). It means what it means in a query: where it has no value, the row does not match. Where it is not true of doc as it is after a change, and true of doc as it was before, the document leaves: the row has the op leave, or delete. */
+        /** @description Only changes of which this CEL expression is true, of up to 1024 bytes, over doc, params, previous (with mode=all; the whole document, of derived changes too) and change (seq, collection, id, op, rev, time, tx, call, cause). It means what it means in a query: where it has no value, the row does not match. Where it is not true of doc as it is after a change, and true of doc as it was before, the document leaves: the row has the op leave, or delete. */
         "filter-changesParameter": string;
         /** @description The documents of which this expression is true: CEL over doc (the embedded view), params and meta. true means all. */
         "filter-updateParameter": string;
@@ -4490,7 +4494,7 @@ export interface operations {
                 cascades?: components["parameters"]["cascadesParameter"];
                 /** @description i/n: only documents whose key is in partition i of n, from 0 on; n is at most 4096. A key is in the same one for ever. */
                 partition?: components["parameters"]["partitionParameter"];
-                /** @description Only changes of which this CEL expression is true, of up to 1024 bytes, over doc, params, previous (with mode=all; the whole document, of derived changes too) and change (seq, collection, id, op, rev, time, tx, cause). It means what it means in a query: where it has no value, the row does not match. Where it is not true of doc as it is after a change, and true of doc as it was before, the document leaves: the row has the op leave, or delete. */
+                /** @description Only changes of which this CEL expression is true, of up to 1024 bytes, over doc, params, previous (with mode=all; the whole document, of derived changes too) and change (seq, collection, id, op, rev, time, tx, call, cause). It means what it means in a query: where it has no value, the row does not match. Where it is not true of doc as it is after a change, and true of doc as it was before, the document leaves: the row has the op leave, or delete. */
                 filter?: components["parameters"]["filter-changesParameter"];
                 /** @description The values of params in the filter: a JSON object, as JSON text. */
                 params?: components["parameters"]["paramsParameter"];
