@@ -106,7 +106,7 @@ func run(t *testing.T, c *harness.Client, source string) string {
 	if err := json.Unmarshal(r.Body, &p); err != nil {
 		t.Fatal(err)
 	}
-	return strings.Join(strings.Fields(strings.TrimPrefix(p.Type, "urn:fanfold:problem:")+" "+p.Code+" "+p.Trigger+" "+p.Limit+": "+p.Detail), " ")
+	return strings.Join(strings.Fields(strings.TrimPrefix(p.Type, "urn:fanfold:problem:")+" "+p.Code+" "+p.Trigger+" "+p.Limit), " ") + ": " + p.Detail
 }
 
 // TestP14StoredProcedure: a function reads, decides and writes, all or nothing; its transaction's rows of the feed name it.
@@ -123,7 +123,7 @@ func TestP14StoredProcedure(t *testing.T) {
 		t.Errorf("the refusal is %s", r.Body)
 	}
 	s.WantDoc("seats", "s1", `{"id":"s1","row":1,"by":"u"}`)
-	rows, _ := s.Changes("collection=seats")
+	rows, _ := s.Changes("collections=seats")
 	if len(rows) != 2 || rows[1].Call != "reserve" || rows[0].Call != "" {
 		t.Errorf("the rows are %+v", rows)
 	}
@@ -190,7 +190,7 @@ func TestFunctionWrites(t *testing.T) {
 		{`ctx.create("people", { id: "f" }); ctx.query("people")`, `unprocessable: the function has written to people before, and asks for embedded documents of people, which are made of it: ask first, then write`},
 		{`ctx.put("seats", "x", {}); ctx.get("users", "u", { view: "embedded" })`, `unprocessable: the function has written to seats before, and asks for embedded documents of users, which are made of it: ask first, then write`},
 		{`return ctx.put("people", "g", [1])`, `invalid: the body must be a JSON object, the document`},
-		{`return ctx.put("people", "g", { id: "h" })`, `invalid: the body's id "h" is not "g", under which it is written`},
+		{`return ctx.put("people", "g", { id: "h" })`, `unprocessable: the body's id "h" is not "g", under which it is written`},
 		{`return ctx.put("people", "", {})`, `invalid: an id must have 1 to 255 bytes; this one is empty`},
 		{`return ctx.patch("people", "ann", [{ op: "add", path: "/tags", value: [1] }]).tags`, `[1]`},
 	})
@@ -227,7 +227,7 @@ func TestP14Triggers(t *testing.T) {
 		{`ctx.create("invoices", { id: "i", total: -2 })`, `function-failed negative checkInvoice: An invoice is not negative`},
 	})
 	var audits []string
-	rows, _ := s.Changes("collection=audit")
+	rows, _ := s.Changes("collections=audit")
 	for _, row := range rows {
 		var doc struct {
 			Op  string
