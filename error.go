@@ -93,7 +93,7 @@ type FunctionFault struct {
 type Problem struct {
 	Path   string `json:"path" doc:"A path of the model, or a JSON pointer."`
 	Detail string `json:"detail"`
-	Line   int    `json:"line,omitempty" minimum:"1" doc:"Of a model that was sent as YAML: the line of the member that the problem is about."`
+	Line   int    `json:"line,omitempty" minimum:"1" doc:"Of a model that was sent as YAML: the line of the member that the problem is about. Of a mistake in a function's source: the line of it in the YAML, or in the source of a model that was sent as JSON."`
 	Column int    `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
 	// Key is the document at Path, and Target another one that Detail names; zero for none. Without an ID, Key is a collection whose
 	// documents Detail counts. Whoever may not read them is not told.

@@ -79,7 +79,7 @@ func (f *Functions) Check(ctx context.Context, m *model.Model) error {
 		var e *js.Error
 		switch {
 		case errors.As(err, &e):
-			problems = append(problems, fanfold.Problem{Path: "functions." + fn.Name + ".source", Detail: e.Error()})
+			problems = append(problems, fanfold.Problem{Path: "functions." + fn.Name + ".source", Line: e.Line, Column: e.Column, Detail: e.Message})
 		case err != nil:
 			return err
 		}

@@ -52,7 +52,7 @@ func readMapping(path string) (m mapping, err error) {
 	case t.First(jsondoc.Root) == jsondoc.None:
 		return nil, fanfold.Errorf(fanfold.Invalid, "%s maps nothing: %s", path, wanted)
 	}
-	place := yamltext.Places(text)
+	place, _ := yamltext.Places(text)
 	for n := t.First(jsondoc.Root); n != jsondoc.None; n = t.Next(n) {
 		to, err := readTarget(t, n)
 		if err != nil {

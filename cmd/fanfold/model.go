@@ -13,6 +13,7 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/function"
 	"github.com/fanfold/fanfold/internal/flows"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/internal/modelguess"
@@ -79,6 +80,9 @@ func modelCheckCommand() *cobra.Command {
 			if err == nil {
 				err = flows.Check(m)
 			}
+			if err == nil && m.HasFunctions() {
+				err = checkFunctions(cmd.Context(), m)
+			}
 			if err != nil {
 				return modelfile.Locate(err, src, "")
 			}
@@ -88,11 +92,22 @@ func modelCheckCommand() *cobra.Command {
 					return err
 				}
 			}
-			_, err = fmt.Fprintf(out, "%s: %d collections, %d relations, %d derived fields: no mistakes\n",
-				args[0], len(m.Collections), len(m.Relations()), len(m.Rules))
+			functions := ""
+			if m.HasFunctions() {
+				functions = fmt.Sprintf(", %d functions", len(m.Functions))
+			}
+			_, err = fmt.Fprintf(out, "%s: %d collections, %d relations, %d derived fields%s: no mistakes\n",
+				args[0], len(m.Collections), len(m.Relations()), len(m.Rules), functions)
 			return err
 		},
 	}
+}
+
+// checkFunctions returns an Unprocessable that lists the mistakes in the sources of a model's functions.
+func checkFunctions(ctx context.Context, m *model.Model) (err error) {
+	functions := function.New(nil)
+	defer func() { err = errors.Join(err, functions.Close(context.WithoutCancel(ctx))) }()
+	return functions.Check(ctx, m)
 }
 
 // waitForModel waits until the model that was announced at a position applies, and shows on a terminal how far the server is.

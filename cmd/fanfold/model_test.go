@@ -116,6 +116,47 @@ func TestModelFlows(t *testing.T) {
 	}
 }
 
+// TestModelCheckFunctions: model check reads the sources of functions, and names their mistakes at the lines of the file. model diff names what
+// differs in one, and model get brings it back in lines.
+func TestModelCheckFunctions(t *testing.T) {
+	t.Parallel()
+	const model = `collections:
+    seats: {}
+functions:
+    reserve:
+        source: |
+            export default (ctx, args) => {
+              return ctx.get("seats", args.seat)
+            }
+`
+	s := harness.OpenTemp(t, model)
+	file := filepath.Join(t.TempDir(), "model.yaml")
+	run := func(text string, args ...string) (string, error) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		err := fanfoldCommand(t.Context(), &out, append([]string{"model"}, args...)...)
+		return out.String(), err
+	}
+	if out, err := run(model, "check", file); err != nil || !strings.Contains(out, "1 functions: no mistakes") {
+		t.Errorf("the check says %s, %v", out, err)
+	}
+	var e *fanfold.Error
+	_, err := run(strings.Replace(model, "args.seat)", "args.seat", 1), "check", file)
+	if !errors.As(err, &e) || len(e.Problems) != 1 || e.Problems[0].Path != "functions.reserve.source" || e.Problems[0].Line != 8 || e.Problems[0].Column != 13 {
+		t.Errorf("the check says %+v", e)
+	}
+	const want = `~ functions.reserve.source  line 2 is "  return 7", was "  return ctx.get(\"seats\", args.seat)"`
+	out, err := run(strings.Replace(model, `ctx.get("seats", args.seat)`, "7", 1), "diff", "--server", s.URL, file)
+	if err != nil || !strings.Contains(out, want+"\n0 documents would change\n") {
+		t.Errorf("the difference is %s, %v, want %s", out, err, want)
+	}
+	if out, err := run("", "get", "--server", s.URL); err != nil || out != model {
+		t.Errorf("the model is %s, %v", out, err)
+	}
+}
+
 // TestModelSchema: model schema prints what editors take: JSON, with the members of models.
 func TestModelSchema(t *testing.T) {
 	r := runCommand(t, "", "model", "schema")

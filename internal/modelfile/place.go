@@ -2,6 +2,7 @@ package modelfile
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,7 +22,8 @@ func invalidAt(err error, message string) error {
 
 // Locate returns an error about the model that a text declares. Each of its problems gets the line and the column of the innermost
 // member that the text has of the problem's path. within is the path of what the text declares, "" for a whole
-// model. Problems about something else have no line, nor has any of a text that is no model.
+// model. Problems about something else have no line, nor has any of a text that is no model. The place that a problem has
+// within the source of a function becomes one in the text. It is told in the detail where the text has the source in other lines.
 func Locate(err error, src []byte, within string) error {
 	var e *fanfold.Error
 	if !errors.As(err, &e) || len(e.Problems) == 0 {
@@ -30,7 +32,7 @@ func Locate(err error, src []byte, within string) error {
 	if len(src) > MaxBytes {
 		return err
 	}
-	place := yamltext.Places(src)
+	place, placeWithin := yamltext.Places(src)
 	located := *e
 	located.Problems = slices.Clone(e.Problems)
 	for i := range located.Problems {
@@ -41,6 +43,13 @@ func Locate(err error, src []byte, within string) error {
 		}
 		if within == "" && rest != "" {
 			rest = "." + rest
+		}
+		if line, column, ok := placeWithin(rest, p.Line, p.Column); ok {
+			p.Line, p.Column = line, column
+			continue
+		}
+		if p.Line > 0 {
+			p.Detail = fmt.Sprintf("line %d, column %d of it: %s", p.Line, p.Column, p.Detail)
 		}
 		p.Line, p.Column = place(rest)
 	}

@@ -97,3 +97,32 @@ func TestLocate(t *testing.T) {
 		t.Error("another error is not as it was")
 	}
 }
+
+// TestLocateInSources: a mistake within the source of a function has its place in the text, or says it where the text has other lines.
+func TestLocateInSources(t *testing.T) {
+	for _, c := range []struct {
+		src, within, path string
+		line, column      int // in the source
+		atLine, atColumn  int
+		detail            string
+	}{
+		{"collections: {}\nfunctions:\n  f:\n    source: |\n      one\n\n        ü = (\n", "", "functions.f.source", 3, 5, 7, 11, "x"},
+		{"collections: {}\r\nfunctions:\r\n  f:\r\n    source: |\r\n      one\r\n      two\r\n", "", "functions.f.source", 2, 1, 6, 7, "x"},
+		{"functions:\n  f:\n    source: |2-\n       one\n      two\n", "", "functions.f.source", 1, 2, 4, 8, "x"},
+		{"functions:\n  f: {source: &s \"one\\ntwo\"}\n", "", "functions.f.source", 2, 1, 2, 7, "line 2, column 1 of it: x"},
+		{"functions:\n  f:\n    source: >\n      one\n\n      two\n", "", "functions.f.source", 2, 1, 3, 5, "line 2, column 1 of it: x"},
+		{"functions:\n  f:\n    source: &s |\n      one\n      two\n  g: {source: *s}\n", "", "functions.g.source", 2, 3, 5, 9, "x"},
+		{"functions:\n  f:\n    source: |\n      one\n", "", "functions.f.source", 9, 1, 3, 5, "line 9, column 1 of it: x"},
+		{"functions:\n  f:\n    source: |\n      one\n", "", "functions.g.source", 1, 1, 1, 1, "line 1, column 1 of it: x"},
+		{"functions: [", "", "functions.f.source", 1, 2, 0, 0, "line 1, column 2 of it: x"},
+	} {
+		was := &fanfold.Error{Code: fanfold.Unprocessable, Problems: []fanfold.Problem{{Path: c.path, Line: c.line, Column: c.column, Detail: "x"}}}
+		var e *fanfold.Error
+		if !errors.As(Locate(was, []byte(c.src), c.within), &e) {
+			t.Fatal(c.src)
+		}
+		if p := e.Problems[0]; p.Line != c.atLine || p.Column != c.atColumn || p.Detail != c.detail {
+			t.Errorf("%q, line %d, column %d: %+v, want %d, %d, %s", c.src, c.line, c.column, p, c.atLine, c.atColumn, c.detail)
+		}
+	}
+}

@@ -63,26 +63,43 @@ func unreadable(src []byte) error {
 	return nil
 }
 
-// Places returns a function that returns the line and the column of the innermost member that a text has of a path. For no path it
-// returns the place of the text's value. They are 0 where the text has nothing of the path, and for a text that ToJSON refuses.
-func Places(src []byte) func(path string) (line, column int) {
+// Places returns two functions. place returns the line and the column of the innermost member that a text has of a path. For no path it
+// returns the place of the text's value. They are 0 where the text has nothing of the path, and for a text that ToJSON refuses. within returns
+// where a text has a place in the lines of a member, such as line 2 of what follows source: |. ok is false where the member has no such lines.
+func Places(src []byte) (place func(path string) (line, column int), within func(path string, line, column int) (atLine, atColumn int, ok bool)) {
 	value, err := load(src)
-	return func(path string) (line, column int) {
-		if err != nil || value == nil {
-			return 0, 0
-		}
-		if n := innermost(value, path); n != nil {
+	if err != nil || value == nil {
+		value = &yaml.Node{}
+	}
+	place = func(path string) (line, column int) {
+		if n, _ := innermost(value, path); n != nil {
 			return n.Line, n.Column
 		}
 		return 0, 0
 	}
+	lines := strings.Split(string(src), "\n")
+	within = func(path string, line, column int) (atLine, atColumn int, ok bool) {
+		_, n := innermost(value, path)
+		if n != nil && n.Kind == yaml.AliasNode {
+			n = n.Alias
+		}
+		if n == nil || n.Style&yaml.LiteralStyle == 0 || line < 1 || n.Line+line > len(lines) {
+			return 0, 0, false
+		}
+		written, of := strings.TrimSuffix(lines[n.Line+line-1], "\r"), strings.Split(n.Value, "\n")
+		if line > len(of) || !strings.HasSuffix(written, of[line-1]) {
+			return 0, 0, false
+		}
+		return n.Line + line, column + len(written) - len(of[line-1]), true // before each stand spaces alone
+	}
+	return place, within
 }
 
 // innermost returns the name of the innermost member that a value has of a path, or the element. It returns the value itself of no
-// path, and nil where the value has nothing of it.
-func innermost(value *yaml.Node, path string) (n *yaml.Node) {
+// path, and nil where the value has nothing of it. whole is what the value has at the end of the path, nil for nothing.
+func innermost(value *yaml.Node, path string) (n, whole *yaml.Node) {
 	if path == "" {
-		return value
+		return value, value
 	}
 	for path != "" {
 		if value.Kind == yaml.AliasNode {
@@ -90,11 +107,11 @@ func innermost(value *yaml.Node, path string) (n *yaml.Node) {
 		}
 		name, below, rest := step(value, path)
 		if name == nil {
-			return n
+			return n, nil
 		}
 		n, value, path = name, below, rest
 	}
-	return n
+	return n, value
 }
 
 // step returns the member or element of a value with which a path begins, its value, and the rest of the path; nil for none. A

@@ -68,12 +68,12 @@ func TestModelOfFunctions(t *testing.T) {
 	s.Want(http.StatusOK, "PATCH", "/v1/_model", change, merge...)
 
 	for patch, problem := range map[string]string{
-		`{"functions":{"other":null}}`:                                          "functions.other",
-		`{"functions":null,"collections":{"seats":{"trigger":null}}}`:           "functions.check",
-		`{"collections":{"seats":{"trigger":null}}}`:                            "collections.seats.trigger",
-		`{"collections":{"seats":{"trigger":"reserve"}}}`:                       "collections.seats.trigger",
-		`{"functions":{"other":{"call":null,"authority":null}}}`:                "functions.other.call",
-		`{"functions":{"reserve":{"args":null},"more":{"source":"export {}"}}}`: "functions.reserve.args",
+		`{"functions":{"other":null}}`:                                                       "functions.other",
+		`{"functions":null,"collections":{"seats":{"trigger":null}}}`:                        "functions.check",
+		`{"collections":{"seats":{"trigger":null}}}`:                                         "collections.seats.trigger",
+		`{"collections":{"seats":{"trigger":"reserve"}}}`:                                    "collections.seats.trigger",
+		`{"functions":{"other":{"call":null,"authority":null}}}`:                             "functions.other.call",
+		`{"functions":{"reserve":{"args":null},"more":{"source":"export default () => 3"}}}`: "functions.reserve.args",
 	} {
 		r := s.Want(http.StatusConflict, "PATCH", "/v1/_model", patch, merge...)
 		if !strings.Contains(string(r.Body), `:model-removes"`) || !strings.Contains(string(r.Body), `"`+problem+`"`) {
@@ -130,6 +130,21 @@ func TestFunctionMistakesHaveLines(t *testing.T) {
 	r := s.Want(http.StatusBadRequest, "PUT", "/v1/_model", text, "Content-Type", "application/yaml")
 	if !strings.Contains(string(r.Body), `"path":"functions.reserve.reads"`) || !strings.Contains(string(r.Body), `"line":13`) {
 		t.Errorf("the refusal is %s", r.Body)
+	}
+}
+
+// TestMistakesInSources: a mistake in a source is told at its line and column of the YAML, or of the source where that was sent as JSON.
+func TestMistakesInSources(t *testing.T) {
+	s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+	defer s.Close()
+	for _, c := range []struct{ contentType, body, want string }{
+		{"application/yaml", strings.Replace(seats, "args) => null", "args) => ]", 1), `"line":16,"column":43`},
+		{"application/json", `{"functions":{"f":{"source":"export default () => {\n  return (\n}"}}}`, `"line":3,"column":1`},
+	} {
+		r := s.Want(http.StatusUnprocessableEntity, "PUT", "/v1/_model", c.body, "Content-Type", c.contentType)
+		if !strings.Contains(string(r.Body), c.want) || !strings.Contains(string(r.Body), ".source") {
+			t.Errorf("the refusal is %s, want %s", r.Body, c.want)
+		}
 	}
 }
 

@@ -2810,7 +2810,7 @@ export interface components {
             /** @description With line: the column, in Unicode code points. */
             column?: number;
             detail: string;
-            /** @description Of a model that was sent as YAML: the line of the member that the problem is about. */
+            /** @description Of a model that was sent as YAML: the line of the member that the problem is about. Of a mistake in a function's source: the line of it in the YAML, or in the source of a model that was sent as JSON. */
             line?: number;
             /** @description A path of the model, or a JSON pointer. */
             path: string;
