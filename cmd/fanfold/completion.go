@@ -172,7 +172,8 @@ func warnOfRoles(known map[string]bool, roles []string, to io.Writer) {
 	}
 }
 
-// namedRoles returns the roles that the model that applies and the groups name. A role counts that stands in an expression of a rule.
+// namedRoles returns the roles that the model that applies and the groups name. A role counts that stands in an expression of a rule,
+// or in quotes in a function.
 func namedRoles(ctx context.Context, c *client.Client) (map[string]bool, error) {
 	applied, err := c.Model(ctx)
 	if err != nil {
@@ -188,6 +189,12 @@ func namedRoles(ctx context.Context, c *client.Client) (map[string]bool, error) 
 		m, err := modelfile.ParseAccepted(applied.Source)
 		if err != nil {
 			return nil, err
+		}
+		for _, f := range m.Functions {
+			add(f.Call)
+			for _, text := range textsOfSource.FindAllStringSubmatch(f.Source, -1) {
+				known[text[1]] = true
+			}
 		}
 		for _, collection := range m.Collections {
 			for _, private := range collection.Private {
@@ -221,3 +228,6 @@ func namedRoles(ctx context.Context, c *client.Client) (map[string]bool, error) 
 
 // roleWords matches what could be a role in an expression.
 var roleWords = regexp.MustCompile(`[a-z][a-z0-9_-]*`)
+
+// textsOfSource matches what could be a role in the source of a function.
+var textsOfSource = regexp.MustCompile("[\"'`]([a-z][a-z0-9_-]{0,63})[\"'`]")

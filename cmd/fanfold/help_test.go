@@ -139,11 +139,12 @@ func TestSilentCompletion(t *testing.T) {
 
 // TestRolesThatNothingNames: keys create warns of a role that neither the model nor a group names, and of no other.
 func TestRolesThatNothingNames(t *testing.T) {
-	s := harness.OpenTemp(t, `collections: {a: {access: {read: [support], write: {where: '"auditor" in auth.roles'}}, private: {x: [staff]}}}`)
+	s := harness.OpenTemp(t, `{collections: {a: {access: {read: [support], write: {where: '"auditor" in auth.roles'}}, private: {x: [staff]}}},
+functions: {f: {call: [clerk], source: 'export default (ctx) => ctx.caller.roles.includes("manager")'}}}`)
 	create := func(roles string) ran {
 		return runCommand(t, "", "keys", "create", "--server", s.URL, "--name", "n", "--role", roles)
 	}
-	r := create("admin,support,staff,auditor,supporr,other")
+	r := create("admin,support,staff,auditor,clerk,manager,supporr,other")
 	r.want(t, exitDone, "warning: neither the model nor a group names the role supporr: perhaps support is meant\n", "names the role other\n")
 	if n := strings.Count(r.err, "warning"); n != 2 || strings.Contains(r.out, "warning") {
 		t.Errorf("it warns %d times: %s", n, r.err)
