@@ -31,7 +31,8 @@ func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &DryRun{Writes: r.writes, Fanout: fan}, nil
+	writes := slices.DeleteFunc(slices.Clone(r.writes), func(w fanfold.Write) bool { return w.Event.Kind == fanfold.KindCall }) // it is about no document
+	return &DryRun{Writes: writes, Fanout: fan}, nil
 }
 
 // checkFanout returns an error where writes are not to be stored: a rehearsal for a dry run, or a FanoutLimit.

@@ -208,7 +208,7 @@ func mayCall(w *Writer, by *access.Rights, name string) (*model.Function, error)
 	case by == nil:
 		return nil, errNobody
 	case !slices.ContainsFunc(f.Call, by.Has):
-		return nil, fanfold.Errorf(fanfold.Forbidden, "the function %s is called with one of these roles: %s", f.Name, strings.Join(f.Call, ", "))
+		return nil, fanfold.Errorf(fanfold.Forbidden, "the right to call %s is missing: ask for a key with one of these roles: %s", f.Name, strings.Join(f.Call, ", "))
 	case w.Functions == nil:
 		return nil, errNoFunctions
 	}

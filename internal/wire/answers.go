@@ -84,7 +84,7 @@ type FunctionFault struct {
 	Function string          `json:"function,omitempty" doc:"That was called, and is at fault. Line and column are of its source."`
 	Trigger  string          `json:"trigger,omitempty" doc:"That ran for a write, and refuses it."`
 	Code     string          `json:"code,omitempty" pattern:"^[a-z0-9-]{1,64}$" doc:"With function-failed: what the function gave to ctx.fail."`
-	Details  json.RawMessage `json:"details,omitempty" doc:"With function-failed: what the function gave to ctx.fail; any JSON."`
+	Details  json.RawMessage `json:"details,omitempty" schema:"{'type':['object','array','string','number','boolean','null']}" doc:"With function-failed: what the function gave to ctx.fail; any JSON."`
 	Limit    string          `json:"limit,omitempty" doc:"With function-limit: the bound that was passed."`
 }
 
@@ -104,7 +104,7 @@ type FunctionList struct {
 
 // CallResult holds the answer to a call of a function.
 type CallResult struct {
-	Result     json.RawMessage   `json:"result" doc:"What the function returned; null for nothing."`
+	Result     json.RawMessage   `json:"result" schema:"{'type':['object','array','string','number','boolean','null']}" doc:"What the function returned; null for nothing."`
 	Position   string            `json:"position" ref:"Position"`
 	Tx         string            `json:"tx,omitempty" doc:"The transaction's id on its rows of the change feed; absent until it is folded, and where nothing was written."`
 	Attempts   int               `json:"attempts" minimum:"0" doc:"How often the function ran; 0 where an earlier request under the Idempotency-Key has called it."`

@@ -74,7 +74,7 @@ var withoutBody = []string{"POST /v1/:collection/:id/_history", "POST /v1/_verif
 
 // TestRevokedWhileTheBodyComes: a key that is revoked while its request's body comes does nothing more, on every route that reads a body.
 func TestRevokedWhileTheBodyComes(t *testing.T) {
-	s := harness.OpenClosed(t, "collections: {authors: {derive: {n: {count: books.author}}}, books: {relations: {author: {path: author, to: authors}}}}")
+	s := harness.OpenClosed(t, `{"collections": {"authors": {"derive": {"n": {"count": "books.author"}}}, "books": {"relations": {"author": {"path": "author", "to": "authors"}}}}, "functions": {"g": {"source": "export default ctx => ctx.create('books', {})"}}}`)
 	s.Put("books", "d", `{}`)
 	s.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/g", `{}`)
 	before := len(s.Node.Keys().List())

@@ -21,6 +21,8 @@ collections:
   books: { relations: { secret: { path: secret, to: vault } } }
   news:  { access: { read: [everyone], write: [editors] } }
   vault: { access: {} }
+functions:
+  g: { source: "export default (ctx, args) => args" }
 `
 
 // openModel is a model under which the roles read and write read everything.
@@ -73,6 +75,8 @@ func (s *sender) want(right string, all bool, collections ...string) int {
 		ok = s.has() || all && s.has("read", "write")
 	case "group":
 		ok = s.has("read") // the right to the group of the test
+	case "call":
+		ok = s.has("write") // the role that calls a function which says none
 	case "maker":
 		ok = s.has() // who made the group of the test
 	case "monitor":
@@ -152,6 +156,7 @@ var types = map[string]string{
 var queries = map[string]string{
 	"PATCH /v1/{collection}":       "?dryRun=true&filter=true",
 	"DELETE /v1/{collection}":      "?dryRun=true&filter=true",
+	"POST /v1/_functions/{name}":   "?dryRun=true&now=2026-01-02T15:04:05Z&seed=7",
 	"/v1/_export":                  "?collections=C",
 	"/v1/_changes":                 "?collections=C",
 	"/v1/_diff":                    "?from=0&collections=C",

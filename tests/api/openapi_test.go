@@ -171,6 +171,7 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 			t.Fatalf("%s %s %q: %v, want %d: %+v", st.method, st.path, st.headers, err, st.want, r)
 		}
 	}
+	callAnswers(t, s)
 	groupAnswers(t, s)
 	eraseAnswers(t, s) // before a purge is to come, which it would wait for
 	compactAnswers(t, s)
@@ -185,6 +186,42 @@ func TestOpenAPIDescribesEveryAnswer(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// callAnswers declares functions, calls them, and removes them again.
+func callAnswers(t *testing.T, s *harness.Store) {
+	t.Helper()
+	merge := []string{"Content-Type", harness.MergeType}
+	source := func(text string) string { return `{"source":"export default (ctx, args) => ` + text + `"}` }
+	const call, key = "/v1/_functions/", "Idempotency-Key"
+	for _, st := range []step{
+		{200, "PATCH", "/v1/_model", `{"functions":{"echo":` + source("args") + `,"note":` + source("ctx.create('notes', args)") +
+			`,"refuse":` + source("ctx.fail('taken', 'gone', [args])") + `,"throw":` + source("args.a.b") + `,"loop":` + source("{ for (;;); }") + `}}`, merge},
+		{200, "GET", "/v1/_functions", ``, nil},
+		{400, "GET", "/v1/_functions?x=1", ``, nil},
+		{200, "POST", call + "echo", ``, nil},
+		{200, "POST", call + "echo", `[1, {"a": "b"}]`, nil},
+		{200, "POST", call + "note", `{"id":"n1"}`, []string{key, "c1"}},
+		{200, "POST", call + "note", `{"id":"n1"}`, []string{key, "c1"}},
+		{422, "POST", call + "note", `{"id":"n2"}`, []string{key, "c1"}},
+		{202, "POST", call + "note", `{}`, []string{"Prefer", "respond-async"}},
+		{200, "POST", call + "note?dryRun=true&now=2026-01-02T15:04:05Z&seed=7", `{"x":1}`, nil},
+		{400, "POST", call + "echo?seed=7", ``, nil},
+		{400, "POST", call + "echo", `{`, nil},
+		{404, "POST", call + "none", ``, nil},
+		{409, "POST", call + "note", `{"id":"n1"}`, nil},
+		{410, "POST", call + "echo", ``, []string{"Fanfold-Min-Position", "1-0-aaaaaaaa"}},
+		{413, "POST", call + "echo", `"` + strings.Repeat("x", 64<<10) + `"`, nil},
+		{415, "POST", call + "echo", `x`, []string{"Content-Type", "text/plain"}},
+		{422, "POST", call + "refuse", `1`, nil},
+		{422, "POST", call + "throw", `{}`, nil},
+		{422, "POST", call + "loop", ``, nil},
+		{504, "POST", call + "echo", ``, []string{"Fanfold-Min-Position", "99999999-0", "Fanfold-Timeout", "10ms"}},
+		{200, "GET", "/v1/_functions", ``, nil},
+		{200, "PATCH", "/v1/_model?allowRemoval=true", `{"functions":null}`, merge},
+	} {
+		s.Want(st.want, st.method, st.path, st.body, st.headers...)
 	}
 }
 

@@ -58,6 +58,21 @@ collections:
   labels:
     derive: { used: { count: tasks.label, publish: true } }
     access: { read: [member], write: [member] }
+functions:
+  g:
+    call: [member]
+    reads: [tasks, notes]
+    source: |
+      export default (ctx) => {
+        const tried = (f) => { try { return f() } catch (e) { return [e.code, e.message] } }
+        const out = [tried(() => ctx.query("notes", {sort: "rank"})), tried(() => ctx.children("projects", "p1", "tasks"))]
+        for (let i = 0; i < 14; i++) {
+          const id = String(i).padStart(2, "0")
+          out.push(tried(() => ctx.get("tasks", "t" + id)), tried(() => ctx.get("notes", "n" + id, {view: "embedded"})),
+            tried(() => ctx.patch("notes", "n" + id, {rank: 1})), tried(() => ctx.delete("tasks", "t" + id)))
+        }
+        return out
+      }
 `
 
 // twins are two stores with the same history, apart from what ann may not read, and who asks both the same.
