@@ -128,10 +128,11 @@ type request struct {
 	query        url.Values
 	header       http.Header
 	body         []byte
-	read         bool  // takes Fanfold-Min-Position
-	repeatable   bool  // doing it twice is the same as once: see mayRetry
-	err          error // of an option that cannot be sent
-	unsure       bool  // it was sent again after the server may have done it
+	read         bool        // takes Fanfold-Min-Position
+	repeatable   bool        // doing it twice is the same as once: see mayRetry
+	into         *CallResult // of Into; nil for none
+	err          error       // of an option that cannot be sent
+	unsure       bool        // it was sent again after the server may have done it
 }
 
 // newRequest returns a request without a body.

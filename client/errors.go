@@ -59,6 +59,9 @@ const (
 	Lagging          Code = "lagging"            // the node lags too much for the request
 	OutcomeUnknown   Code = "outcome-unknown"    // it is not known whether the write was stored
 	Internal         Code = "internal"           // a defect of the server
+	FunctionFailed   Code = "function-failed"    // a function of the model refuses: Error.Function has its code
+	FunctionError    Code = "function-error"     // a function of the model has a mistake, at Line and Column of its source
+	FunctionLimit    Code = "function-limit"     // a function of the model passes a bound: Error.Function has its name
 
 	// UnknownCollection is for a list of a collection that the model does not declare and that never held a document.
 	UnknownCollection Code = "unknown-collection"
@@ -85,7 +88,10 @@ type Error struct {
 	// Operation is the index of the transaction's operation at fault, from 0; nil where none is.
 	Operation *int
 	// Line and Column say where a body is not JSON, or a model not YAML: from 1, columns in code points; 0 of any other problem.
+	// With FunctionError they are of the function's source.
 	Line, Column int
+	// Function says which function of the model is at fault; its fields are zero where none is.
+	Function FunctionFault
 	// Suggest is a merge patch for PatchModel that declares the index which a query needs, with NeedsIndex; nil where no index
 	// would help.
 	Suggest json.RawMessage
@@ -100,6 +106,10 @@ type Error struct {
 
 // Problem describes one mistake of several. Path says where it is: a model path, a JSON pointer or a document.
 type Problem = fanfold.Problem
+
+// FunctionFault says which function of the model a problem comes from: Function was called, Trigger ran for a write. Code and Details are what
+// it gave to ctx.fail, and Limit names the bound that it passed.
+type FunctionFault = wire.FunctionFault
 
 // Error returns the code, the detail and the problems.
 func (e *Error) Error() string {
@@ -162,5 +172,5 @@ func parseProblem(text []byte) (e *Error, ok bool) {
 		return nil, false
 	}
 	return &Error{Code: Code(code), Title: p.Title, Detail: p.Detail, Problems: p.Problems, Revision: uint64(p.Revision),
-		Operation: p.Operation, Line: p.Line, Column: p.Column, Suggest: p.Suggest, Members: members}, true
+		Operation: p.Operation, Line: p.Line, Column: p.Column, Function: p.FunctionFault, Suggest: p.Suggest, Members: members}, true
 }

@@ -2,13 +2,18 @@ package client_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
+	"net/http/httptest"
 	"os/exec"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/tests/harness"
@@ -232,4 +237,129 @@ func TestUpdateByQuery(t *testing.T) {
 	if r = must(docs.DeleteByQuery(t.Context(), "doc.n < 2", client.ByQuery{}))(t); r.Written != 2 {
 		t.Errorf("deletes: %+v", r)
 	}
+}
+
+// callModel has functions that write, refuse, fail and do not end.
+const callModel = `
+collections: { seats: {} }
+functions:
+  reserve:
+    args: { type: object, required: [seat] }
+    source: |
+      export default (ctx, args) => {
+        ctx.log("asked", args.seat)
+        if (ctx.get("seats", args.seat).by) ctx.fail("taken", "This seat is gone", {seat: args.seat})
+        ctx.patch("seats", args.seat, {by: args.user})
+        return {seat: args.seat, n: args.n}
+      }
+  look: { source: "export default (ctx, id) => ctx.get('seats', id)" }
+  now: { source: "export default ctx => [ctx.now, Math.random()]" }
+  wrong: { source: "export default ctx =>\n  ctx.none.at" }
+  endless: { source: "export default () => { for (;;); }" }
+`
+
+// TestCall: functions are called, once under their key, see what the client has seen, and errors say which function refuses, and why.
+func TestCall(t *testing.T) {
+	s := harness.OpenTemp(t, callModel)
+	c := connect(t, s.URL, client.Options{})
+	ctx := t.Context()
+	seats := client.Collection[map[string]any](c, "seats")
+	must(seats.Put(ctx, "s1", map[string]any{}))(t)
+	type reserved struct {
+		Seat string
+		N    json.Number
+	}
+	ask := map[string]any{"seat": "s1", "user": "a", "n": json.Number("12345678901234567890")}
+	var did client.CallResult
+	tried := must(client.Call[reserved](ctx, c, "reserve", ask, client.DryRun(), client.Into(&did)))(t)
+	if tried.Seat != "s1" || !bytes.Contains(did.Report, []byte(`"log":["asked s1"]`)) || len(did.Operations) != 1 || must(seats.Get(ctx, "s1"))(t).Value["by"] != nil {
+		t.Errorf("a dry run: %+v %s", tried, did.Report)
+	}
+	for _, key := range []string{"k", "k"} {
+		got := must(client.Call[reserved](ctx, c, "reserve", ask, client.IdempotencyKey(key), client.Into(&did)))(t)
+		if got.Seat != "s1" || got.N != "12345678901234567890" || !did.Folded || did.Tx == "" || len(did.Operations) != 1 || did.Operations[0].ID != "s1" {
+			t.Errorf("a call: %+v %+v", got, did)
+		}
+	}
+	if did.Attempts != 0 {
+		t.Errorf("the repeated call ran %d times", did.Attempts)
+	}
+	if got := must(client.Call[map[string]any](ctx, c, "look", "s1"))(t); got["by"] != "a" {
+		t.Errorf("a function sees %v", got)
+	}
+	must(seats.Put(ctx, "s2", map[string]any{}))(t)
+	keyless := connect(t, s.URL, client.Options{NoKeys: true}) // under a key the answer may be whole already
+	later := must(client.Call[reserved](ctx, keyless, "reserve", map[string]any{"seat": "s2", "user": "b"}, client.Async(), client.Into(&did)))(t)
+	if err := c.See(did.Position); err != nil {
+		t.Fatal(err)
+	}
+	if later.Seat != "s2" || did.Folded || must(seats.Get(ctx, "s2"))(t).Value["by"] != "b" {
+		t.Errorf("a call that is answered at once: %+v %+v", later, did)
+	}
+	at := client.Now(time.UnixMilli(1234))
+	one, other := must(client.Call[[]json.Number](ctx, c, "now", nil, client.DryRun(), at, client.Seed(1)))(t), must(client.Call[[]json.Number](ctx, c, "now", nil, client.DryRun(), at, client.Seed(1)))(t)
+	if one[0] != "1234" || one[1] != other[1] {
+		t.Errorf("two dry runs with one time and seed: %v, %v", one, other)
+	}
+	if list := must(client.Functions(ctx, c))(t); len(list) != 5 || list[4].Name != "wrong" || list[3].Calls != 3 || len(list[3].Args) == 0 {
+		t.Errorf("the functions are %+v", list)
+	}
+}
+
+// TestCallRefused: errors say which function refuses, and why.
+func TestCallRefused(t *testing.T) {
+	s := harness.OpenTemp(t, callModel)
+	c := connect(t, s.URL, client.Options{})
+	s.Put("seats", "s1", `{"by":"a"}`)
+	for _, want := range []struct {
+		name string
+		args any
+		client.Error
+	}{
+		{"reserve", map[string]string{"seat": "s1"}, client.Error{Status: 422, Code: client.FunctionFailed, Detail: "This seat is gone", Function: client.FunctionFault{Function: "reserve", Code: "taken", Details: []byte(`{"seat":"s1"}`)}}},
+		{"wrong", nil, client.Error{Status: 422, Code: client.FunctionError, Line: 2, Column: 3, Function: client.FunctionFault{Function: "wrong"}}},
+		{"endless", nil, client.Error{Status: 422, Code: client.FunctionLimit, Function: client.FunctionFault{Function: "endless", Limit: "steps"}}},
+		{"reserve", map[string]string{}, client.Error{Status: 422, Code: client.Unprocessable}},
+		{"none", nil, client.Error{Status: 404, Code: client.NotFound}},
+	} {
+		var failure *client.Error
+		_, err := client.Call[any](t.Context(), c, want.name, want.args)
+		if !errors.As(err, &failure) || failure.Status != want.Status || failure.Code != want.Code || failure.Line != want.Line || failure.Column != want.Column ||
+			want.Detail != "" && failure.Detail != want.Detail || !reflect.DeepEqual(failure.Function, want.Function) {
+			t.Errorf("%s: %+v, want %+v", want.name, failure, want.Error)
+		}
+	}
+	if _, err := client.Call[int](t.Context(), c, "look", "s1"); !errors.Is(err, client.BadAnswer) {
+		t.Errorf("a document as a number: %v", err)
+	}
+}
+
+// TestCallNotFolded: a call whose writes the server does not show in time has its result.
+func TestCallNotFolded(t *testing.T) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusAccepted)
+		_, _ = io.WriteString(w, `{"detail":"it is stored","position":"7-0-aaaaaaaa","result":{"result":[1],"position":"7-0-aaaaaaaa","attempts":2,"operations":[]}}`)
+	}))
+	defer server.Close()
+	var did client.CallResult
+	got := must(client.Call[[]int](t.Context(), connect(t, server.URL, client.Options{}), "f", nil, client.Into(&did)))(t)
+	if !slices.Equal(got, []int{1}) || did.Folded || did.Attempts != 2 || did.Position != "7-0-aaaaaaaa" {
+		t.Errorf("the call says %v, %+v", got, did)
+	}
+}
+
+// TestIncrement: an increment adds to a number, within its bounds.
+func TestIncrement(t *testing.T) {
+	s := harness.OpenTemp(t, "")
+	c := connect(t, s.URL, client.Options{})
+	books := client.Collection[map[string]any](c, "books")
+	s.Put("books", "b", `{"stock":2}`)
+	sell := client.Increment("/stock", -1)
+	sell.Min = 1
+	must(books.JSONPatch(t.Context(), "b", client.JSONPatch{sell}, client.If("doc.stock > params.n", map[string]int{"n": 1})))(t)
+	if _, err := books.JSONPatch(t.Context(), "b", client.JSONPatch{sell}); !errors.Is(err, client.ConditionFailed) {
+		t.Errorf("an increment past its bound: %v", err)
+	}
+	s.WantDoc("books", "b", `{"id":"b","stock":1}`)
 }

@@ -5,6 +5,9 @@ import (
 	"encoding/json"
 	"maps"
 	"net/http"
+	"net/url"
+	"strconv"
+	"time"
 
 	"github.com/fanfold/fanfold/internal/wire"
 )
@@ -194,4 +197,83 @@ func (c *Client) Transact(ctx context.Context, operations []Operation, opts ...W
 	}
 	result.Folded, result.Derived = a.status != http.StatusAccepted, derived(a)
 	return result, nil
+}
+
+// CallResult says what a call of a function did.
+type CallResult struct {
+	wire.CallResult
+	Folded  bool            `json:"-"` // see Written
+	Derived int64           `json:"-"` // how many derived changes it caused
+	Report  json.RawMessage `json:"-"` // of a DryRun: the whole answer, with log, steps, memory and reads
+}
+
+// Into makes a Call fill result with everything that is known of it. Of other writes it changes nothing.
+func Into(result *CallResult) WriteOption { return func(r *request) { r.into = result } }
+
+// Now is the time at which a DryRun of a Call runs.
+func Now(at time.Time) WriteOption {
+	return func(r *request) { r.query.Set("now", at.UTC().Format(time.RFC3339Nano)) }
+}
+
+// Seed makes Math.random and the new ids of a DryRun of a Call always the same. It is at most 2^53.
+func Seed(n uint64) WriteOption {
+	return func(r *request) { r.query.Set("seed", strconv.FormatUint(n, 10)) }
+}
+
+// Call calls a function of the model with arguments, nil for null, and returns its result. The function reads, decides and writes, all or
+// nothing, on a state that shows what this client has seen. Of the options those apply that are not about one document.
+//
+// Each call has an Idempotency-Key, as each write has, so that it happens once. The result of a function that writes has at most 16 KiB then, and
+// 64 KiB under Options.NoKeys. Errors are FunctionFailed, FunctionError, FunctionLimit, NotFound, Busy, Transact's, and BadAnswer for a result
+// that is no R. The Function of an *Error has the code that the function gave.
+func Call[R any](ctx context.Context, c *Client, name string, args any, opts ...WriteOption) (result R, err error) {
+	r, err := c.writeRequest(http.MethodPost, "/v1/_functions/"+url.PathEscape(name), writeBody{args, "application/json"}, opts)
+	if err != nil {
+		return result, err
+	}
+	r.read = true
+	a, err := c.send(ctx, r)
+	if err != nil {
+		return result, err
+	}
+	called, err := calledBy(a)
+	if err != nil {
+		return result, err
+	}
+	if r.query.Get("dryRun") == "true" {
+		called.Report = a.body
+	}
+	if r.into != nil {
+		*r.into = *called
+	}
+	return result, decode(called.Result, &result)
+}
+
+// calledBy returns what the answer to a call says.
+func calledBy(a *answer) (*CallResult, error) {
+	out := &CallResult{Folded: a.status != http.StatusAccepted, Derived: derived(a)}
+	text := a.body
+	if !out.Folded {
+		var waited struct {
+			Detail string // why it is not folded, where the server has waited for that
+			Result json.RawMessage
+		}
+		if err := decode(text, &waited); err != nil {
+			return nil, err
+		}
+		if waited.Detail != "" {
+			text = waited.Result
+		}
+	}
+	return out, decode(text, &out.CallResult)
+}
+
+// Function says what the model has of one function, and how often this node has run it since it started.
+type Function = wire.Function
+
+// Functions returns the functions of the model, by name.
+func Functions(ctx context.Context, c *Client) ([]Function, error) {
+	var list wire.FunctionList
+	err := c.sendJSON(ctx, newRequest(http.MethodGet, "/v1/_functions"), &list)
+	return list.Functions, err
 }

@@ -149,6 +149,12 @@ func (o PatchOperation) MarshalJSON() ([]byte, error) {
 	return encode(members)
 }
 
+// Increment returns an operation of a JSONPatch that adds a number to the number at a path, such as Increment("/stock", -1). Set Min and Max
+// of it for bounds that the sum may not pass.
+func Increment(path string, by any) PatchOperation {
+	return PatchOperation{Op: "increment", Path: path, Value: by}
+}
+
 // Create stores a new document. Its id is the member id, or a UUIDv7 that the server makes. The error is Exists where a
 // document has the id.
 func (d *Documents[T]) Create(ctx context.Context, value T, opts ...WriteOption) (*Written, error) {

@@ -1,6 +1,6 @@
 import { Changes, type ChangesOptions } from "./changes.js";
 import { Collection } from "./collection.js";
-import { callOf, pages, pathOf, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
+import { callOf, pages, pathOf, readOf, writeOf, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
 import { consume, type ConsumerOptions } from "./consume.js";
 import { Transaction } from "./transaction.js";
 import { importFrom, type ImportOptions, type ImportResult, type ImportSource } from "./transfer.js";
@@ -14,6 +14,28 @@ export interface TransactionResult {
   operations: { op: string; collection: string; id?: string; status?: number; revision?: number; etag?: string; assigned?: Record<string, string | number> }[];
   /** With dryRun: what would come of it. */
   report?: any;
+}
+
+/** CallOptions say how a function is called. */
+export interface CallOptions extends Omit<WriteOptions, "ifMatch" | "ifNoneMatch" | "if" | "params" | "refresh" | "return" | "handling"> {
+  /** With dryRun: the time at which the function runs. */
+  now?: string | Date;
+  /** With dryRun: an integer, which Math.random and new ids come from. */
+  seed?: number;
+}
+
+/** CallResult is what came of a call. */
+export interface CallResult<R> extends Pick<TransactionResult, "position" | "tx" | "operations"> {
+  /** What the function returned. */
+  result: R;
+  /** How often it ran, because others changed what it had read. */
+  attempts: number;
+  /** With dryRun: what it gave to ctx.log, what it took, and what its writes would cause. */
+  log?: string[];
+  steps?: number;
+  memory?: number;
+  reads?: number;
+  derived?: any;
 }
 
 /** Fanfold talks to one server. */
@@ -50,12 +72,15 @@ export class Fanfold {
   async transaction(fn: (tx: Transaction) => void | PromiseLike<void>, options: Omit<WriteOptions, "ifMatch" | "ifNoneMatch" | "if" | "params" | "refresh"> = {}): Promise<TransactionResult> {
     const tx = new Transaction();
     await fn(tx);
-    const idempotencyKey = this.#t.keyOf(options);
-    const a = await this.#t.request("POST", "/v1/_transactions", callOf({ ...options, idempotencyKey }, {
-      json: { operations: tx.operations }, idempotent: !!idempotencyKey || !!options.dryRun,
-    }));
-    const value = a.text ? this.#t.parse(a.text) : {};
-    return options.dryRun ? { position: a.headers.get("Fanfold-Position") ?? "", operations: [], report: value } : { operations: [], ...value, position: value.position ?? a.headers.get("Fanfold-Position") };
+    const a = await this.#t.request("POST", "/v1/_transactions", writeOf(this.#t, options, { json: { operations: tx.operations } }));
+    const value = a.text ? this.#t.parse(a.text) : {}, position = a.headers.get("Fanfold-Position");
+    return options.dryRun ? { position: position ?? "", operations: [], report: value } : { operations: [], ...value, position: value.position ?? position };
+  }
+
+  /** call calls a function of the model with arguments. It reads, decides and writes, all or nothing, and sees what this client has seen. */
+  async call<R = any>(name: string, args: unknown = null, options: CallOptions = {}): Promise<CallResult<R>> {
+    const value = await this.#t.json("POST", pathOf("_functions", name), writeOf(this.#t, options, { read: true, json: args }));
+    return value.operations ? value : value.result;
   }
 
   /** changes follows the changes of documents. */
@@ -83,12 +108,12 @@ export class Fanfold {
 
   /** collections returns the collections with their numbers of documents. */
   async *collections(options?: ReadOptions): AsyncGenerator<{ name: string; documents?: number; declared: boolean }> {
-    yield* pages("collections", options?.signal, (cursor) => this.#t.list("collections", "GET", "/v1", callOf({ ...options, cursor }, { read: true, idempotent: true })));
+    yield* pages("collections", options?.signal, (cursor) => this.#t.list("collections", "GET", "/v1", readOf({ ...options, cursor })));
   }
 
   /** diff yields the documents that differ between two states. */
   async *diff(options: Waits & { from: string | Date; to?: string | Date; collections?: readonly string[]; derived?: "exclude"; limit?: number }): AsyncGenerator<any> {
-    yield* pages("items", options.signal, (cursor) => this.#t.list("items", "GET", "/v1/_diff", callOf({ ...options, cursor }, { read: true, idempotent: true })));
+    yield* pages("items", options.signal, (cursor) => this.#t.list("items", "GET", "/v1/_diff", readOf({ ...options, cursor })));
   }
 
   /** status returns how the node stands. */
@@ -111,7 +136,7 @@ export class Fanfold {
   /** The model: the collections, their rules, and who may do what. */
   readonly model = {
     /** get returns the model that applies. */
-    get: (options?: ReadOptions): Promise<any> => this.#t.json("GET", "/v1/_model", callOf(options, { read: true, idempotent: true })),
+    get: (options?: ReadOptions): Promise<any> => this.#t.json("GET", "/v1/_model", readOf(options)),
     /** put applies a whole model. A text is YAML. It is never tried again. */
     put: (model: object | string, options?: ModelOptions): Promise<any> => this.#model("PUT", model, options),
     /** patch changes the model by a merge patch. */
@@ -142,7 +167,7 @@ export class Fanfold {
   }
 
   #export(options: ExportOptions) {
-    return this.#t.request("GET", "/v1/_export", callOf(options, { read: true, idempotent: true, stream: true, attempt: 0 }));
+    return this.#t.request("GET", "/v1/_export", readOf(options, { stream: true, attempt: 0 }));
   }
 }
 

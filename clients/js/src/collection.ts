@@ -1,7 +1,7 @@
 import { stringify } from "./json.js";
-import { callOf, pages, pathOf, type ListOptions, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
+import { callOf, pages, pathOf, readOf, writeOf, type ListOptions, type ReadOptions, type Waits, type WriteOptions } from "./options.js";
 import { brokenOff } from "./streams.js";
-import { endOf, type Answer, type Call, type Transport } from "./transport.js";
+import { endOf, type Answer, type Transport } from "./transport.js";
 import type { Watches } from "./watch.js";
 import { FanfoldError } from "./errors.js";
 
@@ -128,8 +128,6 @@ function documentOf<T>(item: any): Document<T> {
   return { id: doc.id, doc, revision: m?.rev, etag: "", position: m?.position, updatedAt: new Date(m?.updatedAt), createdAt: new Date(m?.createdAt) };
 }
 
-const read: Call = { read: true, idempotent: true };
-
 /** Collection reads and writes the documents of one collection. */
 export class Collection<T = any> {
   readonly name: string;
@@ -149,7 +147,7 @@ export class Collection<T = any> {
 
   /** get returns a document. The code is not-found where there is none. */
   async get(id: string, options?: ReadOptions): Promise<Document<T>> {
-    const a = await this.#t.request("GET", this.#path(id), callOf(options, read));
+    const a = await this.#t.request("GET", this.#path(id), readOf(options));
     return { ...this.#found(id, a), doc: this.#t.parse(a.text) };
   }
 
@@ -165,7 +163,7 @@ export class Collection<T = any> {
 
   /** getText returns a document as the text that the store has, byte for byte. */
   async getText(id: string, options?: ReadOptions): Promise<Document<string>> {
-    const a = await this.#t.request("GET", this.#path(id), callOf(options, read));
+    const a = await this.#t.request("GET", this.#path(id), readOf(options));
     return { ...this.#found(id, a), doc: a.text };
   }
 
@@ -179,7 +177,7 @@ export class Collection<T = any> {
     const found = new Map<string, Document<T>>();
     // The longest 50 ids go into the 64 KiB that the headers of a request may have.
     for (let i = 0; i < ids.length; i += 50) {
-      const page = await this.#t.list("items", "GET", this.#path(), callOf(options, { ...read, query: { id: ids.slice(i, i + 50) } }));
+      const page = await this.#t.list("items", "GET", this.#path(), readOf(options, { query: { id: ids.slice(i, i + 50) } }));
       for (const item of page.items) found.set(item.id, documentOf<T>(item));
     }
     return ids.map((id) => found.get(id) ?? null);
@@ -189,7 +187,7 @@ export class Collection<T = any> {
   watch(id: string, options: Waits = {}): AsyncGenerator<T | null> {
     return this.#watches.watch(`${this.name}/${id}`, async (minPosition) => {
       try {
-        const a = await this.#t.request("GET", this.#path(), callOf({ ...options, minPosition }, { ...read, query: { id: [id] } })), [item] = this.#t.parse(a.text).items;
+        const a = await this.#t.request("GET", this.#path(), readOf({ ...options, minPosition }, { query: { id: [id] } })), [item] = this.#t.parse(a.text).items;
         return { doc: item ? documentOf<T>(item).doc : null, position: a.headers.get("Fanfold-Position")! };
       } catch (error) {
         if (error instanceof FanfoldError && error.code === "unknown-collection" && error.position) return { doc: null, position: error.position }; // its first document makes it
@@ -200,38 +198,38 @@ export class Collection<T = any> {
 
   /** list returns all documents by id, page by page. */
   list(options?: ListOptions): Query<T> {
-    return new Query<T>({ ...options }, async (member, more) => this.#t.list(member, "GET", this.#path(), callOf({ ...options, ...more }, read)));
+    return new Query<T>({ ...options }, async (member, more) => this.#t.list(member, "GET", this.#path(), readOf({ ...options, ...more })));
   }
 
   /** query returns what meets a filter, in an order. */
   query(options: QueryOptions = {}): Query<T> {
     const { signal, minPosition, timeout, consistency, maxLag, ...asked } = options;
     return new Query<T>(options, async (member, more) =>
-      this.#t.list(member, "POST", this.#path() + "/_query", callOf({ signal, minPosition, timeout, consistency, maxLag },
-        { ...read, json: clean({ ...asked, fields: listOf(asked.fields), ...more }) })));
+      this.#t.list(member, "POST", this.#path() + "/_query", readOf({ signal, minPosition, timeout, consistency, maxLag },
+        { json: clean({ ...asked, fields: listOf(asked.fields), ...more }) })));
   }
 
   /** children returns the documents of this collection that refer to one of another, in order of creation. */
   children(parent: string, id: string, options: QueryOptions & { relation?: string } = {}): Query<T> {
-    return new Query<T>(options, async (member, more) => this.#t.list(member, "GET", pathOf(parent, id, this.name), callOf({ ...options, ...more }, read)));
+    return new Query<T>(options, async (member, more) => this.#t.list(member, "GET", pathOf(parent, id, this.name), readOf({ ...options, ...more })));
   }
 
   /** page returns one of the fixed pages of the documents that refer to one of another collection: from 1 on, or the last. */
   async page(parent: string, id: string, number: number | "last", options: ReadOptions & { relation?: string } = {}): Promise<{ page: number; pages: number; items: T[] }> {
-    const p = await this.#t.list(this.name, "GET", pathOf(parent, id, this.name), callOf({ ...options, page: number } as ReadOptions, read));
+    const p = await this.#t.list(this.name, "GET", pathOf(parent, id, this.name), readOf({ ...options, page: number }));
     return { page: p.page, pages: p.pages, items: p[this.name] };
   }
 
   /** lineage tells where a document's derived values come from, and which documents have copies of it. */
   async lineage(id: string, options?: ReadOptions): Promise<any> {
-    return this.#t.json("GET", this.#path(id) + "/_lineage", callOf(options, read));
+    return this.#t.json("GET", this.#path(id) + "/_lineage", readOf(options));
   }
 
   /** history returns a document's versions, the newest first unless order is asc. */
   async *history(id: string, options: ReadOptions & { order?: "asc" | "desc"; limit?: number; from?: string | Date; to?: string | Date; derived?: "exclude"; includeDocs?: boolean } = {}): AsyncGenerator<any> {
     const { includeDocs, ...rest } = options;
     yield* pages("items", options.signal, (cursor) =>
-      this.#t.list("items", "GET", this.#path(id) + "/_history", callOf({ ...rest, cursor, include_docs: includeDocs === false ? "false" : undefined }, read)));
+      this.#t.list("items", "GET", this.#path(id) + "/_history", readOf({ ...rest, cursor, include_docs: includeDocs === false ? "false" : undefined })));
   }
 
   /** create writes a new document. Without an id the store makes one. */
@@ -289,10 +287,10 @@ export class Collection<T = any> {
 
   /** It goes on under its key where the answer breaks off. */
   async #byQuery(method: string, filter: string, body: string | null, options: ByQueryOptions = {}, type?: string): Promise<ByQueryResult> {
-    const { progress, ...rest } = options, idempotencyKey = this.#t.keyOf(options);
+    const { progress, ...rest } = options;
     let result: any;
-    const call = callOf({ ...rest, idempotencyKey, filter }, {
-      body, idempotent: !!idempotencyKey || !!options.dryRun, headers: type ? { "Content-Type": "application/" + type } : {}, stream: !options.dryRun,
+    const call = writeOf(this.#t, { ...rest, filter } as object, {
+      body, headers: type ? { "Content-Type": "application/" + type } : {}, stream: !options.dryRun,
     });
     const a = await this.#t.request(method, this.#path(), options.dryRun ? call : { ...call, finish: async (a) => {
       const refusals: any[] = [];
@@ -312,8 +310,7 @@ export class Collection<T = any> {
   }
 
   async #write(method: string, path: string, body: string | null, options: WriteOptions = {}, type = "json"): Promise<Written<T>> {
-    const idempotencyKey = this.#t.keyOf(options);
-    const a = await this.#t.request(method, path, callOf({ ...options, idempotencyKey }, { body, headers: body === null ? {} : { "Content-Type": "application/" + type }, idempotent: !!idempotencyKey || !!options.dryRun }));
+    const a = await this.#t.request(method, path, writeOf(this.#t, options, { body, headers: body === null ? {} : { "Content-Type": "application/" + type } }));
     const h = (name: string) => a.headers.get(name) ?? "", derived = h("Fanfold-Derived-Changes"), value = a.text ? this.#t.parse(a.text) : undefined;
     const id = path.split("/")[3] ?? /\/([^/]+)$/.exec(h("Location"))?.[1];
     return {

@@ -4,7 +4,7 @@ export type Code =
   | "restricted" | "model-removes" | "lease-lost" | "position-gone" | "store-changed" | "rights-changed" | "condition-failed"
   | "stale" | "too-large" | "unsupported-media" | "unprocessable" | "takes-long" | "check-failed" | "needs-index" | "fanout-limit"
   | "key-reused" | "busy" | "internal" | "unavailable" | "outcome-unknown" | "catching-up" | "lagging" | "rights-stale"
-  | "log-damaged" | "timeout"
+  | "log-damaged" | "timeout" | "function-failed" | "function-error" | "function-limit"
   /** No answer came, or not to its end, or something between client and store answered. */
   | "connection"
   /** The answer is none that this client takes, or is longer than maxAnswer. */
@@ -41,6 +41,14 @@ export class FanfoldError extends Error {
   declare oldest?: string;
   /** With needs-index: a patch for db.model.patch that declares the missing index. */
   declare suggest?: unknown;
+  /** The function that was called, or the trigger that ran for a write, and is at fault. */
+  declare function?: string;
+  declare trigger?: string;
+  /** With function-failed: what the function gave to ctx.fail. */
+  declare failCode?: string;
+  declare details?: unknown;
+  /** With function-limit: the bound that the function passed. */
+  declare limit?: string;
   declare line?: number;
   declare column?: number;
 

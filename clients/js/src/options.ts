@@ -1,6 +1,6 @@
 import type { Numbers } from "./json.js";
 import { stringify } from "./json.js";
-import { invalid, type Call } from "./transport.js";
+import { invalid, type Call, type Transport } from "./transport.js";
 
 export type { Numbers };
 
@@ -90,10 +90,19 @@ export function callOf(options?: object, call: Call = {}): Call {
   return { ...call, query, headers, signal };
 }
 
+/** readOf returns the call of a read, which joins the session. */
+export const readOf = (options?: object, call?: Call): Call => callOf(options, { read: true, idempotent: true, ...call });
+
+/** writeOf returns the call of a write, under a key of its own where none is given. */
+export function writeOf(t: Transport, options: { idempotencyKey?: string; dryRun?: boolean }, call: Call): Call {
+  const idempotencyKey = t.keyOf(options);
+  return callOf({ ...options, idempotencyKey }, { idempotent: !!idempotencyKey || !!options.dryRun, ...call });
+}
+
 /** pathOf returns the path of names below /v1. A URL has no . and no .. as a name: they would lead elsewhere. */
 export function pathOf(...names: string[]): string {
   return "/v1" + names.map((name) => {
-    if (/^\.{0,2}$/.test(name)) throw invalid("a name is empty, or . or .., which no URL has as one");
+    if (/^\.{0,2}$/.test(name)) throw invalid("a name is empty, . or .., which no URL has");
     try {
       return "/" + encodeURIComponent(name);
     } catch {

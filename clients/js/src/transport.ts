@@ -107,7 +107,7 @@ export function backOff(): (atLeast?: number) => number {
 
 /** randomKey returns a text that nobody has had. randomUUID is many times faster, and absent on plain HTTP. */
 export function randomKey(): string {
-  return crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4)), (n) => n.toString(36)).join("-");
+  return crypto.randomUUID?.() ?? crypto.getRandomValues(new Uint32Array(4)).join("-");
 }
 
 /** retryAfter returns how long an answer asks to wait, in milliseconds. */
@@ -124,10 +124,10 @@ export function problemError(p: any, status: number, headers?: Headers): Fanfold
     return;
   }
   if (!p?.type?.startsWith?.(problemPrefix)) return;
-  const { type, title: _, detail, instance: __, ["__proto__"]: ___, ...more } = p;
+  const { type, title: _, detail, instance: __, ["__proto__"]: ___, code, ...more } = p;
   if (!Array.isArray(more.problems)) delete more.problems;
   return new FanfoldError(type.slice(problemPrefix.length) as Code, String(detail), {
-    ...more, status, ...retryAfter(headers),
+    ...more, status, ...(code && { failCode: code }), ...retryAfter(headers),
     ...(headers?.get("X-Request-Id") && { requestId: headers.get("X-Request-Id")! }),
     ...(headers?.get("Fanfold-Position") && { position: headers.get("Fanfold-Position")! }),
     ...(headers?.get("ETag") && { etag: headers.get("ETag")! }),

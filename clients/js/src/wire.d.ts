@@ -416,6 +416,46 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/_functions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The functions of the model, with figures of this node
+         * @description By name. A source is in GET /v1/_model alone. Runs count since the node started, each attempt of a call by itself, and each run of a trigger.
+         */
+        get: operations["listFunctions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/_functions/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Call a function of the model: it reads, decides and writes, all or nothing
+         * @description The function runs with the caller's rights, or with all where the model says authority: model. It runs again while others change what it has read, 20 times at most. Under an Idempotency-Key a call that has written is made once; its result has at most 16 KiB then. A dry run writes nothing.
+         */
+        post: operations["call"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/_groups": {
         parameters: {
             query?: never;
@@ -1266,6 +1306,42 @@ export interface components {
             iss: string;
             sub: string;
         };
+        /** @description Any JSON. */
+        Arguments: Record<string, never> | unknown[] | string | number | boolean | null;
+        /** @description What came of a call. */
+        CallResult: {
+            /** @description How often the function ran; 0 where an earlier request under the Idempotency-Key has called it. */
+            attempts: number;
+            /** @description What the function wrote: one a document. */
+            operations: components["schemas"]["OperationResult"][];
+            position: components["schemas"]["Position"];
+            /** @description What the function returned; null for nothing. */
+            result: Record<string, never> | unknown[] | string | number | boolean | null;
+            /** @description The transaction's id on its rows of the change feed; absent until it is folded, and where nothing was written. */
+            tx?: string;
+        };
+        /** @description What a call would do, and what the function took for it. */
+        CallTrial: {
+            /** @description How often the function ran; 0 where an earlier request under the Idempotency-Key has called it. */
+            attempts: number;
+            /** @description What would be stored, and what it would cause. */
+            derived?: components["schemas"]["Fanout"];
+            /** @description What the function gave to ctx.log. */
+            log: string[];
+            /** @description Bytes that the function had in the end. */
+            memory: number;
+            /** @description What the function wrote: one a document. */
+            operations: components["schemas"]["OperationResult"][];
+            position: components["schemas"]["Position"];
+            /** @description Documents that the function has read. */
+            reads: number;
+            /** @description What the function returned; null for nothing. */
+            result: Record<string, never> | unknown[] | string | number | boolean | null;
+            /** @description That the function took, of 50,000,000. */
+            steps: number;
+            /** @description The transaction's id on its rows of the change feed; absent until it is folded, and where nothing was written. */
+            tx?: string;
+        };
         /** @description The write that a derived change follows from, or the delete that brought a delete or a patch with it. */
         Cause: {
             /** @description Of the document that was written or deleted; absent, as id is, where a model was applied, and where one does not read the collection. */
@@ -1725,6 +1801,20 @@ export interface components {
             name: string;
             /** @description Of the program. */
             version: string;
+        };
+        Function: {
+            /** @description The JSON Schema of its arguments. */
+            args?: unknown;
+            /** @description Runs, each attempt of a call by itself. */
+            calls: number;
+            /** @description Runs that ended with a problem of the function. */
+            errors: number;
+            /** Format: date-time */
+            lastCalled?: string;
+            name: string;
+        };
+        FunctionList: {
+            functions: components["schemas"]["Function"][];
         };
         Group: {
             /**
@@ -2688,7 +2778,7 @@ export interface components {
             /** @description What is wrong, where, and what to do. */
             detail?: string;
             /** @description With function-failed: what the function gave to ctx.fail; any JSON. */
-            details?: unknown;
+            details?: Record<string, never> | unknown[] | string | number | boolean | null;
             /** @description That was called, and is at fault. Line and column are of its source. */
             function?: string;
             /** @description With function-limit: the bound that was passed. */
@@ -3420,8 +3510,27 @@ export interface components {
                 "application/problem+json": components["schemas"]["Problem409"];
             };
         };
+        /** @description More functions run and wait than this node takes at once, or others changed what the function reads in each of 20 attempts. Nothing was written. */
+        CallBusyProblem: {
+            headers: {
+                "Retry-After": components["headers"]["Retry-After"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem429"];
+            };
+        };
         /** @description The log's server cannot cut it, other work is under way that does not let it, or consumer groups have yet to acknowledge what would go; detail names them. */
         CompactingProblem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem409"];
+            };
+        };
+        /** @description The function creates a document that exists, its patch does not fit, or it takes a unique value that another document has. Or holders restrict a delete. */
+        ConflictInCallProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3481,6 +3590,15 @@ export interface components {
             };
             content: {
                 "application/problem+json": components["schemas"]["Problem403"];
+            };
+        };
+        /** @description The function refuses (function-failed, with its code and details), has a mistake (function-error, with line and column of its source) or passes a bound (function-limit, with limit). Or the arguments or what it writes break a rule. trigger names the trigger that is at fault. */
+        FunctionRefusesProblem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem422"];
             };
         };
         /** @description It does not fit the group: its partitions and since cannot change, and a group of which a lease is held is reset by force only. */
@@ -3576,6 +3694,15 @@ export interface components {
         };
         /** @description It is not known who that is: the actor was forgotten, or is none. */
         NoActorProblem: {
+            headers: {
+                [name: string]: unknown;
+            };
+            content: {
+                "application/problem+json": components["schemas"]["Problem404"];
+            };
+        };
+        /** @description The model has no such function, or the function patches or deletes a document that is not there. */
+        NoFunctionProblem: {
             headers: {
                 [name: string]: unknown;
             };
@@ -3876,6 +4003,8 @@ export interface components {
         "from-importParameter": "auto" | "json" | "fanfold" | "cosmos" | "mongo" | "couch" | "firestore";
         /** @description The first change that counts. A position without a change's number stands for its event. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. */
         fromParameter: string;
+        /** @description The function. */
+        functionParameter: string;
         /** @description Answer groups of documents instead: up to 4 paths and expressions, by commas, of which one may go through an array. */
         "group-byParameter": string;
         /** @description The group. */
@@ -3928,6 +4057,8 @@ export interface components {
         modelParameter: boolean;
         /** @description With from: what the file is called. */
         "name-importParameter": string;
+        /** @description With dryRun: the time at which the function runs. 400 without dryRun. */
+        nowParameter: string;
         /** @description The sequence of its first event. */
         numberParameter: number;
         /** @description desc: the newest first. */
@@ -3953,6 +4084,8 @@ export interface components {
         restoreParameter: boolean;
         /** @description Go on behind the last line that is stored under this id; without it the import begins anew. */
         resumeParameter: boolean;
+        /** @description With dryRun: of Math.random and of new ids. 400 without dryRun. */
+        seedParameter: number;
         /** @description Behind this position, as it was given out; 0, now, or an RFC 3339 time; <sequence>-<n> alone is taken of any store, and so is <sequence>, which stands behind everything that the event changed. One beyond this node is kept until the node is there: an answer has head then, and so do the heartbeats of the endless transports, which go on once the node is there. */
         sinceParameter: string;
         /** @description Up to 8 paths and expressions, by commas, with - before those that descend. Ties go by creation. For groups, entries of compute. */
@@ -5021,6 +5154,108 @@ export interface operations {
             429: components["responses"]["TooManyProblem"];
             500: components["responses"]["InternalProblem"];
             503: components["responses"]["UnavailableProblem"];
+        };
+    };
+    listFunctions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The functions. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["FunctionList"];
+                };
+            };
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+        };
+    };
+    call: {
+        parameters: {
+            query?: {
+                /** @description Tell what the write would store and cause, and change nothing. The same as Prefer: dry-run. Folding waits for as long as the write would take. */
+                dryRun?: components["parameters"]["dryParameter"];
+                /** @description With dryRun: show so many of the derived changes, 64 KiB of them at most. 400 without dryRun. */
+                examples?: components["parameters"]["examplesParameter"];
+                /** @description With dryRun: the time at which the function runs. 400 without dryRun. */
+                now?: components["parameters"]["nowParameter"];
+                /** @description With dryRun: of Math.random and of new ids. 400 without dryRun. */
+                seed?: components["parameters"]["seedParameter"];
+                /** @description Make the write even if it causes more derived changes than the model's fanout.limit. */
+                allowFanout?: components["parameters"]["allowFanoutParameter"];
+            };
+            header?: {
+                /** @description RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored. */
+                Prefer?: components["parameters"]["PreferParameter"];
+                /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
+                "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
+                /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
+                "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
+                /** @description Makes the request happen once: within 24 hours the same request under the same key gets the same answer again, on every node; another request under it is a 422. With or without the quotes of a structured string. */
+                "Idempotency-Key"?: components["parameters"]["Idempotency-KeyParameter"];
+            };
+            path: {
+                /** @description The function. */
+                name: components["parameters"]["functionParameter"];
+            };
+            cookie?: never;
+        };
+        /** @description The arguments: any JSON of at most 64 KiB. Without a body they are null. */
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["Arguments"];
+            };
+        };
+        responses: {
+            /** @description What the function returned, once everything that it wrote is stored and folded; or what a dry run tells. */
+            200: {
+                headers: {
+                    "Fanfold-Derived-Changes": components["headers"]["Fanfold-Derived-Changes"];
+                    "Fanfold-Position": components["headers"]["Fanfold-Position"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["CallResult"];
+                    "application/vnd.fanfold.dry-run+json": components["schemas"]["CallTrial"];
+                };
+            };
+            /** @description Stored, but not folded yet. Also the answer to respond-async, where the function has written. */
+            202: {
+                headers: {
+                    "Fanfold-Position": components["headers"]["Fanfold-Position"];
+                    "Preference-Applied": components["headers"]["Preference-Applied"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Accepted"] | components["schemas"]["CallResult"];
+                };
+            };
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
+            404: components["responses"]["NoFunctionProblem"];
+            408: components["responses"]["TooSlowProblem"];
+            409: components["responses"]["ConflictInCallProblem"];
+            410: components["responses"]["PositionGoneProblem"];
+            413: components["responses"]["TooLargeProblem"];
+            415: components["responses"]["UnsupportedMediaProblem"];
+            422: components["responses"]["FunctionRefusesProblem"];
+            429: components["responses"]["CallBusyProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+            504: components["responses"]["TimeoutProblem"];
         };
     };
     listGroups: {

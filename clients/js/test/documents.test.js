@@ -166,3 +166,36 @@ test("a key is shown by no print", async (t) => {
   const denied = await code(new Fanfold(s.url, { key: s.key.slice(0, -1) + "_" }).me());
   assert.ok(!inspect(denied, { depth: 9 }).includes(s.key.slice(20)));
 });
+
+test("functions are called, once under their key, and tell why they refuse", async (t) => {
+  const s = await start(t), db = new Fanfold(s.url), seats = db.collection("seats");
+  await db.model.put({ collections: { seats: {} }, functions: {
+    reserve: { args: { type: "object", required: ["seat"] }, source: `export default (ctx, { seat, user, n }) => {
+      ctx.log("asked", seat)
+      if (ctx.get("seats", seat).by) ctx.fail("taken", "This seat is gone", { seat })
+      ctx.patch("seats", seat, { by: user, at: new Date(ctx.now).toISOString() })
+      return { seat, n }
+    }` },
+    look: { source: `export default (ctx, seat) => ctx.get("seats", seat)` },
+    wrong: { source: `export default (ctx) => {\n  return ctx.none.at }` },
+    endless: { source: `export default () => { for (;;); }` },
+  } });
+  await seats.put("s1", {});
+  const tried = await db.call("reserve", { seat: "s1", user: "a" }, { dryRun: true, now: new Date(0), seed: 7 });
+  assert.deepEqual([tried.result, tried.log, tried.reads, tried.derived.writes], [{ seat: "s1" }, ["asked s1"], 1, [{ op: "patch", collection: "seats", id: "s1" }]]);
+  assert.ok(tried.steps > 0 && tried.memory > 0 && !(await seats.get("s1")).doc.by);
+  const n = 12345678901234567890n, first = await db.call("reserve", { seat: "s1", user: "a", n }, { idempotencyKey: "k" });
+  assert.deepEqual([first.result, first.attempts, first.operations.map((o) => [o.op, o.id, o.status])], [{ seat: "s1", n }, 1, [["patch", "s1", 204]]]);
+  const again = await db.call("reserve", { seat: "s1", user: "a", n }, { idempotencyKey: "k" });
+  assert.deepEqual([again.result, again.attempts, again.tx], [first.result, 0, first.tx]);
+  assert.equal((await db.call("look", "s1")).result.by, "a"); // it sees what the client has written
+  const taken = await code(db.call("reserve", { seat: "s1", user: "b" }));
+  assert.deepEqual([taken.code, taken.failCode, taken.details, taken.function, taken.status], ["function-failed", "taken", { seat: "s1" }, "reserve", 422]);
+  const wrong = await code(db.call("wrong"));
+  assert.deepEqual([wrong.code, wrong.line, wrong.failCode], ["function-error", 2, undefined]);
+  assert.deepEqual([(await code(db.call("endless"))).limit, (await code(db.call("reserve", {}))).code, (await code(db.call("none"))).code], ["steps", "unprocessable", "not-found"]);
+  await seats.put("s2", {});
+  const later = await db.call("reserve", { seat: "s2", user: "c" }, { respondAsync: true });
+  assert.deepEqual(later.result, { seat: "s2" });
+  assert.equal((await seats.get("s2")).doc.by, "c");
+});

@@ -48,6 +48,12 @@ export async function mustNotCompile(): Promise<void> {
   await books.patch("b1", "title");
   // @ts-expect-error find may give null
   (await books.find("b1")).doc;
+  const called = await db.call<{ seat: string }>("reserve", { seat: "s1" }, { dryRun: true, seed: 7 });
+  const seat: string = called.result.seat;
+  // @ts-expect-error the result is a seat
+  const n: number = called.result.seat;
+  // @ts-expect-error a call has no conditions
+  await db.call("reserve", seat, { ifMatch: "*" }) && n;
   // @ts-expect-error there is no such code
   new FanfoldError("gone-away", "x");
   // @ts-expect-error the mode is all or latest
