@@ -123,7 +123,7 @@ func TestP14StoredProcedure(t *testing.T) {
 		t.Errorf("the refusal is %s", r.Body)
 	}
 	s.WantDoc("seats", "s1", `{"id":"s1","row":1,"by":"u"}`)
-	rows, _ := s.Changes("collections=seats")
+	rows, _ := s.Changes("collections=seats&mode=all")
 	if len(rows) != 2 || rows[1].Call != "reserve" || rows[0].Call != "" {
 		t.Errorf("the rows are %+v", rows)
 	}
@@ -227,7 +227,7 @@ func TestP14Triggers(t *testing.T) {
 		{`ctx.create("invoices", { id: "i", total: -2 })`, `function-failed negative checkInvoice: An invoice is not negative`},
 	})
 	var audits []string
-	rows, _ := s.Changes("collections=audit")
+	rows, _ := s.Changes("collections=audit&mode=all&include_docs=true")
 	for _, row := range rows {
 		var doc struct {
 			Op  string
