@@ -133,7 +133,7 @@ func (f *Functions) Run(ctx context.Context, call writer.FunctionCall) (writer.F
 	if err != nil {
 		return writer.FunctionRun{}, errorOf(err, nil)
 	}
-	h := &host{world: call.World, model: call.Model, thrown: map[*js.Error]error{}}
+	h := newHost(call.World, call.Model)
 	out, err := p.Call(ctx, js.Input{Arguments: call.Input, Caller: call.Caller, Now: call.Now, Seed: call.Seed, Host: h.answer})
 	err = errorOf(err, h.thrown)
 	f.count(Run{Function: call.Function.Name, Steps: out.Steps, Took: time.Since(began), Reason: reasonOf(err)})

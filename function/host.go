@@ -34,6 +34,11 @@ type host struct {
 	thrown  map[*js.Error]error
 }
 
+// newHost returns what answers the calls of one run.
+func newHost(world writer.World, m *model.Model) *host {
+	return &host{world: world, model: m, thrown: map[*js.Error]error{}}
+}
+
 // arguments are what a call was given, as JSON texts.
 type arguments struct {
 	name string

@@ -349,7 +349,7 @@ func (n *Node) openAPI() {
 	writerOptions.MaxEvent, writerOptions.ImportBatch, writerOptions.JoinLinks = n.Log.MaxPayload(), n.Log.MaxBatch(), n.Log.JoinsLinks()
 	writerOptions.Logger, writerOptions.Reachable, writerOptions.ModelAt, writerOptions.KeepFold = n.cfg.Logger, n.Log.Reachable, n.startModel, n.cfg.KeepFold
 	parts := writer.Dependencies{Log: n.Log, Leader: n.Log, ReadModel: writerRows{n.Store, n.Projector}, Models: n.Projector, Inspector: inspected, Rehearser: inspected, Nodes: nodes{n},
-		Functions: function.New(nil), Sights: sights{n.Store, n.issuer()}, Calls: n.Log}
+		Functions: function.New(n.metrics.FunctionRan), Sights: sights{n.Store, n.issuer()}, Calls: n.Log}
 	if n.members != nil {
 		parts.Members = n.members
 	}

@@ -26,16 +26,17 @@ var (
 
 // Metrics are the metrics of a node. They are there before its parts are, which write some of them.
 type Metrics struct {
-	registry *prometheus.Registry
-	requests *prometheus.CounterVec
-	denied   *prometheus.CounterVec
-	duration *prometheus.HistogramVec
-	rounds   prometheus.Histogram
-	syncs    prometheus.Histogram
-	fanout   prometheus.Histogram
-	queries  *queryInstruments
-	groups   *groupStates // nil until Watch, and where there are no groups
-	routes   sync.Map     // *routeInstruments by routeKey
+	registry  *prometheus.Registry
+	requests  *prometheus.CounterVec
+	denied    *prometheus.CounterVec
+	duration  *prometheus.HistogramVec
+	rounds    prometheus.Histogram
+	syncs     prometheus.Histogram
+	fanout    prometheus.Histogram
+	queries   *queryInstruments
+	functions *functionInstruments
+	groups    *groupStates // nil until Watch, and where there are no groups
+	routes    sync.Map     // *routeInstruments by routeKey
 }
 
 // New returns the metrics of one node.
@@ -52,8 +53,9 @@ func New() *Metrics {
 		syncs:  histogram("fanfold_log_sync_duration_seconds", "Time of an fsync of the embedded log.", syncSeconds),
 		fanout: histogram("fanfold_fanout_changes", "Derived changes of an event, of those folded since the start.", fanoutChanges),
 	}
-	m.queries = newQueryInstruments()
-	m.registry.MustRegister(m.requests, m.denied, m.duration, m.rounds, m.syncs, m.fanout, m.queries.duration, m.queries.documents, m.queries.refused)
+	m.queries, m.functions = newQueryInstruments(), newFunctionInstruments()
+	m.registry.MustRegister(m.requests, m.denied, m.duration, m.rounds, m.syncs, m.fanout, m.queries.duration, m.queries.documents, m.queries.refused,
+		m.functions.duration, m.functions.attempts, m.functions.steps, m.functions.errors)
 	return m
 }
 

@@ -299,13 +299,20 @@ var limitTests = map[string]string{
 	"bytes of a document's entries through arrays":        "TestIndexBytes",
 	"components of a collection's indexes through arrays": "TestIndexMistakes",
 
-	"source of a function":                        "TestBounds TestSteps TestLoaded",
-	"arguments, result and details of a function": "TestBounds",
-	"log of a run of a function":                  "TestLog",
-	"run of a function":                           "TestSteps TestTime TestBombs",
-	"memory of an instance; held":                 "TestBombs TestInstances TestRefusals TestMemoryIsGivenBack",
-	"call of the host by a function; its answer":  "TestBoundsOfHostCalls",
-	"runs of functions":                           "TestPlaces",
+	"result under an `Idempotency-Key`":                                  "TestCallUnderAKey",
+	"documents that a run reads; bytes; queries":                         "TestReadsAreBounded",
+	"attempts of a call":                                                 "TestAttemptsAreBounded",
+	"writes and reads of a call, with their guards":                      "TestMessagesOfACall",
+	"step of an import or update by query whose documents fire triggers": "TestImportFires TestUpdatesFire",
+	"snapshot and locks of an attempt of a call":                         "TestLongCallsHoldUpNobody",
+	"functions with series of their own":                                 "TestFunctionSeries",
+	"source of a function":                                               "TestBounds TestSteps TestLoaded",
+	"arguments, result and details of a function":                        "TestBounds",
+	"log of a run of a function":                                         "TestLog",
+	"run of a function":                                                  "TestSteps TestTime TestBombs",
+	"memory of an instance; held":                                        "TestBombs TestInstances TestRefusals TestMemoryIsGivenBack",
+	"call of the host by a function; its answer":                         "TestBoundsOfHostCalls",
+	"runs of functions":                                                  "TestPlaces",
 }
 
 // TestLimits: each row of limitFiles has tests that hold its bound, and these tests are there.
