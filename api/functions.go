@@ -9,7 +9,6 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/params"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
@@ -18,7 +17,7 @@ import (
 // Caller calls the functions of the model.
 type Caller interface {
 	// MayCall returns nil where a principal may call a function. Errors are NotFound, Forbidden and Unavailable.
-	MayCall(by *access.Rights, name string) error
+	MayCall(by *writer.Sender, name string) error
 	// Call calls a function, and stores what it writes: see writer.Caller.
 	Call(ctx context.Context, r writer.CallRequest) (writer.CallResult, error)
 	// Stats returns the figures of a function on this node.

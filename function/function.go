@@ -90,7 +90,7 @@ func (f *Functions) Check(ctx context.Context, m *model.Model) error {
 	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the sources of functions have mistakes", Problems: problems}
 }
 
-// maxPrograms is how many loaded sources are held: those of one model and of the one that follows.
+// maxPrograms is how many loaded sources are held, enough for two models.
 const maxPrograms = 200
 
 // program returns a function's source as it is loaded. It loads each source once.

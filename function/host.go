@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/fanfold/fanfold"
@@ -53,19 +54,23 @@ func (h *host) answer(ctx context.Context, name string, given []byte) ([]byte, e
 	if err == nil {
 		text, err = h.call(ctx, a)
 	}
-	switch code := fanfold.CodeOf(err); code {
-	case "":
+	if err == nil {
 		return text, nil
-	case fanfold.Unavailable, fanfold.Internal, fanfold.Busy, fanfold.FunctionLimit, fanfold.OutcomeUnknown, fanfold.LogDamaged, fanfold.RightsStale, fanfold.Timeout:
-		return nil, err
-	default:
-		e := &js.Error{Kind: js.Refused, Code: codeOf(err), Message: fanfold.MessageOf(err)}
-		h.thrown[e] = err
-		return nil, e
 	}
+	if !slices.Contains(refusals, fanfold.CodeOf(err)) {
+		return nil, err
+	}
+	e := &js.Error{Kind: js.Refused, Code: codeOf(err), Message: fanfold.MessageOf(err)}
+	h.thrown[e] = err
+	return nil, e
 }
 
-// codeOf returns what a function is told as the code of an error: that of a trigger's ctx.fail, or the type of the problem.
+// refusals are the errors that are thrown in a function. Any other ends it.
+var refusals = []fanfold.Code{fanfold.Invalid, fanfold.NotFound, fanfold.Exists, fanfold.Stale, fanfold.ConditionFailed, fanfold.CheckFailed, fanfold.Conflict,
+	fanfold.Restricted, fanfold.FanoutLimit, fanfold.Unprocessable, fanfold.TooLarge, fanfold.Forbidden, fanfold.NeedsIndex, fanfold.UnknownCollection,
+	fanfold.FunctionFailed, fanfold.FunctionError}
+
+// codeOf returns what a function is told as the code of an error: a trigger has given it to ctx.fail, or it is the type of the problem.
 func codeOf(err error) string {
 	if e, ok := err.(*fanfold.Error); ok && e.Function != nil && e.Function.Code != "" { //nolint:errorlint // the error itself is asked
 		return e.Function.Code
@@ -263,7 +268,7 @@ func (h *host) children(a arguments) ([]byte, error) {
 	return h.ask(a, q, options.Limit)
 }
 
-// relation returns the full name of the relation by which documents of a collection refer to those of another one. name may be "" where there is one only.
+// relation returns the full name of the relation by which a collection's documents refer to another one's. name may be "" where there is one only.
 func (h *host) relation(a arguments, from, to, name string) (full string, err error) {
 	var names []string
 	for _, r := range h.model.RelationsTo(to) {

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/view"
 	"github.com/fanfold/fanfold/query"
@@ -22,12 +21,12 @@ type Sight struct {
 	Snapshot
 	issuer fanfold.Issuer
 	end    func()
-	seen   map[*access.Rights]*view.Prefix
+	seen   map[*writer.Sender]*view.Prefix
 }
 
 // NewSight returns a sight of a snapshot. Close calls end.
 func NewSight(s Snapshot, issuer fanfold.Issuer, end func()) *Sight {
-	return &Sight{Snapshot: s, issuer: issuer, end: end, seen: map[*access.Rights]*view.Prefix{}}
+	return &Sight{Snapshot: s, issuer: issuer, end: end, seen: map[*writer.Sender]*view.Prefix{}}
 }
 
 // Applied returns the last event that the snapshot shows.
@@ -37,7 +36,7 @@ func (s *Sight) Applied() uint64 { return s.At().Seq() }
 func (s *Sight) Close() { s.end() }
 
 // prefix returns the snapshot as a principal sees it.
-func (s *Sight) prefix(by *access.Rights) *view.Prefix {
+func (s *Sight) prefix(by *writer.Sender) *view.Prefix {
 	p := s.seen[by]
 	if p == nil {
 		p = view.PrefixOf(s.Snapshot, by)
@@ -47,13 +46,13 @@ func (s *Sight) prefix(by *access.Rights) *view.Prefix {
 }
 
 // See returns a document as a principal sees it, nil where there is none for it.
-func (s *Sight) See(by *access.Rights, key fanfold.Key, form fanfold.View, maxBytes int) (*fanfold.Document, error) {
+func (s *Sight) See(by *writer.Sender, key fanfold.Key, form fanfold.View, maxBytes int) (*fanfold.Document, error) {
 	doc, _, err := s.prefix(by).GetWithin(key, form, maxBytes)
 	return doc, err
 }
 
 // Ask calls show with the documents that a question is about, each with its member _meta.
-func (s *Sight) Ask(ctx context.Context, by *access.Rights, q writer.Question, show func(doc *fanfold.Document) error) error {
+func (s *Sight) Ask(ctx context.Context, by *writer.Sender, q writer.Question, show func(doc *fanfold.Document) error) error {
 	r := query.Request{Collection: q.Collection, Filter: q.Filter, Params: q.Params, Sort: q.Sort, Limit: q.Limit, View: fanfold.Embedded}
 	if q.Relation != "" {
 		r.Within = &query.Within{Relation: q.Relation, Target: q.Target}

@@ -77,7 +77,7 @@ func (ck *checker) checkSchema(collection string, source []byte) error {
 }
 
 // checkArguments returns an Unprocessable where the arguments of a call do not fit the function's schema, and Invalid where they are no JSON.
-func (ck *checker) checkArguments(f *model.Function, arguments []byte) error {
+func checkArguments(ck *checker, f *model.Function, arguments []byte) error {
 	if arguments == nil {
 		arguments = []byte("null")
 	}

@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -24,11 +23,11 @@ import (
 type Functions interface {
 	// Check returns an Unprocessable that lists the mistakes in the sources of a model's functions.
 	Check(ctx context.Context, m *model.Model) error
-	// Enter takes a place for runs, of which there is one a core, and waits for it. Runs under the context within are made in it, one after the other or inside of
+	// Enter takes a place for runs, and waits for it; there is one a core. Runs under the context within are made in it, one after the other or inside of
 	// each other. Call leave in the end. The error is Busy where too many wait, Unavailable, or ctx's.
 	Enter(ctx context.Context) (within context.Context, leave func(), err error)
-	// Run runs a function until it ends. What it asks for goes to call.World. The figures are there for one that fails, too. Errors are those of the
-	// world, FunctionFailed, FunctionError, FunctionLimit, Busy, Unavailable and ctx's.
+	// Run runs a function until it ends. It asks call.World. The figures are there for one that fails, too. It returns the errors of
+	// the world, FunctionFailed, FunctionError, FunctionLimit, Busy, Unavailable and ctx's.
 	Run(ctx context.Context, call FunctionCall) (FunctionRun, error)
 	// Stats returns the figures of a function on this node.
 	Stats(name string) FunctionStats
@@ -77,7 +76,7 @@ type FunctionRun struct {
 // Bounds of calls.
 const (
 	maxAttempts     = 20
-	maxStoredResult = 16 << 10 // of a call with an Idempotency-Key, in bytes
+	maxStoredResult = 16 << 10 // of a call with a key, in bytes
 	maxLockTime     = time.Second
 	maxPause        = 50 * time.Millisecond // between attempts, by chance
 )
@@ -97,7 +96,7 @@ type CallRequest struct {
 // CallResult says what came of a call.
 type CallResult struct {
 	FunctionRun
-	Attempts int          // 0 where the call was made before, under its Idempotency-Key
+	Attempts int          // 0 where the call was made before, under its key
 	Writes   []CallWrite  // in the order of the function's first write of each document
 	Result   Result       // First is the event of the call, which the writes' follow; 0 where nothing was written
 	At       uint64       // the last event of the prefix that a call which wrote nothing has read
@@ -123,14 +122,14 @@ func (c Caller) Stats(name string) FunctionStats {
 }
 
 // MayCall returns nil where a principal may call a function of the model that applies. Errors are NotFound, Forbidden and Unavailable.
-func (c Caller) MayCall(by *access.Rights, name string) error {
+func (c Caller) MayCall(by *Sender, name string) error {
 	_, err := mayCall(c.Writer, by, name)
 	return err
 }
 
 // Call calls a function of the model, and stores what it writes, all or nothing. It runs the function again while others change what it has
 // read. It blocks until the log has decided. Errors are NotFound for an unknown function, Forbidden, FunctionFailed, FunctionError,
-// FunctionLimit, Busy after too many attempts, and those of Transact.
+// FunctionLimit, Busy after too many attempts, and the errors of Transact.
 func (c Caller) Call(ctx context.Context, r CallRequest) (CallResult, error) {
 	w := c.Writer
 	if err := w.awaitModel(ctx); err != nil {
@@ -138,7 +137,7 @@ func (c Caller) Call(ctx context.Context, r CallRequest) (CallResult, error) {
 	}
 	f, err := mayCall(w, r.By, r.Function)
 	if err == nil {
-		err = w.checkArguments(f, r.Arguments)
+		err = checkArguments(&w.checker, f, r.Arguments)
 	}
 	if err != nil {
 		return CallResult{}, err
@@ -151,7 +150,7 @@ func (c Caller) Call(ctx context.Context, r CallRequest) (CallResult, error) {
 		p.seed = r.Seed
 	}
 	r.Key = keyOf(actorOf(r.By), r.Key)
-	p.key, p.arguments = r.Key, r.Arguments
+	p.request, p.arguments = r.Request, r.Arguments
 	var out CallResult
 	result, err := w.run(ctx, r.Request, "call", func(ctx context.Context) (first uint64, err error) {
 		first, err = p.decide(ctx, &out, p.call)
@@ -177,7 +176,7 @@ var errNothingWritten = &unchangedWrite{}
 type planning struct {
 	w         *Writer
 	in        Intent
-	key       fanfold.IdempotencyKey
+	request   Request
 	function  string // that is called; "" for a write that fires triggers
 	arguments []byte
 	now       time.Time
@@ -199,7 +198,7 @@ func newPlanning(w *Writer, in Intent, limit time.Duration) *planning {
 }
 
 // mayCall returns a function of the model that a principal may call. Errors are NotFound, Forbidden and Unavailable.
-func mayCall(w *Writer, by *access.Rights, name string) (*model.Function, error) {
+func mayCall(w *Writer, by *Sender, name string) (*model.Function, error) {
 	m, _, _ := w.Models.Model()
 	f := m.Function(name)
 	switch {
@@ -354,7 +353,7 @@ func (p *planning) call(ctx context.Context, s *session, out *CallResult) ([]*Op
 	if f == nil { // another model has come
 		return nil, fanfold.Errorf(fanfold.NotFound, "the model has no function %q any more", p.function)
 	}
-	by, judged := rightsOf(p.in.By, f)
+	by, judged := actingFor(p.in.By, f)
 	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: p.arguments, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed, World: &world{s, f, by, judged, true}, Model: s.model})
 	out.FunctionRun, out.Answer, out.Writes = run, run.Result, nil
 	if err != nil {
@@ -368,9 +367,9 @@ func (p *planning) call(ctx context.Context, s *session, out *CallResult) ([]*Op
 		out.Writes = append(out.Writes, CallWrite{op.Kind, op.Key})
 	}
 	call := &fanfold.Call{Function: f.Name, Model: seq, Writes: writes}
-	if p.key.Hash != "" {
+	if p.request.Key.Hash != "" {
 		if call.Result = jsondoc.Compact(nil, run.Result); len(call.Result) > maxStoredResult {
-			return nil, limitOf(f.Name, "result", "the function returned %d bytes; with an Idempotency-Key at most %d are taken, which stand in the log: return less, or send no key", len(call.Result), maxStoredResult)
+			return nil, limitOf(f.Name, "result", "the function returned %d bytes; with a key at most %d are taken, which stand in the log: return less, or send no key", len(call.Result), maxStoredResult)
 		}
 	}
 	ops = slices.Insert(ops, 0, &Operation{Kind: called, planned: true, event: &fanfold.Event{Kind: fanfold.KindCall, Call: call}})
@@ -387,8 +386,8 @@ func limitOf(function, limit, message string, args ...any) error {
 	return e
 }
 
-// rightsOf returns the rights by which a function reads and writes, and those by which rules judge its writes, nil for no rules.
-func rightsOf(by *access.Rights, f *model.Function) (own, judged *access.Rights) {
+// actingFor returns as whom a function reads and writes, and whose rules judge its writes, nil for no rules.
+func actingFor(by *Sender, f *model.Function) (own, judged *Sender) {
 	if f.AsModel {
 		return by.AsModel(), nil
 	}
@@ -396,7 +395,7 @@ func rightsOf(by *access.Rights, f *model.Function) (own, judged *access.Rights)
 }
 
 // callerOf returns the JSON of ctx.caller.
-func callerOf(by *access.Rights) []byte {
+func callerOf(by *Sender) []byte {
 	if by == nil || by.IsOpen() {
 		return nil
 	}
@@ -426,7 +425,7 @@ func functionError(err error, function, trigger string) error {
 func (p *planning) store(ctx context.Context, ops []*Operation) (first uint64, err error) {
 	in := p.in
 	in.planned = true
-	ops[0].event.IdempotencyKey = p.key
+	p.request.mark(ops[0].event)
 	if op := ops[0]; len(ops) == 1 && op.ruled == nil && (op.Kind == Put || op.Kind == Patch) && !op.Absent {
 		first, err = p.storeOne(ctx, op, in)
 	} else {
@@ -481,7 +480,7 @@ type Calls interface {
 type world struct {
 	s          *session
 	f          *model.Function
-	by, judged *access.Rights
+	by, judged *Sender
 	fires      bool // its writes fire triggers
 }
 

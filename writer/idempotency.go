@@ -43,6 +43,9 @@ func keyOf(actor string, key fanfold.IdempotencyKey) fanfold.IdempotencyKey {
 	return key
 }
 
+// mark gives the first event of a request its key.
+func (r Request) mark(ev *fanfold.Event) { ev.IdempotencyKey = r.Key }
+
 // idempotency makes a request under a key happen once.
 type idempotency struct {
 	leader    Leader

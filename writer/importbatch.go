@@ -54,15 +54,20 @@ type importBatch struct {
 	forms    map[fanfold.Key]*checked // of documents that are stored otherwise where they exist
 	line     int                      // the last line that the batch covers
 	began    time.Time                // when the batch before was ready to be stored
-	asked    bool                     // whether it may have more than importWrites messages was asked; large is the answer
-	large    bool
-	checked  bool // the writes keep to the fan-out limit
-	fires    bool // the documents fire triggers, so that it is stored as a transaction
+	checked  bool                     // the writes keep to the fan-out limit
+	fires    bool                     // the documents fire triggers, so that it is stored as a transaction
 	refusals []Refusal
 	err      error // why reading ended early
 
 	doubts
 	staging
+	growth
+}
+
+// growth says whether a batch may have more than importWrites messages.
+type growth struct {
+	asked bool // whether it may was asked; large is the answer
+	large bool
 }
 
 // doubts are the lines of a batch that were refused although others of it stand before them, which may not be stored after all.

@@ -244,23 +244,7 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	case Create, Put:
 		op.event.Kind = fanfold.KindPut
 		op.Absent = op.Absent || op.Kind == Create
-		if op.fires {
-			return ck.prepareFired(op)
-		}
-		if op.mask != nil {
-			return ck.prepareMasked(op)
-		}
-		d, err := ck.checkDocument(op.Content, &op.event.Key, op.Strict, op.fate())
-		if err == nil {
-			err = d.limit(ck.checkLength)
-		}
-		if err != nil {
-			return err
-		}
-		op.setForms(d)
-		if op.Key = op.event.Key; op.AsWritten {
-			op.event.Body, op.Dropped = op.Content, nil
-		}
+		return prepareDocument(ck, op)
 	case Patch:
 		op.event.Kind, op.event.Body, op.event.Patch = fanfold.KindPatch, op.Content, op.PatchType
 		if err := ck.checkJSON(op.Content); err != nil {
@@ -278,8 +262,30 @@ func (ck *checker) prepare(op *Operation) (err error) {
 	return nil
 }
 
+// prepareDocument does what prepare does, for a Put or a Create.
+func prepareDocument(ck *checker, op *Operation) error {
+	if op.fires {
+		return prepareFired(ck, op)
+	}
+	if op.mask != nil {
+		return ck.prepareMasked(op)
+	}
+	d, err := ck.checkDocument(op.Content, &op.event.Key, op.Strict, op.fate())
+	if err == nil {
+		err = d.limit(ck.checkLength)
+	}
+	if err != nil {
+		return err
+	}
+	op.setForms(d)
+	if op.Key = op.event.Key; op.AsWritten {
+		op.event.Body, op.Dropped = op.Content, nil
+	}
+	return nil
+}
+
 // prepareFired checks of a document what its trigger does not change: what belongs to the store, and its id.
-func (ck *checker) prepareFired(op *Operation) error {
+func prepareFired(ck *checker, op *Operation) error {
 	_, _, dropped, err := ck.stripDocument(op.Content, &op.event.Key)
 	if err == nil && len(dropped) > 0 && op.Strict {
 		err = ck.ownedError(op.Key.Collection, strictOwns, dropped)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/mask"
 	"github.com/fanfold/fanfold/model"
@@ -28,11 +27,11 @@ type Sighting interface {
 	Snapshot
 	// Applied returns the last event that the snapshot shows.
 	Applied() uint64
-	// See returns a document as a principal with these rights sees it, nil where there is none for it. A body of more than maxBytes
-	// is not read, and nil. The error is Forbidden where the principal reads no document of the collection.
-	See(by *access.Rights, key fanfold.Key, view fanfold.View, maxBytes int) (*fanfold.Document, error)
+	// See returns a document as somebody sees it, nil where there is none for it. A body of more than maxBytes
+	// is not read, and nil. The error is Forbidden where that one reads no document of the collection.
+	See(by *Sender, key fanfold.Key, view fanfold.View, maxBytes int) (*fanfold.Document, error)
 	// Ask calls show with the documents that a question is about, as the principal sees them, until show returns an error.
-	Ask(ctx context.Context, by *access.Rights, q Question, show func(doc *fanfold.Document) error) error
+	Ask(ctx context.Context, by *Sender, q Question, show func(doc *fanfold.Document) error) error
 	// Close ends the snapshot.
 	Close()
 }
@@ -62,7 +61,7 @@ type session struct {
 	gates  map[string]uint64 // by collection: the last gate that the prefix has
 	others map[string]bool   // collections that were written to
 	giver  numbering.Giver
-	claims map[claimKey]string                                                                                 // who has unique values after the writes; "" for nobody
+	values heldValues                                                                                          // unique ones, after the writes
 	budget *jsondoc.Budget                                                                                     // of patches
 	undo   []func()                                                                                            // takes back what was written, the last first
 	fires  func(ctx context.Context, f *model.Function, input []byte, world *world) (result []byte, err error) // runs a trigger
@@ -76,16 +75,16 @@ type planned struct {
 	body    []byte            // as the run leaves it; nil for none
 	tried   bool              // it is in the order
 	written bool
-	by      *access.Rights // whose rules judge what was written; nil for nobody's
-	patch   *Operation     // where one patch alone has made the body
-	kind    OperationKind  // of the write, as the answer names it
+	by      *Sender       // whose rules judge what was written; nil for nobody's
+	patch   *Operation    // where one patch alone has made the body
+	kind    OperationKind // of the write, as the answer names it
 }
 
 // newSession returns a session whose snapshot is open from the first read on. The caller calls held.pause in the end.
 func newSession(ctx context.Context, w *Writer, uuid func() string) *session {
 	m, _, _ := w.Models.Model()
 	s := &session{w: w, ctx: ctx, model: m, uuid: uuid, docs: map[fanfold.Key]*planned{}, gates: map[string]uint64{}, others: map[string]bool{},
-		claims: map[claimKey]string{}, budget: &jsondoc.Budget{Left: transactionWork}}
+		values: heldValues{}, budget: &jsondoc.Budget{Left: transactionWork}}
 	s.giver = numbering.Giver{Counters: s, Check: w.checkNumbered}
 	return s
 }
@@ -184,7 +183,7 @@ func (s *session) document(key fanfold.Key) (*planned, error) {
 			p.rev, p.body = p.stored.Revision, p.stored.Body
 			return nil
 		}
-		p.rev, err = snap.Tombstone(key)
+		p.rev, _, err = lastIn(snap, key)
 		return err
 	})
 	if err == nil {
@@ -194,7 +193,7 @@ func (s *session) document(key fanfold.Key) (*planned, error) {
 }
 
 // sees tells whether a principal sees a document that is stored. The error is Forbidden where it reads none of the collection.
-func (s *session) sees(by *access.Rights, p *planned) (sees bool, err error) {
+func (s *session) sees(by *Sender, p *planned) (sees bool, err error) {
 	if by.Reads(p.key.Collection) {
 		return true, nil
 	}
@@ -207,7 +206,7 @@ func (s *session) sees(by *access.Rights, p *planned) (sees bool, err error) {
 }
 
 // get returns a document as it was written, and as a principal sees it, nil where there is none for it.
-func (s *session) get(by *access.Rights, key fanfold.Key) ([]byte, error) {
+func (s *session) get(by *Sender, key fanfold.Key) ([]byte, error) {
 	p, err := s.document(key)
 	if err != nil {
 		return nil, err
@@ -224,7 +223,7 @@ func (s *session) get(by *access.Rights, key fanfold.Key) ([]byte, error) {
 }
 
 // maskOf returns what hides members of a collection's documents from a principal; nil, which hides nothing, where it sees all.
-func maskOf(by *access.Rights, collection string) *mask.Mask {
+func maskOf(by *Sender, collection string) *mask.Mask {
 	g := by.ToRead(collection)
 	return g.Mask()
 }
@@ -264,7 +263,7 @@ func (s *session) checkGate(collection string, last uint64) error {
 }
 
 // view returns a document in the embedded view, nil where there is none for the principal.
-func (s *session) view(by *access.Rights, key fanfold.Key, maxBytes int) (doc *fanfold.Document, err error) {
+func (s *session) view(by *Sender, key fanfold.Key, maxBytes int) (doc *fanfold.Document, err error) {
 	if err := s.embedded(key.Collection); err != nil {
 		return nil, err
 	}
@@ -276,16 +275,16 @@ func (s *session) view(by *access.Rights, key fanfold.Key, maxBytes int) (doc *f
 }
 
 // ask calls show with the documents that a question is about.
-func (s *session) ask(by *access.Rights, q Question, show func(doc *fanfold.Document) error) error {
+func (s *session) ask(by *Sender, q Question, show func(doc *fanfold.Document) error) error {
 	if err := s.embedded(q.Collection); err != nil {
 		return err
 	}
 	return s.look(func(snap Sighting) error { return snap.Ask(s.ctx, by, q, show) })
 }
 
-// write makes one operation over what the session shows, for a principal. It returns the document as it is to be stored, and nil of a delete. judged are the rights that rules judge it by, nil for nobody's. fire says that
+// write makes one operation over what the session shows, for a principal. It returns the document as it is to be stored, and nil of a delete. judged is whose rules judge it, nil for nobody's. fire says that
 // the collection's trigger runs. Nothing is written where there is an error.
-func (s *session) write(by, judged *access.Rights, op *Operation, fire bool) (body []byte, err error) {
+func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []byte, err error) {
 	if err := op.Judge(by); err != nil {
 		return nil, err
 	}
@@ -368,23 +367,23 @@ func (s *session) name(op *Operation) error {
 	return err
 }
 
-// meet returns nil where a document meets the conditions of an operation. Errors are those of current, Exists and Forbidden.
-func (s *session) meet(by *access.Rights, op *Operation, p *planned) error {
-	seen, hidden := p.body != nil, false
+// meet returns nil where a document meets the conditions of an operation. It returns the errors of current, Exists and Forbidden.
+func (s *session) meet(by *Sender, op *Operation, p *planned) error {
+	seen, unseen := p.body != nil, false
 	if p.stored != nil && !p.written {
 		sees, err := s.sees(by, p)
 		if err != nil && fanfold.CodeOf(err) != fanfold.Forbidden {
 			return err
 		}
-		hidden = !sees
+		unseen = !sees
 	}
 	switch {
-	case hidden && (op.Kind == Create || op.Kind == Put && !op.Any()):
+	case unseen && (op.Kind == Create || op.Kind == Put && !op.Any()):
 		if r := ruling.Of(by, op.Key, false); r != nil {
 			return r.Taken()
 		}
-	case hidden || !seen && op.Kind != Create && (op.Kind != Put || len(op.Revisions) > 0 || op.Exists || op.If != nil):
-		if op.Absent && !hidden {
+	case unseen || !seen && op.Kind != Create && (op.Kind != Put || len(op.Revisions) > 0 || op.Exists || op.If != nil):
+		if op.Absent && !unseen {
 			return nil
 		}
 		return op.missing(op.Key)
@@ -408,7 +407,7 @@ func (s *session) meet(by *access.Rights, op *Operation, p *planned) error {
 }
 
 // made returns the document that an operation leaves, and the operation where it is a patch that nothing was added to.
-func (s *session) made(by *access.Rights, op *Operation, p *planned, fire bool) (body []byte, patch *Operation, err error) {
+func (s *session) made(by *Sender, op *Operation, p *planned, fire bool) (body []byte, patch *Operation, err error) {
 	c := s.model.Collection(op.Key.Collection)
 	before := p.body
 	if op.Kind == Patch {
@@ -438,7 +437,7 @@ func (s *session) made(by *access.Rights, op *Operation, p *planned, fire bool) 
 }
 
 // whole returns what a Put or a Create writes, with the members that its sender does not see, and with the defaults of a new document.
-func (s *session) whole(by *access.Rights, op *Operation, before []byte) ([]byte, error) {
+func (s *session) whole(by *Sender, op *Operation, before []byte) ([]byte, error) {
 	defer s.w.Parsing(op.Content)()
 	key := op.Key
 	_, source, dropped, err := s.w.stripDocument(op.Content, &key)
@@ -470,7 +469,7 @@ func (s *session) whole(by *access.Rights, op *Operation, before []byte) ([]byte
 }
 
 // patched returns what a patch makes of a document. The operation's event holds the patch as it is to be stored.
-func (s *session) patched(by *access.Rights, op *Operation, p *planned) ([]byte, error) {
+func (s *session) patched(by *Sender, op *Operation, p *planned) ([]byte, error) {
 	op.findMask(by)
 	if err := s.w.prepare(op); err != nil {
 		return nil, err
@@ -491,8 +490,8 @@ func (s *session) patched(by *access.Rights, op *Operation, p *planned) ([]byte,
 	return op.mask.Restore(op.mask.Cut(patched), p.body)
 }
 
-// accepted returns a document as it is to be stored, with its numbers. before is the one that it replaces, nil for none. Errors are those of a write
-// whose document is refused.
+// accepted returns a document as it is to be stored, with its numbers. before is the one that it replaces, nil for none. It returns the
+// errors of a write whose document is refused.
 func (s *session) accepted(op *Operation, c *model.Collection, before, body []byte) ([]byte, error) {
 	defer s.w.Parsing(body)()
 	var was *fanfold.Document
@@ -552,59 +551,8 @@ func (s *session) guard(p *planned, body []byte) error {
 	return nil
 }
 
-// guardValue notes who has a unique value after a write. The error is Conflict where another document has it.
-func (s *session) guardValue(p *planned, u *model.Unique, before, after *guardedParts) error {
-	was, _ := before.value(u)
-	is, err := after.value(u)
-	if err != nil {
-		return err
-	}
-	if is != "" && is != was {
-		key := claimKey{p.key.Collection, u.Name(), is}
-		holder, err := s.holder(key)
-		if err != nil {
-			return err
-		}
-		if holder != "" && holder != p.key.ID {
-			other := fanfold.Key{Collection: p.key.Collection, ID: holder}
-			if _, err := s.document(other); err != nil { // the function may catch the error and go by it
-				return err
-			}
-			return about(fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", other, u.Has(is)), other)
-		}
-		s.claim(key, p.key.ID)
-	}
-	if was != "" && was != is {
-		s.claim(claimKey{p.key.Collection, u.Name(), was}, "")
-	}
-	return nil
-}
-
-// claim notes who has a unique value after a write, "" for nobody.
-func (s *session) claim(key claimKey, id string) {
-	was, known := s.claims[key]
-	s.undo = append(s.undo, func() {
-		if s.claims[key] = was; !known {
-			delete(s.claims, key)
-		}
-	})
-	s.claims[key] = id
-}
-
-// holder returns the id of the document that has a unique value, "" for none.
-func (s *session) holder(key claimKey) (id string, err error) {
-	if id, known := s.claims[key]; known {
-		return id, nil
-	}
-	err = s.look(func(snap Sighting) error {
-		id, _, err = snap.Claim(key.collection, key.name, key.value)
-		return err
-	})
-	return id, err
-}
-
-// operations returns what is to be stored, the first of them about the documents of first: the writes in their order, then what was read and is required to
-// be as it was. One of first is nil where it is taken back.
+// operations returns what is to be stored, and how many of it are writes. The operations about the documents of first come first, nil for a write that was taken
+// back. Then come the other writes in their order, and last what was read and is required to be as it was.
 func (s *session) operations(first []fanfold.Key) (ops []*Operation, writes int) {
 	done := map[fanfold.Key]bool{}
 	for _, key := range first {
@@ -634,7 +582,7 @@ func (s *session) operations(first []fanfold.Key) (ops []*Operation, writes int)
 		last := fanfold.Revision(s.gates[collection])
 		key := fanfold.Key{Collection: collection}
 		ops = append(ops, &Operation{Kind: Check, Key: key, planned: true, expect: expectAt(last, s.folded),
-			event: &fanfold.Event{Kind: fanfold.KindCheck, Key: key, Base: last}})
+			event: checkOf(key, last)})
 	}
 	return ops, writes
 }
@@ -657,7 +605,7 @@ func (p *planned) conditions() (c Conditions) {
 // check returns the operation that requires a document as it was read.
 func (p *planned) check(folded uint64) *Operation {
 	return &Operation{Kind: Check, Key: p.key, Conditions: p.conditions(), planned: true, expect: expectAt(p.rev, folded),
-		event: &fanfold.Event{Kind: fanfold.KindCheck, Key: p.key, Base: p.rev}}
+		event: checkOf(p.key, p.rev)}
 }
 
 // operation returns the operation that stores what the run leaves of a document, nil where there is nothing to store.
@@ -671,7 +619,7 @@ func (p *planned) operation(folded uint64) *Operation {
 		op.event = &fanfold.Event{Kind: fanfold.KindDelete, Key: p.key}
 	case p.patch != nil:
 		op.Content, op.PatchType, op.event, op.patched = p.patch.Content, p.patch.PatchType, p.patch.event, p.body
-		op.event.Base = p.rev
+		op.patches(p.rev)
 	default:
 		if op.event = (&fanfold.Event{Kind: fanfold.KindPut, Key: p.key, Body: p.body}); op.Kind == Patch {
 			op.Kind = Put

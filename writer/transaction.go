@@ -30,7 +30,7 @@ func (w *Writer) Transact(ctx context.Context, ops []*Operation, req Request) (R
 	ops[0].event.IdempotencyKey = req.Key
 	return w.run(ctx, req, "transaction", func(ctx context.Context) (uint64, error) {
 		if slices.ContainsFunc(ops, func(op *Operation) bool { return op.fires }) {
-			return newPlanning(w, req.Intent, 0).writeFired(ctx, ops, req.Key)
+			return newPlanning(w, req.Intent, 0).writeFired(ctx, ops, req)
 		}
 		return w.commit(ctx, ops, req.Intent)
 	})
@@ -279,6 +279,14 @@ func (tx *transaction) findRevision(ctx context.Context, op *Operation, budget *
 	}
 	return err
 }
+
+// checkOf returns the event that requires a document's revision, or of a collection the last gate.
+func checkOf(key fanfold.Key, rev fanfold.Revision) *fanfold.Event {
+	return &fanfold.Event{Kind: fanfold.KindCheck, Key: key, Base: rev}
+}
+
+// patches has the operation's event apply to a revision.
+func (op *Operation) patches(rev fanfold.Revision) { op.event.Base = rev }
 
 // findTombstone finds what an operation expects whose document must not exist: 0, or the delete of a document that
 // existed before. Errors are Exists for a Create and Stale for others.

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/access"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
@@ -16,7 +15,7 @@ type fired struct {
 }
 
 // input returns the JSON of a trigger's second parameter, as a principal sees the documents.
-func (f fired) input(by *access.Rights, collection string) []byte {
+func (f fired) input(by *Sender, collection string) []byte {
 	m := maskOf(by, collection)
 	text := append([]byte(`{"op":`), jsondoc.Quote(f.op)...)
 	for _, part := range []struct {
@@ -56,12 +55,12 @@ func firedBy(op *Operation, before, after []byte) fired {
 }
 
 // fire runs the trigger of a collection for a write, and returns the document that is to be stored, nil of a delete.
-func (s *session) fire(by *access.Rights, c *model.Collection, op *Operation, before, after []byte) ([]byte, error) {
+func (s *session) fire(by *Sender, c *model.Collection, op *Operation, before, after []byte) ([]byte, error) {
 	f := s.model.Function(c.Trigger)
 	if f == nil || s.w.Functions == nil {
 		return nil, errNoFunctions
 	}
-	own, judged := rightsOf(by, f)
+	own, judged := actingFor(by, f)
 	result, err := s.fires(s.ctx, f, firedBy(op, before, after).input(own, c.Name), &world{s, f, own, judged, false})
 	switch {
 	case err != nil:
@@ -93,10 +92,10 @@ func firesTriggers(m *model.Model, op *Operation) bool {
 	return c != nil && c.Trigger != "" && op.Kind != Check
 }
 
-// writeFired makes operations of a client of which some fire triggers. It returns the sequence of the first one's event; the others' follow it, then those of the triggers'
-// writes. The error names an operation only where there are several.
-func (p *planning) writeFired(ctx context.Context, ops []*Operation, key fanfold.IdempotencyKey) (first uint64, err error) {
-	p.key = key
+// writeFired makes operations of a client, some of them about collections with triggers. It returns the sequence of the first one's event; the others' follow it, then
+// what triggers write. The error names an operation only where there are several.
+func (p *planning) writeFired(ctx context.Context, ops []*Operation, req Request) (first uint64, err error) {
+	p.request = req
 	for _, op := range ops {
 		p.reads = append(p.reads, op.Key)
 	}
@@ -125,7 +124,7 @@ func (p *planning) writeFired(ctx context.Context, ops []*Operation, key fanfold
 // fireMost is how many documents with triggers a step of an import or an update by query writes, in one transaction.
 const fireMost = 100
 
-// step is a part of an import or of an update by query whose documents fire triggers. What is refused of it is left out.
+// step is a part of an import or of an update by query whose documents fire triggers. It goes without the documents that are refused.
 type step struct {
 	operations func(ctx context.Context) ([]*Operation, error)              // makes them anew for each attempt; nil ones are passed over
 	progress   func(refused *refusals, written int) (*fanfold.Write, error) // says how far the work is; nil for nothing
@@ -156,7 +155,7 @@ func (st *step) store(ctx context.Context, p *planning) (last uint64, err error)
 }
 
 // planned makes the operations of a step, and returns what is to be stored.
-func (st *step) planned(ctx context.Context, s *session, by *access.Rights) ([]*Operation, error) {
+func (st *step) planned(ctx context.Context, s *session, by *Sender) ([]*Operation, error) {
 	asked, err := st.operations(ctx)
 	if err != nil {
 		return nil, err
@@ -299,7 +298,7 @@ func (s *bulkTry) fire(ctx context.Context) error {
 }
 
 // client makes an operation of a client.
-func (s *session) client(by *access.Rights, op *Operation) error {
+func (s *session) client(by *Sender, op *Operation) error {
 	if len(op.Refresh) > 0 {
 		return fanfold.Errorf(fanfold.Unprocessable, "refresh does not go with a collection that has a trigger: write the document without it")
 	}

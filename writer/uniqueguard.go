@@ -128,3 +128,57 @@ func (g *guardSet) hasValue(c *claim) error {
 	holder := fanfold.Key{Collection: c.collection, ID: c.oldHolder}
 	return about(fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", holder, c.unique.Has(c.value)), holder)
 }
+
+// heldValues says who has unique values; "" for nobody.
+type heldValues map[claimKey]string
+
+// guardValue notes who has a unique value after a write. The error is Conflict where another document has it.
+func (s *session) guardValue(p *planned, u *model.Unique, before, after *guardedParts) error {
+	was, _ := before.value(u)
+	is, err := after.value(u)
+	if err != nil {
+		return err
+	}
+	if is != "" && is != was {
+		key := claimKey{p.key.Collection, u.Name(), is}
+		holder, err := s.holder(key)
+		if err != nil {
+			return err
+		}
+		if holder != "" && holder != p.key.ID {
+			other := fanfold.Key{Collection: p.key.Collection, ID: holder}
+			if _, err := s.document(other); err != nil { // the function may catch the error and go by it
+				return err
+			}
+			return about(fanfold.Errorf(fanfold.Conflict, "%s has %s, which is unique", other, u.Has(is)), other)
+		}
+		s.claim(key, p.key.ID)
+	}
+	if was != "" && was != is {
+		s.claim(claimKey{p.key.Collection, u.Name(), was}, "")
+	}
+	return nil
+}
+
+// claim notes who has a unique value after a write, "" for nobody.
+func (s *session) claim(key claimKey, id string) {
+	was, known := s.values[key]
+	s.undo = append(s.undo, func() {
+		if s.values[key] = was; !known {
+			delete(s.values, key)
+		}
+	})
+	s.values[key] = id
+}
+
+// holder returns the id of the document that has a unique value, "" for none.
+func (s *session) holder(key claimKey) (id string, err error) {
+	if id, known := s.values[key]; known {
+		return id, nil
+	}
+	err = s.look(func(snap Sighting) error {
+		id, _, err = snap.Claim(key.collection, key.name, key.value)
+		return err
+	})
+	return id, err
+}

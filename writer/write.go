@@ -24,6 +24,9 @@ type Intent struct {
 	lenient  bool      // the writes end what a delete that is stored has begun, so that no check refuses them
 }
 
+// Sender is who asks for a write, with what that one may do.
+type Sender = access.Rights
+
 // actorOf names who has rights, as events do; "" for nobody in particular.
 func actorOf(by *access.Rights) string {
 	if by == nil {
@@ -74,7 +77,7 @@ func (w *Writer) Write(ctx context.Context, op *Operation, req Request) (Result,
 	op.event.IdempotencyKey = req.Key
 	return w.run(ctx, req, string(op.Kind), func(ctx context.Context) (uint64, error) {
 		if op.fires {
-			first, err := newPlanning(w, req.Intent, 0).writeFired(ctx, []*Operation{op}, req.Key)
+			first, err := newPlanning(w, req.Intent, 0).writeFired(ctx, []*Operation{op}, req)
 			return first, withoutOperation(err)
 		}
 		return w.write(ctx, op, req.Intent)

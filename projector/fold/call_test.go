@@ -12,7 +12,7 @@ import (
 	"github.com/fanfold/fanfold/sqlite"
 )
 
-// calls are the events of a log in which functions were called: under a model, a client's write, a call that has written two documents, a client's
+// calls are the events of a log in which functions were called. They come under a model: a client's write, a call that has written two documents, a client's
 // transaction, and a call between a check and a gate.
 func calls(t *testing.T) (evs []*fanfold.Event) {
 	t.Helper()

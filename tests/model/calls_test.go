@@ -133,7 +133,7 @@ func TestP14StoredProcedure(t *testing.T) {
 	s.Want(http.StatusNotFound, http.MethodPost, "/v1/_functions/nobody", `{}`)
 }
 
-// runAll runs texts as functions, in order, each of which must answer as it says.
+// runAll runs texts as functions, in order. Each must answer as it says.
 func runAll(t *testing.T, c *harness.Client, all [][2]string) {
 	t.Helper()
 	for _, one := range all {
