@@ -67,7 +67,7 @@ func (h *host) answer(ctx context.Context, name string, given []byte) ([]byte, e
 
 // refusals are the errors that are thrown in a function. Any other ends it.
 var refusals = []fanfold.Code{fanfold.Invalid, fanfold.NotFound, fanfold.Exists, fanfold.Stale, fanfold.ConditionFailed, fanfold.CheckFailed, fanfold.Conflict,
-	fanfold.Restricted, fanfold.FanoutLimit, fanfold.Unprocessable, fanfold.TooLarge, fanfold.Forbidden, fanfold.NeedsIndex, fanfold.UnknownCollection,
+	fanfold.Restricted, fanfold.Unprocessable, fanfold.TooLarge, fanfold.Forbidden, fanfold.NeedsIndex, fanfold.UnknownCollection,
 	fanfold.FunctionFailed, fanfold.FunctionError}
 
 // codeOf returns what a function is told as the code of an error: a trigger has given it to ctx.fail, or it is the type of the problem.

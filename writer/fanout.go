@@ -97,3 +97,6 @@ func eventsOf(writes []fanfold.Write) []*fanfold.Event {
 	}
 	return events
 }
+
+// exceedsLimit tells whether an error says that a write causes more derived changes than the model lets one cause.
+func exceedsLimit(err error) bool { return fanfold.CodeOf(err) == fanfold.FanoutLimit }

@@ -15,7 +15,6 @@ import (
 	"github.com/nats-io/nuid"
 
 	"github.com/fanfold/fanfold"
-	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
 )
 
@@ -368,7 +367,7 @@ func (p *planning) call(ctx context.Context, s *session, out *CallResult) ([]*Op
 	}
 	call := &fanfold.Call{Function: f.Name, Model: seq, Writes: writes}
 	if p.request.Key.Hash != "" {
-		if call.Result = jsondoc.Compact(nil, run.Result); len(call.Result) > maxStoredResult {
+		if call.Result = run.Result; len(call.Result) > maxStoredResult {
 			return nil, limitOf(f.Name, "result", "the function returned %d bytes; with a key at most %d are taken, which stand in the log: return less, or send no key", len(call.Result), maxStoredResult)
 		}
 	}

@@ -308,7 +308,7 @@ func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []by
 	back := s.mark()
 	body, patch, err := s.made(by, op, p, fire)
 	if err == nil {
-		err = s.guard(p, body)
+		err = s.refusal(p, body)
 	}
 	if err != nil {
 		back()
@@ -514,41 +514,6 @@ func (s *session) accepted(op *Operation, c *model.Collection, before, body []by
 		return nil, err
 	}
 	return body, s.w.checkLength(body)
-}
-
-// guard returns why strict relations and unique members refuse what a write leaves of a document, as far as the session can tell. It notes what the answer rests on.
-func (s *session) guard(p *planned, body []byte) error {
-	c := s.model.Collection(p.key.Collection)
-	if c == nil {
-		return nil
-	}
-	var after *guardedParts
-	if body != nil {
-		after = guardedPartsOf(c, body)
-	}
-	before := &guardedParts{}
-	if p.body != nil {
-		before = guardedPartsOf(c, p.body)
-	}
-	was := before.targets()
-	for _, t := range after.targets() {
-		if slices.Contains(was, t) {
-			continue
-		}
-		target, err := s.document(t)
-		if err != nil {
-			return err
-		}
-		if target.body == nil && t != p.key {
-			return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which does not exist, and the relation is strict: write that one first, or in the same transaction", t)
-		}
-	}
-	for _, u := range c.Unique {
-		if err := s.guardValue(p, u, before, after); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // operations returns what is to be stored, and how many of it are writes. The operations about the documents of first come first, nil for a write that was taken

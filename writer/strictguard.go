@@ -129,3 +129,38 @@ func (g *guardSet) guardTarget(key fanfold.Key, link uint64) error {
 	g.guards = slices.Insert(g.guards, 0, check)
 	return nil
 }
+
+// refusal returns why strict relations and unique members refuse what a write leaves of a document, as far as the session can tell. It notes what the answer rests on.
+func (s *session) refusal(p *planned, body []byte) error {
+	c := s.model.Collection(p.key.Collection)
+	if c == nil {
+		return nil
+	}
+	var after *guardedParts
+	if body != nil {
+		after = guardedPartsOf(c, body)
+	}
+	before := &guardedParts{}
+	if p.body != nil {
+		before = guardedPartsOf(c, p.body)
+	}
+	was := before.targets()
+	for _, t := range after.targets() {
+		if slices.Contains(was, t) {
+			continue
+		}
+		target, err := s.document(t)
+		if err != nil {
+			return err
+		}
+		if target.body == nil && t != p.key {
+			return fanfold.Errorf(fanfold.Unprocessable, "it refers to %s, which does not exist, and the relation is strict: write that one first, or in the same transaction", t)
+		}
+	}
+	for _, u := range c.Unique {
+		if err := s.guardValue(p, u, before, after); err != nil {
+			return err
+		}
+	}
+	return nil
+}

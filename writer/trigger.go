@@ -218,9 +218,9 @@ func (im *Import) fire(ctx context.Context, b *importBatch) error {
 	case err == nil:
 	case im.overtaken(ctx):
 		return lostTry{&fanfold.Error{Code: fanfold.Stale, Message: "another request has stored the lines"}}
-	case len(b.writes) > 1 && (isRefusal(err) || code == fanfold.FanoutLimit || code == fanfold.Busy):
+	case len(b.writes) > 1 && (isRefusal(err) || exceedsLimit(err) || code == fanfold.Busy):
 		return im.storeParts(ctx, b, len(b.writes)/2)
-	case isRefusal(err) || code == fanfold.FanoutLimit:
+	case isRefusal(err) || exceedsLimit(err):
 		b.remove(0, err)
 		return im.tryBatch(ctx, b)
 	default:
@@ -278,10 +278,10 @@ func (s *bulkTry) fire(ctx context.Context) error {
 	case err == nil:
 	case s.id != "" && code == fanfold.Busy:
 		return lostTry{&fanfold.Error{Code: fanfold.Stale, Message: "another request has made the step"}}
-	case len(ids) > 1 && (isRefusal(err) || code == fanfold.FanoutLimit):
+	case len(ids) > 1 && (isRefusal(err) || exceedsLimit(err)):
 		s.ids = s.ids[:len(ids)/2]
 		return s.fire(ctx)
-	case isRefusal(err) || code == fanfold.FanoutLimit:
+	case isRefusal(err) || exceedsLimit(err):
 		s.counts.Written = 0
 		s.refuse(ids[0], err)
 	default:

@@ -1,6 +1,7 @@
 package metrics
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -8,7 +9,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/api"
+	"github.com/fanfold/fanfold/function"
 	"github.com/fanfold/fanfold/tests/suite"
 )
 
@@ -71,4 +74,22 @@ func BenchmarkAnswered(b *testing.B) {
 			m.Answered(a)
 		}
 	})
+}
+
+// TestFunctionSeries: the first maxFunctions functions that run have series of their own, and others share one.
+func TestFunctionSeries(t *testing.T) {
+	m := New()
+	for i := range maxFunctions + 20 {
+		m.FunctionRan(function.Run{Function: fmt.Sprint("f", i), Steps: 5, Reason: fanfold.FunctionFailed})
+	}
+	m.FunctionRan(function.Run{Function: "f0", Steps: 5})
+	w := httptest.NewRecorder()
+	m.handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	text := w.Body.String()
+	for want, times := range map[string]int{"fanfold_function_steps_total{": maxFunctions + 1, `fanfold_function_attempts_total{function="f0"} 2`: 1, `fanfold_function_steps_total{function="other"} 100`: 1,
+		`fanfold_function_errors_total{function="f0",reason="function-failed"} 1`: 1} {
+		if got := strings.Count(text, want); got != times {
+			t.Errorf("%s stands there %d times, want %d", want, got, times)
+		}
+	}
 }

@@ -282,3 +282,15 @@ func TestDryCall(t *testing.T) {
 		s.Want(http.StatusBadRequest, http.MethodPost, "/v1/_functions/"+bad, string(text))
 	}
 }
+
+// TestMessagesOfACall: a call that reads and writes more than a transaction has room for is refused, and writes nothing.
+func TestMessagesOfACall(t *testing.T) {
+	s := openCalls(t)
+	const write = `for (let i = 0; i < %d; i++) ctx.put("stock2", i, {}); return 1`
+	if got := run(t, s.Client, fmt.Sprintf(write, 999)); got != "1" {
+		t.Errorf("999 writes and the call: %s", got)
+	}
+	if got := run(t, s.Client, fmt.Sprintf(write, 1000)); !strings.HasPrefix(got, "function-limit messages: what the function reads and writes takes 1001 messages") {
+		t.Errorf("1,000 writes and the call: %s", got)
+	}
+}
