@@ -22,7 +22,7 @@ type stage struct {
 
 	model   *model.Model
 	rev     uint64 // of the document, and the last event
-	opened  chan *shot
+	last    *shot
 	run     func(world World) error
 	refuses bool // the log refuses every batch, because the document has changed
 	stored  [][]fanfold.Write
@@ -53,10 +53,7 @@ func (s *shot) Ask(context.Context, *Sender, Question, func(*fanfold.Document) e
 
 func (s *stage) Open() (Sighting, error) {
 	one := &shot{rev: s.rev, closed: make(chan struct{})}
-	select {
-	case s.opened <- one:
-	default:
-	}
+	s.last = one
 	return one, nil
 }
 func (s *stage) Model() (*model.Model, uint64, model.Reserved) { return s.model, 1, nil }
@@ -87,7 +84,7 @@ func (easy) MayExceed(context.Context, []*fanfold.Event, int64) (bool, error) { 
 // newStage returns a stage and its writer.
 func newStage(t *testing.T) (*stage, Caller) {
 	t.Helper()
-	s := &stage{model: model.Empty(), rev: 7, opened: make(chan *shot, 9)}
+	s := &stage{model: model.Empty(), rev: 7}
 	s.model.Functions = []*model.Function{{Name: "f", Call: []string{model.RoleWrite}}}
 	s.model.Index()
 	w := New(Dependencies{Functions: s, Models: s, ReadModel: s, Log: s, Leader: s, Sights: s, Inspector: easy{}}, Options{MaxEvent: 1 << 20})
@@ -127,8 +124,8 @@ func TestLongCallsHoldUpNobody(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if one := <-s.opened; runs <= 2 {
-			<-one.closed // while the function computes
+		if runs <= 2 {
+			<-s.last.closed // while the function computes
 			_, unlock, err := c.Writer.keys.lock(t.Context(), stageKey)
 			if err != nil {
 				return err
