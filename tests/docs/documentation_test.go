@@ -64,7 +64,7 @@ func TestDocumentsWork(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"README.md", "docs/learn/tour.md", "docs/learn/moving-in.md", "docs/learn/build-an-app.md", "docs/learn/modeling.md", "docs/use/http.md", "docs/use/query.md", "docs/use/commands.md", "docs/use/groups.md", "docs/use/feed.md", "docs/use/history.md", "docs/use/erasure.md", "docs/run/upgrade.md"} {
+	for _, name := range []string{"README.md", "docs/learn/tour.md", "docs/learn/moving-in.md", "docs/learn/build-an-app.md", "docs/learn/modeling.md", "docs/use/http.md", "docs/use/query.md", "docs/use/functions.md", "docs/use/commands.md", "docs/use/groups.md", "docs/use/feed.md", "docs/use/history.md", "docs/use/erasure.md", "docs/run/upgrade.md"} {
 		t.Run(filepath.Base(name), func(t *testing.T) {
 			suite.Parallel(t)
 			s := harness.OpenTemp(t, "")
