@@ -11,12 +11,13 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/backup/transfer"
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
 // TestFeedNamesCalls: the rows of a function's transaction have its name in every form of the feed, in groups and in histories, and so have clients
-// and filters. Other rows do not. A new read model, a replay and a restart make the same of the log.
+// and filters. Other rows do not. A replay and a restored store make the same of the log.
 func TestFeedNamesCalls(t *testing.T) {
 	s := harness.OpenTemp(t, `collections: {authors: {}, books: {relations: {author: {path: author, to: authors}}, derive: {name: {copy: author, value: doc.name}}}}`)
 	s.Want(http.StatusCreated, http.MethodPut, "/v1/_groups/g", `{"partitions":1}`)
@@ -28,7 +29,8 @@ func TestFeedNamesCalls(t *testing.T) {
 	gate := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindGate, Key: fanfold.Key{Collection: "books"}}}
 	check := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCheck, Key: gate.Event.Key}, Expect: fanfold.Exactly(0)}
 	call := fanfold.Write{Event: &fanfold.Event{Kind: fanfold.KindCall, Call: &fanfold.Call{Function: "rename", Model: 1, Writes: 2, Result: []byte(`{"n":1}`)}, IdempotencyKey: fanfold.IdempotencyKey{Hash: "h", Digest: "d"}}}
-	if _, err := s.Node.Log.AppendAll(t.Context(), "t", []fanfold.Write{check, call, write("authors", "a", `{"id":"a","name":"B"}`), write("books", "c", `{"id":"c"}`), gate}); err != nil {
+	first, err := s.Node.Log.AppendAll(t.Context(), "t", []fanfold.Write{check, call, write("authors", "a", `{"id":"a","name":"B"}`), write("books", "c", `{"id":"c"}`), gate})
+	if err != nil {
 		t.Fatal(err)
 	}
 	s.Put("authors", "a", `{"name":"C"}`)
@@ -103,6 +105,26 @@ func TestFeedNamesCalls(t *testing.T) {
 		t.Errorf("a replay has made %s of %s", after, before)
 	}
 	all("after a replay")
+	data := t.TempDir()
+	if _, err := harness.Restore(t.Context(), harness.BackUp(t, s), transfer.RestoreConfig{Data: data}); err != nil {
+		t.Fatal(err)
+	}
+	restored := harness.Open(t, harness.Options{Dir: data})
+	defer restored.Close()
+	harness.AwaitReady(t, restored, http.StatusOK)
+	rows, _ = restored.Changes("mode=all")
+	wantRows("a restored store", rows, want)
+	if ev, err := restored.Node.Log.EventAt(t.Context(), first+1); err != nil || ev.Call == nil || string(ev.Call.Result) != `{"n":1}` {
+		t.Errorf("in a restored store the call is %+v, %v", ev, err)
+	}
+	late := fanfold.Write{Event: check.Event, Expect: fanfold.Exactly(fanfold.Revision(first + 3))}
+	if _, err := restored.Node.Log.AppendAll(t.Context(), "late", []fanfold.Write{late, write("books", "d", `{"id":"d"}`)}); fanfold.CodeOf(err) != fanfold.Stale {
+		t.Errorf("a restored store takes what requires an earlier gate: %v", err)
+	}
+	late.Expect = fanfold.Exactly(fanfold.Revision(first + 4))
+	if _, err := restored.Node.Log.AppendAll(t.Context(), "now", []fanfold.Write{late, write("books", "d", `{"id":"d"}`)}); err != nil {
+		t.Error(err)
+	}
 }
 
 // readRows reads some rows of a WebSocket.
