@@ -92,7 +92,7 @@ func (s sights) Open() (writer.Sighting, error) {
 	case snap := <-opened:
 		return function.NewSight(snap, s.issuer, func() {
 			close(closed)
-			<-failed
+			_ = <-failed // a snapshot that was read has nothing to tell in its end
 		}), nil
 	case err := <-failed:
 		return nil, err
