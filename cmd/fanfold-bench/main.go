@@ -137,6 +137,7 @@ var rows = []row{
 	{name: "access", alone: true, run: benchAccess},
 	{name: "access", alone: true, run: accessFeed},
 	{name: "sequences", alone: true, run: benchSequences},
+	{name: "functions", alone: true, run: benchFunctions},
 	{name: "updates", alone: true, run: benchUpdates},
 	{name: "import", run: benchImport},
 	{name: "replay", run: benchReplay},

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fanfold/fanfold/client"
+	"github.com/fanfold/fanfold/node"
+)
+
+// functionsModel has a function that reads and writes documents, a collection with a trigger, one that a function asks about, and others beside them.
+const functionsModel = `{"collections":{"counters":{},"plain":{},"checked":{"trigger":"check"},"gated":{},"unique":{"unique":["code"]}},"functions":{
+	"add":{"source":"export default (ctx, ids) => { for (const id of ids) { const d = ctx.get('counters', id) ?? { n: 0 }; d.n++; ctx.put('counters', id, d) } }"},
+	"check":{"source":"export default (ctx, { after }) => { if (after && after.n < 0) ctx.fail('negative') }"},
+	"ask":{"reads":["gated"],"source":"export default (ctx) => ctx.query('gated', { limit: 1 })"}}}`
+
+// functionDocuments is how many documents of each collection the requests write again.
+const functionDocuments = 10_000
+
+// benchFunctions compares calls with transactions that write the same, and PUTs that fire a trigger or pass a gate with those that have other guards.
+func benchFunctions(ctx context.Context, b *bench) error {
+	s := benchStore{model: functionsModel}
+	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
+		var lines bytes.Buffer
+		for _, collection := range []string{"counters", "plain", "checked"} {
+			for i := range functionDocuments {
+				fmt.Fprintf(&lines, `{"collection":%q,"doc":{"id":"%d","n":0}}`+"\n", collection, i)
+			}
+		}
+		if _, err := c.Import(ctx, &lines, client.ImportOptions{}); err != nil {
+			return err
+		}
+		for _, p := range functionPairs {
+			for _, conns := range []int{16, 64} {
+				write := func(request func(dst []byte, seed int) []byte) func(round int) (float64, error) {
+					return func(round int) (float64, error) {
+						rate, _, err := send(ctx, n.Addr(), conns, func(dst []byte, worker, i int) []byte {
+							return request(dst, conns*1_000_003+round*70_001+worker*7919+i*31)
+						})
+						return rate, err
+					}
+				}
+				if err := b.pair(pair{name: fmt.Sprintf("%s, %d connections", p.name, conns), unit: "requests/s", limit: p.limit, ours: write(p.ours), plain: write(p.plain)}); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// functionPairs are kinds of requests that are compared. Each request writes other documents than the one before.
+var functionPairs = []struct {
+	name, limit string
+	ours, plain func(dst []byte, seed int) []byte
+}{
+	{"call that writes one document", "the same by a transaction", callOf(1), transactionOf(1)},
+	{"call that writes ten documents", "the same by a transaction", callOf(10), transactionOf(10)},
+	{"PUT with a trigger that checks", "PUT with If-Match", rewrite("checked", ""), rewrite("plain", "If-Match: *\r\n")},
+	{"PUT in a gated collection", "PUT with a unique member", newIn("gated"), newIn("unique")},
+}
+
+// callOf returns a call that counts in so many documents.
+func callOf(documents int) func(dst []byte, seed int) []byte {
+	return func(dst []byte, seed int) []byte {
+		ids := make([]string, documents)
+		for i := range ids {
+			ids[i] = fmt.Sprintf(`"%d"`, (seed+i)%functionDocuments)
+		}
+		return appendRequest(dst, "POST /v1/_functions/add", []byte("["+strings.Join(ids, ",")+"]"))
+	}
+}
+
+// transactionOf returns a transaction that writes so many documents that are there.
+func transactionOf(documents int) func(dst []byte, seed int) []byte {
+	return func(dst []byte, seed int) []byte {
+		ops := make([]string, documents)
+		for i := range ops {
+			ops[i] = fmt.Sprintf(`{"op":"put","collection":"counters","id":"%d","ifMatch":"*","body":{"n":%d}}`, (seed+i)%functionDocuments, seed)
+		}
+		return appendRequest(dst, "POST /v1/_transactions", []byte(`{"operations":[`+strings.Join(ops, ",")+`]}`))
+	}
+}
+
+// rewrite returns a PUT of a document that is there, with a header.
+func rewrite(collection, header string) func(dst []byte, seed int) []byte {
+	return func(dst []byte, seed int) []byte {
+		id := strconv.Itoa(seed % functionDocuments)
+		body := appendNote(nil, id, fmt.Sprintf(`,"n":%d`, seed))
+		dst = fmt.Appendf(dst, "PUT /v1/%s/%s HTTP/1.1\r\nHost: localhost\r\n%sContent-Type: application/json\r\nContent-Length: %d\r\n\r\n", collection, id, header, len(body))
+		return append(dst, body...)
+	}
+}
+
+// newIn returns a PUT of a new document.
+func newIn(collection string) func(dst []byte, seed int) []byte {
+	return func(dst []byte, seed int) []byte {
+		id := fmt.Sprintf("%d-%d", seed, time.Now().UnixNano())
+		return appendRequest(dst, "PUT /v1/"+collection+"/"+id, appendNote(nil, id, `,"code":"`+id+`"`))
+	}
+}
