@@ -21,7 +21,7 @@ const functionsModel = `{"collections":{"counters":{},"plain":{},"checked":{"tri
 // functionDocuments is how many documents of each collection the requests write again.
 const functionDocuments = 10_000
 
-// benchFunctions compares calls with transactions that write the same, and PUTs that fire a trigger or pass a gate with those that have other guards.
+// benchFunctions compares calls with transactions that write the same, and PUTs that fire a trigger or pass a gate with PUTs under other conditions.
 func benchFunctions(ctx context.Context, b *bench) error {
 	s := benchStore{model: functionsModel}
 	return s.run(ctx, b.dir, func(ctx context.Context, n *node.Node, c *client.Client) error {
