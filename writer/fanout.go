@@ -31,7 +31,7 @@ func (w *Writer) dryRun(ctx context.Context, err error) (*DryRun, error) {
 	if err != nil {
 		return nil, err
 	}
-	writes := slices.DeleteFunc(slices.Clone(r.writes), func(w fanfold.Write) bool { return w.Event.Kind == fanfold.KindCall }) // it is about no document
+	writes := slices.DeleteFunc(slices.Clone(r.writes), func(w fanfold.Write) bool { return w.Event.Key.ID == "" }) // of a call, or a gate
 	return &DryRun{Writes: writes, Fanout: fan}, nil
 }
 
@@ -75,7 +75,7 @@ func (w *Writer) fanoutLimit(in Intent) int64 {
 // rehearse checks the conditions of writes as the log would, and returns a rehearsal where they hold, else a Stale.
 func (w *Writer) rehearse(ctx context.Context, writes []fanfold.Write, in Intent) error {
 	for i, write := range writes {
-		if !write.Expect.Set {
+		if !write.Expect.Set || write.Event.Key.ID == "" { // a gate: the dry run is of the state that the function has read
 			continue
 		}
 		rev, _, err := w.last(ctx, write.Event.Key)
