@@ -146,36 +146,68 @@ func (in *instance) full() error {
 	return description{Name: "InternalError", Message: "out of memory"}.thrown()
 }
 
-// load evaluates a source and returns where its default export stands.
-func (in *instance) load(ctx context.Context, source string) (main uint32, err error) {
+// module evaluates a source and returns where its exports stand, and its default export, which is a function.
+func (in *instance) module(ctx context.Context, source string) (exports, main uint32, err error) {
 	at := in.text(ctx, []byte(source))
 	if at == 0 && in.f.err == nil {
-		return 0, in.full()
+		return 0, 0, in.full()
 	}
 	promise := in.f.plain(ctx, "qjs_eval", at, uint32(len(source)), in.text(ctx, []byte(sourceName)), evalModule)
 	if err := in.exception(ctx, promise); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if err := in.jobs(ctx); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	switch in.f.plain(ctx, "qjs_promise_state", promise) {
 	case promisePending:
-		return 0, &Error{Kind: Thrown, Message: "an await outside of functions never ends"}
+		return 0, 0, &Error{Kind: Thrown, Message: "an await outside of functions never ends"}
 	case promiseRejected:
-		return 0, in.thrown(ctx, in.f.plain(ctx, "qjs_promise_result", promise))
+		return 0, 0, in.thrown(ctx, in.f.plain(ctx, "qjs_promise_result", promise))
 	}
-	exports := in.f.plain(ctx, "qjs_promise_result", promise)
+	exports = in.f.plain(ctx, "qjs_promise_result", promise)
 	main = in.f.plain(ctx, "qjs_get_prop_string", exports, in.text(ctx, []byte("default")))
 	if err := in.exception(ctx, main); err != nil {
-		return 0, err
+		return 0, 0, err
 	}
 	if in.f.plain(ctx, "qjs_is_function", main) == 0 && in.f.err == nil {
-		return 0, &Error{Kind: Thrown, Message: "the source has no function as its default export: begin it with export default (ctx, args) => ..."}
+		return 0, 0, &Error{Kind: Thrown, Message: "the source has no function as its default export: begin it with export default (ctx, args) => ..."}
 	}
 	in.f.plain(ctx, "free", at)
+	return exports, main, in.f.err
+}
+
+// load evaluates a source and returns where its default export stands.
+func (in *instance) load(ctx context.Context, source string) (main uint32, err error) {
+	if _, main, err = in.module(ctx, source); err != nil {
+		return 0, err
+	}
 	in.f.plain(ctx, "qjs_run_gc")
 	return main, in.f.err
+}
+
+// listExports is a script whose value is a function. It gives the named exports of a module as JSON, with null for what is no JSON.
+const listExports = `({ default: _, ...named }) => JSON.stringify(named, (_, v) => v === undefined || typeof v === "function" || typeof v === "symbol" ? null : v)`
+
+// exports evaluates a source and returns what it exports by name.
+func (in *instance) exports(ctx context.Context, source string) ([]byte, error) {
+	exports, _, err := in.module(ctx, source)
+	if err != nil {
+		return nil, err
+	}
+	list := in.f.plain(ctx, "qjs_eval", in.text(ctx, []byte(listExports)), uint32(len(listExports)), in.text(ctx, []byte("exports.js")), evalScript)
+	if err := in.exception(ctx, list); err != nil {
+		return nil, err
+	}
+	listed := in.apply(ctx, list, exports)
+	if err := in.exception(ctx, listed); err != nil {
+		return nil, err
+	}
+	text, ok := in.read(ctx, listed, MaxResult)
+	if in.f.err == nil && !ok {
+		return nil, limited(LimitResult, "what the source exports by name has more than %d bytes: export less", MaxResult)
+	}
+	return text, in.f.err
 }
 
 // call calls the default export and returns the result.

@@ -12,6 +12,7 @@ import (
 	"github.com/tetratelabs/wazero"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 //go:generate go run ./meter engine/quickjs.wasm engine/metered.wasm
@@ -81,10 +82,13 @@ type Program struct {
 	main    uint32 // where the image has the default export
 }
 
+// compiled has the engine of this process, so that a second runtime need not compile it.
+var compiled = wazero.NewCompilationCache()
+
 // New compiles the engine, which takes about a second of one core on amd64 and arm64. Elsewhere it is interpreted, and all runs
 // are some 20 times slower. The caller closes the runtime.
 func New(ctx context.Context) (*Runtime, error) {
-	return newRuntime(ctx, wazero.NewRuntimeConfig(), runtime.GOMAXPROCS(0))
+	return newRuntime(ctx, wazero.NewRuntimeConfig().WithCompilationCache(compiled), runtime.GOMAXPROCS(0))
 }
 
 func newRuntime(ctx context.Context, config wazero.RuntimeConfig, cores int) (*Runtime, error) {
@@ -174,6 +178,22 @@ func (r *Runtime) Load(ctx context.Context, source string) (*Program, error) {
 		return nil, err
 	}
 	return p, nil
+}
+
+// Exports returns what a source exports by name: a JSON object without the default export, in which null stands for what is no JSON, such as a
+// function. The errors are Load's.
+func (r *Runtime) Exports(ctx context.Context, source string) (object []byte, err error) {
+	if len(source) > MaxSource {
+		return nil, limited(LimitSource, "the source has %d bytes; at most %d are taken: make it shorter", len(source), MaxSource)
+	}
+	err = r.run(ctx, r.blank, &run{left: MaxLoad}, func(in *instance, of *run) (err error) {
+		object, err = in.exports(of.ctx, source)
+		return err
+	})
+	if err == nil && jsondoc.Check(object, maxDepth) != nil {
+		err = &Error{Kind: Thrown, Message: "what the source exports by name is no JSON object: it changes what JSON.stringify gives"}
+	}
+	return object, err
 }
 
 // Call runs the program's default export with (ctx, arguments). It waits for a core, and then for the function's end; a promise is

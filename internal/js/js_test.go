@@ -96,6 +96,31 @@ func TestResults(t *testing.T) {
 	}
 }
 
+// TestExports: what a source exports by name comes as JSON, and nothing of it stays for the next.
+func TestExports(t *testing.T) {
+	r := shared(t)
+	for source, want := range map[string]string{
+		"export default () => 1": `{}`,
+		"export const reads = ['a'], call = ['write'], args = {type: 'object'}; export const authority = 'model'; export default async () => 1": `{"args":{"type":"object"},"authority":"model","call":["write"],"reads":["a"]}`,
+		"const reads = [1]; export {reads}; export const f = () => 1; export let u; export default function main() {}":                          `{"f":null,"reads":[1],"u":null}`,
+		"export const x = await Promise.resolve(7); export default () => x; globalThis.left = 1":                                                `{"x":7}`,
+		"export const x = typeof left; export default () => x":                                                                                  `{"x":"undefined"}`,
+	} {
+		if got, err := r.Exports(t.Context(), source); err != nil || string(got) != want {
+			t.Errorf("%s exports %s, %v, want %s", source, got, err, want)
+		}
+	}
+	for source, kind := range map[string]Kind{
+		"export const x = 1": Thrown, "export default 1": Thrown, "export default () => {": Thrown, "export const x = 1n; export default () => 1": Thrown, "for (;;); export default () => 1": Limited,
+		"export const x = 'x'.repeat(65536); export default () => 1": Limited, "JSON.stringify = () => 'x'; export default () => 1": Thrown, "//" + strings.Repeat("x", MaxSource): Limited,
+	} {
+		var e *Error
+		if got, err := r.Exports(t.Context(), source); !errors.As(err, &e) || e.Kind != kind {
+			t.Errorf("%.60s exports %s, %v, want an error of kind %s", source, got, err, kind)
+		}
+	}
+}
+
 // TestNothingOfTheWorld: what would reach out of a run, or tell runs apart, is not there.
 func TestNothingOfTheWorld(t *testing.T) {
 	got, _ := call(t, load(t, shared(t), `export default () => Object.getOwnPropertyNames(globalThis).sort()`), Input{})
