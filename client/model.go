@@ -24,6 +24,7 @@ type ModelOptions struct {
 	// IfMatch is the ETag of the model that it follows; "" for whatever model applies. With it, it may take rules and guards
 	// away.
 	IfMatch      string
+	DryRun       bool  // change nothing
 	AllowRemoval bool  // also where it takes rules or guards away
 	AllowMisfits bool  // also where stored documents do not fit a new schema, or break a new check
 	Background   *bool // prepare it in the background; default where it concerns many documents
@@ -62,10 +63,8 @@ func (c *Client) Model(ctx context.Context, opts ...ReadOption) (*Model, error) 
 
 // DryRunModel tells what a model, YAML or JSON, would change, and changes nothing. It returns the errors of PutModel.
 func (c *Client) DryRunModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
-	r := modelRequest(source, opt)
-	r.query.Set("dryRun", "true")
-	r.repeatable = true
-	return c.putModel(ctx, r, opt)
+	opt.DryRun = true
+	return c.putModel(ctx, modelRequest(source, opt), opt)
 }
 
 // PutModel applies a model, YAML or JSON, or has the server begin to prepare it where it concerns many documents. It may
@@ -110,6 +109,10 @@ func modelRequest(source []byte, opt ModelOptions) *request {
 	r := newRequest(http.MethodPut, "/v1/_model")
 	r.body = source
 	r.header.Set("Content-Type", "application/yaml") // which JSON is, too
+	if opt.DryRun {
+		r.query.Set("dryRun", "true")
+		r.repeatable = true
+	}
 	r.query.Set("allowMisfits", strconv.FormatBool(opt.AllowMisfits))
 	r.query.Set("allowRemoval", strconv.FormatBool(opt.AllowRemoval))
 	if opt.Background != nil {

@@ -223,7 +223,7 @@ func Seed(n uint64) WriteOption {
 // Call calls a function of the model with arguments, nil for null, and returns its result. The function reads, decides and writes, all or
 // nothing, on a state that shows what this client has seen. Of the options those apply that are not about one document.
 //
-// Each call has an Idempotency-Key, as each write has, so that it happens once. The result of a function that writes has at most 16 KiB then, and
+// Each call has a key of its own unless you give one, as each write has, so that it happens once. The result of a function that writes has at most 16 KiB then, and
 // 64 KiB under Options.NoKeys. Errors are FunctionFailed, FunctionError, FunctionLimit, NotFound, Busy, Transact's, and BadAnswer for a result
 // that is no R. The Function of an *Error has the code that the function gave.
 func Call[R any](ctx context.Context, c *Client, name string, args any, opts ...WriteOption) (result R, err error) {

@@ -192,8 +192,12 @@ func newPlanning(w *Writer, in Intent, limit time.Duration) *planning {
 	if limit <= 0 {
 		limit = w.opt.Timeout
 	}
-	now := time.Now()
-	return &planning{w: w, in: in, now: now.Truncate(time.Millisecond), seed: rand.Uint64(), begun: now, limit: limit}
+	begun := time.Now()
+	now, seed := begun, rand.Uint64()
+	if w.opt.Moment != nil {
+		now, seed = w.opt.Moment()
+	}
+	return &planning{w: w, in: in, now: now.Truncate(time.Millisecond), seed: seed, begun: begun, limit: limit}
 }
 
 // mayCall returns a function of the model that a principal may call. Errors are NotFound, Forbidden and Unavailable.

@@ -164,7 +164,9 @@ type Options struct {
 	KeepFold bool
 	// RuleFailed is told of a check whose condition failed on a document. It must not block; nil for nobody.
 	RuleFailed func(name string, key fanfold.Key, err error)
-	Logger     *slog.Logger // default slog.Default()
+	// Moment returns when a request runs functions, and the seed of their chance. It is for tests of functions; nil for the present, and any seed.
+	Moment func() (now time.Time, seed uint64)
+	Logger *slog.Logger // default slog.Default()
 }
 
 // envelopeRoom bounds what an event takes besides its body, in bytes.

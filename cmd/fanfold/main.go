@@ -123,7 +123,7 @@ YAML file named by --config; a flag wins over the environment, and that over the
 	root.PersistentFlags().StringVar(&config, "config", "", "YAML file with values for flags, by their names")
 	root.AddCommand(versionCommand())
 	root.AddCommand(serveCommand(), demoCommand(), importCommand(), exportCommand(), changesCommand(), groupCommand(), webhooksCommand(), keysCommand(), accessCommand(), getCommand(), collectionsCommand(), historyCommand(), diffCommand(), listCommand(), putCommand(), patchCommand(), updateCommand(),
-		revertCommand(), deleteCommand(), modelCommand(), compactCommand(), eraseCommand(), erasuresCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), driftCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
+		revertCommand(), deleteCommand(), modelCommand(), fnCommand(), compactCommand(), eraseCommand(), erasuresCommand(), backupCommand(), replayCommand(), restoreCommand(), verifyCommand(), driftCommand(), logCommand(), replicasCommand(), snapshotCommand(), statusCommand(), upgradeCommand())
 	completeCommands(root, &config)
 	return root
 }
@@ -138,7 +138,7 @@ var commandGroups = []struct {
 	{"versions", "Their versions:", []string{"history", "diff", "revert"}},
 	{"changes", "Changes:", []string{"changes", "group", "webhooks"}},
 	{"many", "Moving in and out:", []string{"import", "export", "drift"}},
-	{"model", "The model:", []string{"model", "upgrade"}},
+	{"model", "The model:", []string{"model", "fn", "upgrade"}},
 	{"who", "Who may do what:", []string{"keys", "access"}},
 	{"safety", "Backups, and what goes for good:", []string{"backup", "restore", "compact", "erase", "erasures"}},
 	{"care", "Looking after a server:", []string{"status", "verify", "replay", "log", "snapshot", "replicas"}},
