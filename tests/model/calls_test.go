@@ -294,3 +294,13 @@ func TestMessagesOfACall(t *testing.T) {
 		t.Errorf("1,000 writes and the call: %s", got)
 	}
 }
+
+// TestP14Counter: a counter that calls count up is as high as there were calls, beside rules that count the same.
+func TestP14Counter(t *testing.T) {
+	s := openCalls(t)
+	s.Put("users", "u", `{}`)
+	for i := range 5 {
+		run(t, s.Client, fmt.Sprintf(`const u = ctx.get("users", "u"); ctx.patch("users", "u", { asked: (u.asked ?? 0) + 1 }); ctx.create("seats", { id: "s%d", by: "u" })`, i))
+	}
+	s.WantDoc("users", "u", `{"id":"u","asked":5,"seats":5}`)
+}
