@@ -39,13 +39,36 @@ func (w *Writer) DeleteNext(ctx context.Context, key fanfold.Key, in Intent) (De
 	if err := w.takes(key.Collection); err != nil {
 		return DeleteStep{}, err
 	}
-	d := &stepPlan{w: w, key: key, in: in, room: MaxOperations}
-	_, err := d.decide(ctx)
+	m, _, _ := w.Models.Model()
+	d := &stepPlan{w: w, key: key, in: in, room: MaxOperations, fires: firesTriggers(m, &Operation{Kind: Delete, Key: key})}
+	_, err := d.fired(ctx)
 	if d.step.DryRun, err = w.dryRun(ctx, err); d.step.DryRun == nil {
 		w.counts.add(string(Delete), err)
 	}
 	return d.step, withoutOperation(err)
 }
+
+// fired makes the step. If the document has a trigger, that is asked before anything is deleted, and runs with the last step.
+func (d *stepPlan) fired(ctx context.Context) (first uint64, err error) {
+	if !d.fires {
+		return d.decide(ctx)
+	}
+	ops := []*Operation{{Kind: Delete, Key: d.key}}
+	if err := newPlanning(d.w, d.in, 0).rehearse(ctx, ops); err != nil {
+		return 0, err
+	}
+	if first, err = d.decide(ctx); !errors.Is(err, errLastStep) {
+		return first, err
+	}
+	p := newPlanning(d.w, d.in, 0)
+	if first, err = p.writeFired(ctx, ops, Request{}); err == nil {
+		d.step = DeleteStep{Done: true, Last: first + uint64(len(p.stored)) - 1, Writes: p.stored}
+	}
+	return first, err
+}
+
+// errLastStep ends a step that would delete a document with a trigger.
+var errLastStep = errors.New("the document's trigger runs with the last step")
 
 // decide makes the step, and keeps holders from coming meanwhile.
 func (d *stepPlan) decide(ctx context.Context) (first uint64, err error) {
@@ -69,6 +92,7 @@ type stepPlan struct {
 	key     fanfold.Key // of the document that is asked to be deleted
 	in      Intent
 	room    int        // the largest number of writes
+	fires   bool       // the document has a trigger
 	closing *closing   // what the deletes are closed for; nil in a dry run
 	step    DeleteStep // of the last try
 }
@@ -81,6 +105,9 @@ func (d *stepPlan) try(ctx context.Context, lost bool) (first uint64, err error)
 	writes, err := d.next()
 	if err != nil {
 		return 0, err
+	}
+	if d.fires && d.step.Done && !d.in.DryRun {
+		return 0, errLastStep
 	}
 	if missing := d.closing.missing(writes); len(missing) > 0 {
 		if err := d.closing.close(ctx, missing); err != nil {

@@ -185,6 +185,7 @@ type planning struct {
 	attempts  int
 	certain   bool          // this node has folded everything that was acknowledged before the request was refused
 	reads     []fanfold.Key // whose locks the next attempt takes
+	stored    []fanfold.Write
 }
 
 // newPlanning returns the planning of a request.
@@ -434,6 +435,7 @@ func (p *planning) store(ctx context.Context, ops []*Operation) (first uint64, e
 	} else {
 		tx := &transaction{w: p.w, id: nuid.Next(), ops: ops, in: in, deletes: p.w.affectsHolders(ops), certain: p.certain, writes: make([]fanfold.Write, len(ops))}
 		first, err = tx.decide(ctx)
+		p.stored = tx.writes
 	}
 	return first, withoutOperation(asOutdated(err))
 }

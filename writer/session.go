@@ -76,6 +76,7 @@ type planned struct {
 	tried   bool              // it is in the order
 	written bool
 	by      *Sender       // whose rules judge what was written; nil for nobody's
+	refresh []string      // paths of frozen values that are taken again
 	patch   *Operation    // where one patch alone has made the body
 	kind    OperationKind // of the write, as the answer names it
 }
@@ -316,6 +317,7 @@ func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []by
 	}
 	was := *p
 	s.undo = append(s.undo, func() { *p = was })
+	p.refresh = slices.Concat(p.refresh, op.Refresh)
 	p.kind = kindAfter(p, op.Kind, body)
 	p.body, p.patch = body, patch
 	if !p.written || judged != nil {
@@ -589,6 +591,10 @@ func (p *planned) operation(folded uint64) *Operation {
 		if op.event = (&fanfold.Event{Kind: fanfold.KindPut, Key: p.key, Body: p.body}); op.Kind == Patch {
 			op.Kind = Put
 		}
+	}
+	if p.body != nil {
+		op.Refresh = slices.Compact(slices.Sorted(slices.Values(p.refresh)))
+		op.event.Refresh = op.Refresh
 	}
 	if p.by != nil {
 		if r := ruling.Of(p.by, p.key, false); r != nil {

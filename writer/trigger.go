@@ -297,11 +297,22 @@ func (s *bulkTry) fire(ctx context.Context) error {
 	return nil
 }
 
+// rehearse returns why triggers refuse operations, and stores nothing.
+func (p *planning) rehearse(ctx context.Context, ops []*Operation) error {
+	_, err := p.decide(ctx, &CallResult{}, func(_ context.Context, s *session, _ *CallResult) ([]*Operation, error) {
+		for _, op := range ops {
+			asked := *op
+			if err := s.client(p.in.By, &asked); err != nil {
+				return nil, err
+			}
+		}
+		return nil, nil
+	})
+	return err
+}
+
 // client makes an operation of a client.
 func (s *session) client(by *Sender, op *Operation) error {
-	if len(op.Refresh) > 0 {
-		return fanfold.Errorf(fanfold.Unprocessable, "refresh does not go with a collection that has a trigger: write the document without it")
-	}
 	if op.Kind != Check {
 		_, err := s.write(by, by, op, true)
 		return err

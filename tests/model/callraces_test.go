@@ -141,3 +141,60 @@ func TestUpdatesFire(t *testing.T) {
 	s.WantDoc("stock", "119", `{"id":"119","left":109}`)
 	s.Want(http.StatusOK, http.MethodDelete, "/v1/stock?filter=doc.left%3C5", "")
 }
+
+// TestRefreshAndStepsFire: a write that takes frozen values again fires the trigger, and so does the last step of a delete. A trigger that refuses the delete does so before anything is gone.
+func TestRefreshAndStepsFire(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  products: {}
+  orders: { trigger: note, relations: { product: { path: product, to: products } }, derive: { price: { copy: product, value: doc.price, frozen: true } } }
+  lines: { relations: { order: { path: order, to: orders, onDelete: cascade } } }
+  notes: {}
+functions:
+  note: { source: "export default (ctx, { op, before }) => { if (before?.held && op == 'delete') ctx.fail('held'); ctx.create('notes', { op }) }" }
+`)
+	s.Put("products", "p", `{"price":1}`)
+	s.Put("orders", "o", `{"product":"p"}`)
+	s.Put("products", "p", `{"price":2}`)
+	s.Want(http.StatusNoContent, http.MethodPatch, "/v1/orders/o?refresh=price", `{}`, "Content-Type", "application/merge-patch+json")
+	s.WantDoc("orders", "o", `{"id":"o","product":"p","price":2}`)
+	s.Put("orders", "o", `{"product":"p","held":true}`)
+	var lines strings.Builder
+	for i := range 1200 {
+		fmt.Fprintf(&lines, `{"id":"%d","order":"o"}`+"\n", i)
+	}
+	s.Want(http.StatusOK, http.MethodPost, "/v1/_import?collection=lines", lines.String(), "Content-Type", "application/x-ndjson")
+	s.Want(http.StatusUnprocessableEntity, http.MethodDelete, "/v1/orders/o", "")
+	r := s.Want(http.StatusUnprocessableEntity, http.MethodDelete, "/v1/orders/o?steps=true", "")
+	if !strings.Contains(string(r.Body), `"code":"held"`) {
+		t.Errorf("the refusal is %s", r.Body)
+	}
+	s.WantDoc("lines", "0", `{"id":"0","order":"o"}`)
+	s.Put("orders", "o", `{"product":"p"}`)
+	deleted := 0
+	for done := false; !done; {
+		var step struct {
+			Done    bool
+			Deleted int
+		}
+		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodDelete, "/v1/orders/o?steps=true", "").Body, &step); err != nil {
+			t.Fatal(err)
+		}
+		done, deleted = step.Done, deleted+step.Deleted
+	}
+	if deleted != 1201 {
+		t.Errorf("%d documents were deleted", deleted)
+	}
+	rows, _ := s.Changes("collections=notes&mode=all&include_docs=true")
+	var ops []string
+	for _, row := range rows {
+		var doc struct{ Op string }
+		if err := json.Unmarshal(row.Doc, &doc); err != nil {
+			t.Fatal(err)
+		}
+		ops = append(ops, doc.Op)
+	}
+	if got := strings.Join(ops, " "); got != "create patch replace replace delete" {
+		t.Errorf("the trigger was told of %s", got)
+	}
+}
