@@ -470,8 +470,8 @@ func (r *CallResult) recall(ctx context.Context, w *Writer) error {
 		return fanfold.Errorf(fanfold.Conflict, "the call was made before, as event %d, which the log does not have any more: what it wrote is stored, what it returned is gone", r.Result.First)
 	case err != nil:
 		return err
-	case ev.Call == nil || len(ev.Call.Result) == 0: // it went with an erased document
-		return fanfold.Errorf(fanfold.Conflict, "the call was made before, as event %d, and what it returned was erased: what it wrote is stored", r.Result.First)
+	case ev.Call == nil || len(ev.Call.Result) == 0:
+		return fanfold.Errorf(fanfold.Conflict, "the call was made before, as event %d, and what it returned is not in the log any more: what it wrote is stored", r.Result.First)
 	}
 	r.Event, r.Answer = *ev.Call, ev.Call.Result
 	return nil

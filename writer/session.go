@@ -317,7 +317,7 @@ func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []by
 	}
 	was := *p
 	s.undo = append(s.undo, func() { *p = was })
-	p.refresh = slices.Concat(p.refresh, op.Refresh)
+	p.refresh = slices.Concat(slices.DeleteFunc(slices.Clone(p.refresh), func(path string) bool { return slices.Contains(op.Refresh, path) }), op.Refresh)
 	p.kind = kindAfter(p, op.Kind, body)
 	p.body, p.patch = body, patch
 	if !p.written || judged != nil {
@@ -593,8 +593,7 @@ func (p *planned) operation(folded uint64) *Operation {
 		}
 	}
 	if p.body != nil {
-		op.Refresh = slices.Compact(slices.Sorted(slices.Values(p.refresh)))
-		op.event.Refresh = op.Refresh
+		op.Refresh, op.event.Refresh = p.refresh, p.refresh
 	}
 	if p.by != nil {
 		if r := ruling.Of(p.by, p.key, false); r != nil {
