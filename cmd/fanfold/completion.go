@@ -34,7 +34,7 @@ var enumerations = map[string][]string{
 	"from": {"auto", "json", "fanfold", "cosmos", "mongo", "couch", "firestore"},
 }
 
-// completeCommands has shells propose collections, ids, groups and what flags take. They propose nothing where the server does not answer in time.
+// completeCommands has shells propose collections, ids, groups, functions and what flags take. They propose nothing where the server does not answer in time.
 func completeCommands(cmd *cobra.Command, config *string) {
 	for _, below := range cmd.Commands() {
 		completeCommands(below, config)
@@ -70,6 +70,8 @@ func completeCommands(cmd *cobra.Command, config *string) {
 				return completed(cmd, *config, begun, documentIDs(args[0]))
 			case word == "NAME" && cmd.Parent() != nil && cmd.Parent().Name() == "group" && cmd.Name() != "create":
 				return completed(cmd, *config, begun, groupNames)
+			case word == "NAME" && cmd.Parent() != nil && cmd.Parent().Name() == "fn":
+				return completed(cmd, *config, begun, functionNames)
 			case strings.Contains(word, "FILE") || strings.Contains(word, "DIR"):
 				return nil, cobra.ShellCompDirectiveDefault
 			}
@@ -149,6 +151,17 @@ func groupNames(ctx context.Context, c *client.Client, _ string, add func(name s
 		}
 	}
 	return nil
+}
+
+// functionNames calls add for each function of the model.
+func functionNames(ctx context.Context, c *client.Client, _ string, add func(name string) bool) error {
+	all, err := client.Functions(ctx, c)
+	for _, f := range all {
+		if !add(f.Name) {
+			break
+		}
+	}
+	return err
 }
 
 // standardRoles mean something in every store.

@@ -183,6 +183,7 @@ func TestFnCommands(t *testing.T) {
 		t.Errorf("the source is %q", shown.out)
 	}
 	at("", "show", "reserve", "--json").want(t, exitDone, `"clerks"`)
+	runCommand(t, "", "__complete", "fn", "call", "--server", s.URL, "re").want(t, exitDone, "reserve\n:4")
 	at("", "show", "none").want(t, exitFailed, `no function "none"`)
 
 	fewer := writeIn(t, filepath.Dir(source), "reserve.js", "export const args = { type: 'array' }\nexport default () => 1\n")
