@@ -151,20 +151,22 @@ func (c Caller) Call(ctx context.Context, r CallRequest) (CallResult, error) {
 	r.Key = keyOf(actorOf(r.By), r.Key)
 	p.request, p.arguments = r.Request, r.Arguments
 	var out CallResult
-	result, err := w.run(ctx, r.Request, "call", func(ctx context.Context) (first uint64, err error) {
-		first, err = p.decide(ctx, &out, p.call)
-		if err == nil && first == 0 {
+	var stored uint64
+	result, err := w.run(ctx, r.Request, "call", func(ctx context.Context) (_ uint64, err error) {
+		stored, err = p.decide(ctx, &out, p.call)
+		if err == nil && stored == 0 {
 			err = errNothingWritten
 		}
-		return first, err
+		return stored, err
 	})
 	if errors.Is(err, errNothingWritten) {
 		err = nil
 	}
-	out.Result, out.Attempts = result, p.attempts
-	if result.First != 0 && p.attempts == 0 {
-		err = out.recall(ctx, w)
+	if result.First != stored { // another request has made the call, before or meanwhile, and what this one has run is of no account
+		out = CallResult{Result: result}
+		return out, out.recall(ctx, w)
 	}
+	out.Result, out.Attempts = result, p.attempts
 	return out, err
 }
 
@@ -289,6 +291,9 @@ func (p *planning) attempt(ctx context.Context, out *CallResult, try attempt) (f
 	s := newSession(ctx, p.w, func() string { return seededUUID(p.now, source) })
 	s.fires = p.fire
 	ops, err := p.run(ctx, s, out, try)
+	if err != nil && ctx.Err() != nil && fanfold.CodeOf(err) == fanfold.Internal { // the context's own error, while a place was waited for, or in a run
+		err = ended(ctx)
+	}
 	p.reads = slices.Collect(maps.Keys(s.docs))
 	for collection := range s.gates {
 		p.reads = append(p.reads, fanfold.Key{Collection: collection})
