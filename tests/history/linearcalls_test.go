@@ -383,8 +383,8 @@ func calledNodes(t *testing.T, replicas int, ended *atomic.Bool) []*harness.Stor
 	return nodes
 }
 
-// TestLinearizableCalls: 64 clients on two nodes, with one and three replicas of the log, call functions beside single writes and transactions. All that they did can be put
-// in an order in which each is answered so: no update is lost, no shift without a doctor who left it, no seat sold twice, no money lost or made.
+// TestLinearizableCalls: 64 clients on two nodes, with one and three replicas of the log, call functions beside single writes and transactions.
+// All that they did can be put in an order in which each is answered so. No update is lost, no seat is sold twice, and the last doctor stays.
 func TestLinearizableCalls(t *testing.T) {
 	suite.Concurrent(t, "function")
 	for _, replicas := range []int{1, 3} {
