@@ -26,6 +26,7 @@ type Functions struct {
 	mu       sync.Mutex
 	started  *js.Runtime
 	programs map[string]*js.Program // by source
+	held     int                    // bytes of programs
 	stats    map[string]*writer.FunctionStats
 }
 
@@ -90,8 +91,11 @@ func (f *Functions) Check(ctx context.Context, m *model.Model) error {
 	return &fanfold.Error{Code: fanfold.Unprocessable, Message: "the sources of functions have mistakes", Problems: problems}
 }
 
-// maxPrograms is how many loaded sources are held, enough for two models.
-const maxPrograms = 200
+// Bounds of the loaded sources that are held: enough for two models of sources that make little when they are loaded.
+const (
+	maxPrograms     = 200
+	maxProgramBytes = 128 << 20
+)
 
 // program returns a function's source as it is loaded. It loads each source once.
 func (f *Functions) program(ctx context.Context, fn *model.Function) (*js.Program, error) {
@@ -110,8 +114,12 @@ func (f *Functions) program(ctx context.Context, fn *model.Function) (*js.Progra
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if len(f.programs) >= maxPrograms {
+	if len(f.programs) >= maxPrograms || f.held+p.Size() > maxProgramBytes {
 		clear(f.programs)
+		f.held = 0
+	}
+	if f.programs[fn.Source] == nil { // else another run was faster
+		f.held += p.Size()
 	}
 	f.programs[fn.Source] = p
 	return p, nil
@@ -134,7 +142,7 @@ func (f *Functions) Run(ctx context.Context, call writer.FunctionCall) (writer.F
 		return writer.FunctionRun{}, errorOf(err, nil)
 	}
 	h := newHost(call.World, call.Model)
-	out, err := p.Call(ctx, js.Input{Arguments: call.Input, Caller: call.Caller, Now: call.Now, Seed: call.Seed, Host: h.answer})
+	out, err := p.Call(ctx, js.Input{Arguments: call.Input, Caller: call.Caller, Now: call.Now, Seed: call.Seed, Host: h.answer, Most: call.Most})
 	err = errorOf(err, h.thrown)
 	f.count(Run{Function: call.Function.Name, Steps: out.Steps, Took: time.Since(began), Reason: reasonOf(err)})
 	return writer.FunctionRun{Result: out.Result, Log: out.Log, Steps: out.Steps, Memory: out.Memory, Reads: h.reads}, err

@@ -113,8 +113,24 @@ func TestCheckTellsPlaces(t *testing.T) {
 	m.Functions = []*model.Function{{Name: "good", Source: "export default () => 1"}, {Name: "bad", Source: "export default () => {\n  let 1\n}"}, {Name: "none", Source: "const a = 1"}}
 	err := f.Check(t.Context(), m)
 	var e *fanfold.Error
-	if !errors.As(err, &e) || e.Code != fanfold.Unprocessable || len(e.Problems) != 2 || e.Problems[0].Path != "functions.bad.source" || !strings.HasPrefix(e.Problems[0].Detail, "line 2, column ") {
+	if !errors.As(err, &e) || e.Code != fanfold.Unprocessable || len(e.Problems) != 2 || e.Problems[0].Path != "functions.bad.source" || e.Problems[0].Line != 2 {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestLoadedSources: sources that make much when they are loaded are not all held.
+func TestLoadedSources(t *testing.T) {
+	f := New(nil)
+	defer func() { _ = f.Close(context.Background()) }()
+	most := 0
+	for i := range 80 {
+		if _, err := f.program(t.Context(), &model.Function{Source: fmt.Sprintf("const a = new Uint8Array(2e6).fill(%d); export default () => a[0]", i+1)}); err != nil {
+			t.Fatal(err)
+		}
+		most = max(most, f.held)
+	}
+	if most > maxProgramBytes || most < maxProgramBytes*9/10 || len(f.programs) >= 80 {
+		t.Errorf("%d bytes of %d sources are held", most, len(f.programs))
 	}
 }
 

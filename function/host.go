@@ -49,10 +49,12 @@ type arguments struct {
 // answer answers a call: see js.Host.
 func (h *host) answer(ctx context.Context, name string, given []byte) ([]byte, error) {
 	a := arguments{name: name}
-	err := json.Unmarshal(given, &a.list)
 	var text []byte
-	if err == nil {
+	var err error
+	if json.Unmarshal(given, &a.list) == nil {
 		text, err = h.call(ctx, a)
+	} else { // the function has changed how arrays are written
+		err = a.mistake("what it is given is written as no array")
 	}
 	if err == nil {
 		return text, nil

@@ -1,6 +1,7 @@
 package writer
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -49,6 +50,7 @@ type FunctionCall struct {
 	Seed     uint64
 	World    World
 	Model    *model.Model // under which it runs
+	Most     int          // bytes of the input, and of the result; 0 for the bounds of calls
 }
 
 // World is what a function reads and writes. It is for one goroutine. An error that is an Error, but for Unavailable and Internal, is thrown in the function.
@@ -78,6 +80,8 @@ const (
 	maxStoredResult = 16 << 10 // of a call with a key, in bytes
 	maxLockTime     = time.Second
 	maxPause        = 50 * time.Millisecond // between attempts, by chance
+	maxAttemptTime  = 5 * time.Second       // of all that runs in an attempt, without its waiting for a place
+	maxSessionBytes = 64 << 20              // of the documents that an attempt reads and writes
 )
 
 // CallRequest asks for a function to be called.
@@ -317,13 +321,21 @@ func (p *planning) run(ctx context.Context, s *session, out *CallResult, try att
 	}
 	defer leave()
 	defer s.held.pause()
+	within, cancel := context.WithTimeoutCause(within, maxAttemptTime, errTooLong)
+	defer cancel()
 	s.ctx = within
 	ops, err := try(within, s, out)
+	if err != nil && ctx.Err() == nil && within.Err() != nil && fanfold.CodeOf(err) != fanfold.FunctionLimit {
+		err = functionError(errTooLong, p.function, "")
+	}
 	if m, _, _ := p.w.Models.Model(); err == nil && m != s.model {
 		return nil, outdated{} // it was planned under another model
 	}
 	return ops, err
 }
+
+// errTooLong ends an attempt of maxAttemptTime. It is a FunctionLimit.
+var errTooLong = limitOf("", "time", "what the request runs takes longer than %v together: do less in one request", maxAttemptTime)
 
 // lock takes the locks of what the attempt before has read, for maxLockTime at most.
 func (p *planning) lock(ctx context.Context) (unlock func(stored uint64), err error) {
@@ -496,8 +508,40 @@ type world struct {
 	fires      bool // its writes fire triggers
 }
 
+// discreet returns an error as a principal may be told it, which has About where it tells of other documents.
+func (w *world) discreet(err error) error {
+	var e *fanfold.Error
+	if !errors.As(err, &e) || len(e.About) == 0 || w.by.ReadsAll() {
+		return err
+	}
+	for _, key := range e.About {
+		sees := w.by.Reads(key.Collection)
+		if !sees && key.ID != "" {
+			p, err := w.s.document(key)
+			if err != nil {
+				return err
+			}
+			if sees, err = w.s.sees(w.by, p); err != nil && fanfold.CodeOf(err) != fanfold.Forbidden {
+				return err
+			}
+		}
+		if !sees {
+			told := *e
+			told.Message = cmp.Or(e.Discreet, "a document that the caller may not read does not let it happen")
+			return &told
+		}
+	}
+	return err
+}
+
 // Get returns a document: see World.
-func (w *world) Get(key fanfold.Key, embedded bool) ([]byte, error) {
+func (w *world) Get(key fanfold.Key, embedded bool) (body []byte, err error) {
+	body, err = w.get(key, embedded)
+	return body, w.discreet(err)
+}
+
+// get does what Get does.
+func (w *world) get(key fanfold.Key, embedded bool) ([]byte, error) {
 	if err := key.Validate(); err != nil {
 		return nil, err
 	}
@@ -543,7 +587,7 @@ func (w *world) Ask(q Question, show func(doc *fanfold.Document) error) error {
 func (w *world) Write(op *Operation) ([]byte, error) {
 	body, err := w.s.write(w.by, w.judged, op, w.fires)
 	if err != nil || body == nil {
-		return nil, err
+		return nil, w.discreet(err)
 	}
 	return maskOf(w.by, op.Key.Collection).Cut(body), nil
 }

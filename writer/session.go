@@ -63,6 +63,8 @@ type session struct {
 	giver  numbering.Giver
 	values heldValues                                                                                          // unique ones, after the writes
 	budget *jsondoc.Budget                                                                                     // of patches
+	bytes  int                                                                                                 // of the documents that were read and written
+	runs   uint64                                                                                              // of triggers
 	undo   []func()                                                                                            // takes back what was written, the last first
 	fires  func(ctx context.Context, f *model.Function, input []byte, world *world) (result []byte, err error) // runs a trigger
 }
@@ -76,6 +78,8 @@ type planned struct {
 	tried   bool              // it is in the order
 	written bool
 	by      *Sender       // whose rules judge what was written; nil for nobody's
+	author  *Sender       // of what was written last
+	fires   bool          // a trigger runs for a write of it
 	refresh []string      // paths of frozen values that are taken again
 	patch   *Operation    // where one patch alone has made the body
 	kind    OperationKind // of the write, as the answer names it
@@ -187,17 +191,46 @@ func (s *session) document(key fanfold.Key) (*planned, error) {
 		p.rev, _, err = lastIn(snap, key)
 		return err
 	})
-	if err == nil {
-		s.docs[key] = p
+	if err != nil {
+		return nil, err
 	}
-	return p, err
+	s.docs[key] = p
+	return p, s.count(p.body)
 }
 
-// sees tells whether a principal sees a document that is stored. The error is Forbidden where it reads none of the collection.
-func (s *session) sees(by *Sender, p *planned) (sees bool, err error) {
-	if by.Reads(p.key.Collection) {
-		return true, nil
+// documentRoom is what a document takes in a session beside its body, in bytes, or less.
+const documentRoom = 500
+
+// count counts a document that was read or written. The error is a FunctionLimit.
+func (s *session) count(body []byte) error {
+	if s.bytes += len(body) + documentRoom; s.bytes > maxSessionBytes {
+		return limitOf("", "bytes", "what the request runs reads and writes more than %d MiB of documents: do less in one request", maxSessionBytes>>20)
 	}
+	return nil
+}
+
+// isFull tells whether the session has come to a bound of all that it runs.
+func (s *session) isFull() bool { return s.bytes > maxSessionBytes || s.ctx.Err() != nil }
+
+// sees tells whether a principal sees a document as the run leaves it. The error is Forbidden where it reads none of the collection.
+func (s *session) sees(by *Sender, p *planned) (sees bool, err error) {
+	switch {
+	case by.Reads(p.key.Collection) || p.written && p.author == by:
+		return true, nil
+	case p.written:
+		return p.body != nil && reads(by, p), by.CheckSees(p.key.Collection)
+	}
+	return s.seesStored(by, p)
+}
+
+// reads tells whether a principal reads a document, by what another one has written in the run.
+func reads(by *Sender, p *planned) bool {
+	g := by.ToRead(p.key.Collection)
+	return g.Reads(p.body)
+}
+
+// seesStored tells whether a principal sees a document as it is stored.
+func (s *session) seesStored(by *Sender, p *planned) (sees bool, err error) {
 	err = s.look(func(snap Sighting) error {
 		doc, err := snap.See(by, p.key, fanfold.Referenced, 0)
 		sees = doc != nil
@@ -212,13 +245,8 @@ func (s *session) get(by *Sender, key fanfold.Key) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if p.stored != nil || !by.Reads(key.Collection) {
-		if sees, err := s.sees(by, p); err != nil || !sees && !p.written {
-			return nil, err
-		}
-	}
-	if p.body == nil {
-		return nil, nil
+	if sees, err := s.sees(by, p); err != nil || !sees || p.body == nil {
+		return nil, err
 	}
 	return maskOf(by, key.Collection).Cut(p.body), nil
 }
@@ -299,6 +327,9 @@ func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []by
 	if err != nil {
 		return nil, err
 	}
+	if p.fires {
+		return nil, fanfold.Errorf(fanfold.Unprocessable, "the trigger runs for a write of %s, and may not write it: have it return the document", op.Key)
+	}
 	if err := s.meet(by, op, p); err != nil {
 		return nil, err
 	}
@@ -319,12 +350,12 @@ func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []by
 	s.undo = append(s.undo, func() { *p = was })
 	p.refresh = slices.Concat(slices.DeleteFunc(slices.Clone(p.refresh), func(path string) bool { return slices.Contains(op.Refresh, path) }), op.Refresh)
 	p.kind = kindAfter(p, op.Kind, body)
-	p.body, p.patch = body, patch
+	p.body, p.patch, p.author = body, patch, by
 	if !p.written || judged != nil {
 		p.by = judged
 	}
 	p.written, s.others[op.Key.Collection] = true, true
-	return body, nil
+	return body, s.count(body)
 }
 
 // mark returns what takes back all that is written from now on: a trigger that refuses a write may have written itself.
@@ -371,14 +402,11 @@ func (s *session) name(op *Operation) error {
 
 // meet returns nil where a document meets the conditions of an operation. It returns the errors of current, Exists and Forbidden.
 func (s *session) meet(by *Sender, op *Operation, p *planned) error {
-	seen, unseen := p.body != nil, false
-	if p.stored != nil && !p.written {
-		sees, err := s.sees(by, p)
-		if err != nil && fanfold.CodeOf(err) != fanfold.Forbidden {
-			return err
-		}
-		unseen = !sees
+	unseen, err := s.unseen(by, p)
+	if err != nil {
+		return err
 	}
+	seen := p.body != nil
 	switch {
 	case unseen && (op.Kind == Create || op.Kind == Put && !op.Any()):
 		if r := ruling.Of(by, op.Key, false); r != nil {
@@ -403,9 +431,25 @@ func (s *session) meet(by *Sender, op *Operation, p *planned) error {
 	if op.If == nil || p.body == nil {
 		return nil
 	}
-	was := *p.stored
-	was.Body = maskOf(by, op.Key.Collection).Cut(p.body)
-	return op.checkContent(&was, s.w.Parsing)
+	was := &fanfold.Document{Key: p.key, Revision: p.rev, Body: maskOf(by, op.Key.Collection).Cut(p.body)}
+	return op.checkContent(was, s.w.Parsing)
+}
+
+// unseen tells whether there is a document that a principal does not see, as it is stored or as others have written it in the run.
+func (s *session) unseen(by *Sender, p *planned) (bool, error) {
+	switch {
+	case by.Reads(p.key.Collection):
+		return false, nil
+	case p.written && p.author != by && p.body != nil && !reads(by, p):
+		return true, nil
+	case p.stored == nil:
+		return false, nil
+	}
+	sees, err := s.seesStored(by, p)
+	if fanfold.CodeOf(err) == fanfold.Forbidden {
+		err = nil
+	}
+	return !sees, err
 }
 
 // made returns the document that an operation leaves, and the operation where it is a patch that nothing was added to.
@@ -422,7 +466,9 @@ func (s *session) made(by *Sender, op *Operation, p *planned, fire bool) (body [
 	}
 	fired := fire && c != nil && c.Trigger != ""
 	if fired {
-		if body, err = s.fire(by, c, op, before, body); err != nil {
+		p.fires = true
+		body, err = s.fire(by, c, op, before, body)
+		if p.fires = false; err != nil {
 			return nil, nil, err
 		}
 	}

@@ -54,6 +54,13 @@ func firedBy(op *Operation, before, after []byte) fired {
 	return f
 }
 
+// mistakeOf returns the FunctionError of a trigger.
+func mistakeOf(trigger *model.Function, what string) error {
+	e := fanfold.Errorf(fanfold.FunctionError, "the trigger %s %s", trigger.Name, what)
+	e.Function = &fanfold.FunctionFault{Trigger: trigger.Name}
+	return e
+}
+
 // fire runs the trigger of a collection for a write, and returns the document that is to be stored, nil of a delete.
 func (s *session) fire(by *Sender, c *model.Collection, op *Operation, before, after []byte) ([]byte, error) {
 	f := s.model.Function(c.Trigger)
@@ -68,9 +75,9 @@ func (s *session) fire(by *Sender, c *model.Collection, op *Operation, before, a
 	case len(result) == 0 || string(result) == "null":
 		return after, nil
 	case after == nil:
-		e := fanfold.Errorf(fanfold.FunctionError, "the trigger %s returned a document for a delete: of a delete it returns nothing", f.Name)
-		e.Function = &fanfold.FunctionFault{Trigger: f.Name}
-		return nil, e
+		return nil, mistakeOf(f, "returned a document for a delete: of a delete it returns nothing")
+	case result[0] != '{':
+		return nil, mistakeOf(f, "returned what is no document: return an object, or nothing")
 	}
 	changed := &Operation{Kind: Put, Key: op.Key, Content: result}
 	body, err := s.whole(own, changed, after)
@@ -80,9 +87,14 @@ func (s *session) fire(by *Sender, c *model.Collection, op *Operation, before, a
 	return body, nil
 }
 
-// fire runs a trigger within a session.
+// triggerRoom is what a trigger's input has beside two documents, in bytes.
+const triggerRoom = 1 << 10
+
+// fire runs a trigger within a session. Its input has two documents. No two triggers of an attempt see the same Math.random.
 func (p *planning) fire(ctx context.Context, f *model.Function, input []byte, world *world) ([]byte, error) {
-	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: input, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed, World: world, Model: world.s.model})
+	world.s.runs++
+	run, err := p.w.Functions.Run(ctx, FunctionCall{Function: f, Input: input, Caller: callerOf(p.in.By), Now: p.now, Seed: p.seed + world.s.runs, World: world, Model: world.s.model,
+		Most: 2*int(p.w.opt.MaxBody) + triggerRoom})
 	return run.Result, err
 }
 
@@ -168,7 +180,7 @@ func (st *step) planned(ctx context.Context, s *session, by *Sender) ([]*Operati
 		switch err := s.client(by, op); {
 		case staleError(err) != nil && len(op.Revisions) > 0: // it was judged on another state
 			return nil, outdated{at: uint64(staleError(err).Current)}
-		case err != nil && !isRefusal(err):
+		case err != nil && (!isRefusal(err) || s.isFull() && len(asked) > 1): // fewer at once may do
 			return nil, err
 		case err != nil:
 			st.refused.add(i, err)

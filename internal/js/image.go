@@ -11,6 +11,7 @@ const wasmPage = 64 << 10
 // image is the memory of an instance between two calls. Images share the pages in which they do not differ.
 type image struct {
 	pages [][]byte // each of pageBytes
+	own   int      // bytes of those that no other image shares
 	grown uint64   // the global `pages`
 	sp    uint64
 }
@@ -31,6 +32,7 @@ func (in *instance) image(like *image) *image {
 			page = zeros
 		default:
 			page = bytes.Clone(page)
+			m.own += pageBytes
 		}
 		m.pages = append(m.pages, page)
 	}

@@ -3,6 +3,7 @@
 package js
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -23,6 +24,7 @@ const (
 	MaxArguments = 64 << 10        // of the arguments, in bytes
 	MaxResult    = 64 << 10        // of the result, in bytes
 	MaxDetails   = 64 << 10        // of the details that ctx.fail is given, in bytes
+	MaxMessage   = 2048            // of what ctx.fail is given or an exception says, in characters; prelude.js cuts it
 	MaxLog       = 4 << 10         // of all that a run logs, in bytes; more is left out
 	MaxCall      = 8 << 20         // of what one call of the host gives, and of what it answers, in bytes
 	MaxSteps     = 50_000_000      // of a call
@@ -53,6 +55,7 @@ type Input struct {
 	Now       time.Time // of ctx.now and Date, in milliseconds
 	Seed      uint64    // of Math.random
 	Host      Host
+	Most      int // bytes of the arguments, and of the result; 0 for MaxArguments and MaxResult
 }
 
 // Output is what a call gave. It holds figures and the log of a call that failed, too.
@@ -197,17 +200,17 @@ func (r *Runtime) Exports(ctx context.Context, source string) (object []byte, er
 }
 
 // Call runs the program's default export with (ctx, arguments). It waits for a core, and then for the function's end; a promise is
-// awaited, and what the function left to other promises runs, too. The error is an *Error, the host's, ctx's, or a fanfold.Error of Busy, Unavailable or Internal.
+// awaited, and what the function left to other promises runs, too. The error is an *Error, the host's, the cause of ctx's end, or a fanfold.Error of Busy, Unavailable or Internal.
 func (p *Program) Call(ctx context.Context, input Input) (Output, error) {
-	if len(input.Arguments) > MaxArguments {
-		return Output{}, limited(LimitArguments, "the arguments have %d bytes; at most %d are taken: send less", len(input.Arguments), MaxArguments)
+	if most := cmp.Or(input.Most, MaxArguments); len(input.Arguments) > most {
+		return Output{}, limited(LimitArguments, "the arguments have %d bytes; at most %d are taken: send less", len(input.Arguments), most)
 	}
 	text, mark, err := input.text()
 	if err != nil {
 		return Output{}, err
 	}
 	var out Output
-	of := &run{left: p.runtime.maxSteps, now: input.Now, host: input.Host, mark: mark}
+	of := &run{left: p.runtime.maxSteps, now: input.Now, host: input.Host, mark: mark, most: input.Most}
 	err = p.runtime.run(ctx, p.image, of, func(in *instance, of *run) (err error) {
 		defer func() { out.Steps, out.Memory = of.used(in), in.size() }()
 		out.Result, err = in.call(of, p.main, text)
@@ -216,6 +219,9 @@ func (p *Program) Call(ctx context.Context, input Input) (Output, error) {
 	out.Log = of.log
 	return out, err
 }
+
+// Size returns how many bytes of memory are the program's alone.
+func (p *Program) Size() int { return p.image.own }
 
 // run gives body an instance that begins from an image. The instance is held for later where nothing ended body early.
 func (r *Runtime) run(ctx context.Context, from *image, of *run, body func(*instance, *run) error) error {

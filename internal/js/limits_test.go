@@ -25,6 +25,17 @@ func limitOf(t *testing.T, err error) string {
 	return e.Code
 }
 
+// TestMessages: a long message of a refusal or of an exception is cut.
+func TestMessages(t *testing.T) {
+	for _, source := range []string{`(ctx) => ctx.fail("a", "x".repeat(3000))`, `() => { throw "x".repeat(3000) }`, `() => { throw new Error("x".repeat(3000)) }`} {
+		_, err := load(t, shared(t), "export default "+source).Call(t.Context(), Input{})
+		var e *Error
+		if !errors.As(err, &e) || e.Message != strings.Repeat("x", MaxMessage) {
+			t.Errorf("%s: %.100v", source, err)
+		}
+	}
+}
+
 // TestBounds: what is as long as a bound is taken, and one byte more is not.
 func TestBounds(t *testing.T) {
 	r := shared(t)

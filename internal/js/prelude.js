@@ -43,12 +43,13 @@
   })
 
   const write = (value) => {
+    const outer = writing // a toJSON may give a value to ctx
     writing = true
     try {
       const text = stringify(value)
       return text === undefined ? "null" : text
     } finally {
-      writing = false
+      writing = outer
     }
   }
 
@@ -120,7 +121,7 @@
 
   const described = (error) => {
     try {
-      if (typeof error !== "object" || error === null) return { message: String(error) }
+      if (typeof error !== "object" || error === null) return { message: slice(String(error), 0, 2048) }
       const of = (name) => slice(String(error[name] ?? ""), 0, 2048)
       return { name: of("name"), message: of("message"), stack: of("stack") }
     } catch {
@@ -130,7 +131,7 @@
   const thrown = (error) => {
     const isObject = typeof error === "object" && error !== null
     const details = isObject ? lookUp(failures, error) : undefined
-    if (details !== undefined) return "f" + stringify({ code: String(error.code), message: String(error.message) }) + "\n" + details
+    if (details !== undefined) return "f" + stringify({ code: String(error.code), message: slice(String(error.message), 0, 2048) }) + "\n" + details
     const refused = isObject ? lookUp(refusals, error) : undefined
     return refused !== undefined ? "h" + refused : "x" + stringify(described(error))
   }

@@ -2,6 +2,7 @@ package js
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/hex"
@@ -30,6 +31,7 @@ type run struct {
 	now    time.Time
 	host   Host
 	mark   string
+	most   int // bytes of the result; 0 for MaxResult
 	log    []string
 	logged int
 	// refusals holds the errors that were thrown in the function, by the index that the JavaScript side has.
@@ -88,7 +90,7 @@ func (r *run) timeUp() error {
 	if r.ctx.Err() == nil {
 		return nil
 	}
-	if err := r.caller.Err(); err != nil {
+	if err := context.Cause(r.caller); err != nil {
 		return err
 	}
 	return limited(LimitTime, "the function takes longer than %v: do less in one call", MaxTime)
@@ -218,8 +220,8 @@ func (r *run) outcome(text []byte) ([]byte, error) {
 	switch body := text[1:]; text[0] {
 	case 'r':
 		result, ok := unmarked(body, r.mark)
-		if len(result) > MaxResult {
-			return nil, limited(LimitResult, "the result has %d bytes; at most %d are taken: return less", len(result), MaxResult)
+		if most := cmp.Or(r.most, MaxResult); len(result) > most {
+			return nil, limited(LimitResult, "the result has %d bytes; at most %d are taken: return less", len(result), most)
 		}
 		if err := jsondoc.Check(result, maxDepth); !ok || err != nil {
 			return nil, &Error{Kind: Thrown, Message: fmt.Sprintf("the result is no JSON value that is taken: %v", err)}
