@@ -13,7 +13,8 @@ import (
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
-// logicModel has arrays of the document's own, checks over other documents, defaults and sequences.
+// logicModel has arrays of the document's own, checks over other documents, defaults, sequences, a function, and a trigger that changes, writes and
+// refuses.
 const logicModel = `
 collections:
   events:
@@ -27,12 +28,34 @@ collections:
     indexes: { byTotal: [-total] }
   invoices:
     sequences: { number: { per: doc.event, start: 1000, format: "{per}-{n:6}" } }
+    trigger: book
+  books: {}
+functions:
+  book:
+    source: |
+      export default (ctx, { op, before, after }) => {
+        const id = (after ?? before).id
+        ctx.put("books", id, { op, times: (ctx.get("books", id)?.times ?? 0) + 1 })
+        if (after?.total < 0) ctx.fail("negative")
+        return after && { ...after, booked: op }
+      }
+  order:
+    reads: [orders]
+    source: |
+      export default (ctx, { id, event, quantity }) => {
+        const before = ctx.query("orders", { filter: "doc.event == params.event", params: { event } }).length
+        ctx.create("orders", { id, event, before, lines: [{ price: 1, quantity }] })
+        ctx.create("invoices", { id, event, total: quantity })
+        if (quantity > 5) ctx.delete("invoices", id)
+        return before
+      }
 `
 
 // logicStep is a request of logicScript, and what the answer of one that is done has.
 type logicStep struct{ method, path, body, kind, done string }
 
-// logicScript has each kind of write by which documents get numbers and defaults, and checks decide. Three steps are refused, and an import in part.
+// logicScript has each kind of write by which documents get numbers and defaults, and checks and triggers decide. Five steps are refused, and two
+// imports in part.
 var logicScript = []logicStep{
 	{"PUT", "/v1/_model", logicModel, harness.YAMLType, ""},
 	{"PUT", "/v1/events/e", `{"capacity":6}`, "", ""},
@@ -54,10 +77,17 @@ var logicScript = []logicStep{
 	{"PUT", "/v1/orders/o9", `{"event":"f"}`, "", ""},
 	{"PUT", "/v1/_model?allowRemoval=true", strings.Replace(logicModel, "left >= 0", "left > -1", 1), harness.YAMLType, ""},
 	{"PUT", "/v1/orders/o10", `{"event":"g"}`, "", ""},
+	{"POST", "/v1/_functions/order", `{"id":"c1","event":"f","quantity":0}`, "", `"result":`},
+	{"POST", "/v1/_functions/order", `{"id":"c2","event":"g","quantity":6}`, "", `"result":`}, // the invoice is made and deleted
+	{"POST", "/v1/_functions/order", `{"id":"c3","event":"e","quantity":9}`, "", ""},          // too many are sold
+	{"POST", "/v1/_functions/order", `{"id":"c4","event":"g","quantity":-1}`, "", ""},         // the trigger refuses its invoice
+	{"PATCH", "/v1/invoices/i1", `{"total":3}`, harness.MergeType, ""},
+	{"POST", "/v1/_transactions", `{"operations":[{"op":"delete","collection":"invoices","id":"i2"},{"op":"put","collection":"invoices","id":"i3","body":{"event":"f"}}]}`, "", ""},
+	{"POST", "/v1/_import?collection=invoices", `{"id":"i4","event":"f"}` + "\n" + `{"id":"i5","event":"f","total":-1}` + "\n" + `{"id":"i6","event":"g"}`, harness.NDJSON, `"written":2`},
 }
 
 // logicRefused has the indexes of the steps of logicScript that are refused.
-var logicRefused = map[int]bool{7: true, 9: true, 11: true}
+var logicRefused = map[int]bool{7: true, 9: true, 11: true, 22: true, 23: true}
 
 // withoutMeta is what differs by the time and the events of a log.
 var withoutMeta = regexp.MustCompile(`,"_meta":\{[^}]*\}|"position":"[^"]*",?`)
@@ -147,7 +177,7 @@ func endOfLogic(t *testing.T, s *harness.Store) string {
 		}
 	}
 	end := ""
-	for _, path := range []string{"/v1/events", "/v1/invoices", "/v1/orders?limit=100&sort=-total", "/v1/_sequences"} {
+	for _, path := range []string{"/v1/events", "/v1/invoices", "/v1/books", "/v1/orders?limit=100&sort=-total", "/v1/_sequences"} {
 		r, err := s.Do(http.MethodGet, path, nil) // there may be no collection
 		if err != nil {
 			t.Fatal(err)
