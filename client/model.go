@@ -96,7 +96,7 @@ func (c *Client) PutModelCollection(ctx context.Context, collection string, sour
 // ApplyModel does what PutModel does, and waits until the model applies. It returns the errors of PutModel and WaitForModel.
 func (c *Client) ApplyModel(ctx context.Context, source []byte, opt ModelOptions) (*ModelResult, error) {
 	result, err := c.PutModel(ctx, source, opt)
-	if err != nil || result.Applied {
+	if err != nil || result.Applied || opt.DryRun {
 		return result, err
 	}
 	err = c.WaitForModel(ctx, result.Position, opt.Progress)

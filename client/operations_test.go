@@ -68,6 +68,13 @@ func TestModels(t *testing.T) {
 		t.Errorf("the model says %+v", later)
 	}
 	s.WantDoc("books", "b", `{"id":"b","authors":[{"id":"a","name":"Ann!"}]}`)
+	tried := must(c.PatchModel(ctx, []byte(`{"collections":{"more":{}}}`), client.ModelOptions{DryRun: true}))(t)
+	if waited := must(c.ApplyModel(ctx, []byte("collections: {}"), client.ModelOptions{DryRun: true, AllowRemoval: true}))(t); tried.Applied || waited.Applied || len(tried.Preview.Differences) != 1 {
+		t.Errorf("dry runs say %+v, %+v", tried, waited)
+	}
+	if after := must(c.Model(ctx))(t); bytes.Contains(after.Source, []byte("more")) || !bytes.Contains(after.Source, []byte("countOfBooks")) {
+		t.Errorf("after the dry runs the model is %s", after.Source)
+	}
 	if err := c.CancelModel(ctx); !errors.Is(err, client.NotFound) {
 		t.Errorf("cancel: %v", err)
 	}

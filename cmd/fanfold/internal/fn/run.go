@@ -14,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -103,11 +104,8 @@ func (s *Suite) one(ctx context.Context, program *js.Program, at int) (r Result,
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	cfg := node.Config{Data: dir, Listen: "127.0.0.1:0", Durability: "interval", Logger: slog.New(slog.DiscardHandler), Fsync: func(*os.File) error { return nil }}
-	var runs uint64
-	cfg.Writer.Moment = func() (time.Time, uint64) {
-		runs++ // requests come one after the other
-		return started, runs
-	}
+	var runs atomic.Uint64
+	cfg.Writer.Moment = func() (time.Time, uint64) { return started, runs.Add(1) }
 	n, err := node.Open(ctx, cfg)
 	if err != nil {
 		return r, err
