@@ -99,6 +99,6 @@ func TestBadModels(t *testing.T) {
 	}
 	table = append(table, harness.Refusal{"type", 415, "unsupported-media", "PUT", "/v1/_model", `{}`, []string{"Content-Type", "text/plain"}, []string{"application/yaml"}},
 		harness.Refusal{"dryRun", 400, "invalid", "PUT", "/v1/_model?dryRun=yes", `{}`, nil, []string{"dryRun=yes"}},
-		harness.Refusal{"large", 413, "too-large", "PUT", "/v1/_model", strings.Repeat(" ", 1<<20+1), nil, []string{"1048576"}})
+		harness.Refusal{"large", 413, "too-large", "PUT", "/v1/_model", strings.Repeat(" ", 2<<20+1), nil, []string{"2097152"}})
 	harness.RefuseAll(t, table)
 }
