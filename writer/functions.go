@@ -303,7 +303,7 @@ func (p *planning) attempt(ctx context.Context, out *CallResult, try attempt) (f
 		p.reads = append(p.reads, fanfold.Key{Collection: collection})
 	}
 	if err != nil || len(ops) == 0 {
-		out.At = s.folded
+		out.At = cmp.Or(s.folded, p.w.ReadModel.Applied())
 		return 0, s.folded, err
 	}
 	first, err = p.store(ctx, ops)
