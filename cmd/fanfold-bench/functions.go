@@ -3,10 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/fanfold/fanfold/client"
 	"github.com/fanfold/fanfold/node"
@@ -16,6 +21,7 @@ import (
 const functionsModel = `{"collections":{"counters":{},"plain":{},"checked":{"trigger":"check"},"gated":{},"unique":{"unique":["code"]}},"functions":{
 	"add":{"source":"export default (ctx, ids) => { for (const id of ids) { const d = ctx.get('counters', id) ?? { n: 0 }; d.n++; ctx.put('counters', id, d) } }"},
 	"check":{"source":"export default (ctx, { after }) => { if (after && after.n < 0) ctx.fail('negative') }"},
+	"run":{"reads":["plain"],"source":"export default (ctx, source) => new Function('ctx', source)(ctx)"},
 	"ask":{"reads":["gated"],"source":"export default (ctx) => ctx.query('gated', { limit: 1 })"}}}`
 
 // functionDocuments is how many documents of each collection the requests write again.
@@ -49,7 +55,7 @@ func benchFunctions(ctx context.Context, b *bench) error {
 				}
 			}
 		}
-		return nil
+		return benchWorstFunctions(ctx, b, n)
 	})
 }
 
@@ -102,4 +108,59 @@ func newIn(collection string) func(dst []byte, seed int) []byte {
 		id := fmt.Sprintf("%d-%d", seed, time.Now().UnixNano())
 		return appendRequest(dst, "PUT /v1/"+collection+"/"+id, appendNote(nil, id, `,"code":"`+id+`"`))
 	}
+}
+
+// worstFunctions take as much as a function may: of a core, of memory, of the host, of the store.
+var worstFunctions = []string{
+	`for (;;);`,
+	`for (;;) new Uint8Array(2 ** 24)`,
+	`const a = new Uint8Array(2 ** 24); for (;;) a.fill(1)`,
+	`const a = new Uint8Array(2 ** 23), b = new Uint8Array(2 ** 23); for (;;) a.set(b)`,
+	`/^(([a-z])+.)+[A-Z]([a-z])+$/.test("a".repeat(60))`,
+	`const a = Array.from({ length: 100000 }, (_, i) => i); for (;;) a.sort(() => Math.random() - 0.5)`,
+	`let s = "x".repeat(1000); for (;;) s = s.replaceAll("x", "xx")`,
+	`let n = 3n; for (;;) n *= n`,
+	`const m = new Map(); for (let i = 0; ; i++) m.set(i, i)`,
+	`const f = () => { try { f() } catch { f() } }; f()`,
+	`let a = [1]; for (let i = 0; i < 40; i++) a = [a, a]; JSON.stringify(a)`,
+	`for (;;) ctx.uuid()`,
+	`for (let i = 0; ; i++) ctx.get("plain", i)`,
+	`for (let i = 0; ; i++) ctx.put("plain", i, { i })`,
+	`for (;;) try { ctx.put("plain", "x", []) } catch {}`,
+	`for (;;) ctx.query("plain", { filter: "doc.n > 0", limit: 1 })`,
+}
+
+// benchWorstFunctions compares PUTs of another collection beside calls of the worst functions with PUTs alone.
+func benchWorstFunctions(ctx context.Context, b *bench, n *node.Node) error {
+	puts := func(round string) request {
+		return func(dst []byte, worker, i int) []byte {
+			return appendRequest(dst, fmt.Sprintf("PUT /v1/counters/%s-%d-%d", round, worker, i), []byte(`{"n":1}`))
+		}
+	}
+	note := func() string {
+		return fmt.Sprintf("most memory of the process, log and client included: %d MB", memoryOf(os.Getpid(), "VmHWM")/1024)
+	}
+	return b.beside(ctx, "p99 of PUT beside the 16 worst functions", n.Addr(), puts, note, func(ctx context.Context) error {
+		var group errgroup.Group
+		for i := range worstFunctions {
+			group.Go(func() error {
+				for ; ctx.Err() == nil; i++ {
+					body, err := json.Marshal(worstFunctions[i%len(worstFunctions)])
+					if err != nil {
+						return err
+					}
+					req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.URL()+"/v1/_functions/run", bytes.NewReader(body))
+					if err != nil {
+						return err
+					}
+					req.Header.Set("Content-Type", "application/json")
+					if _, _, err = answer(http.DefaultClient, req, http.StatusUnprocessableEntity); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		return group.Wait()
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"errors"
 	"fmt"
 	"math/bits"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -18,8 +19,9 @@ import (
 	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
-// slice is how many steps a run takes until it looks whether its time is up: some milliseconds where wazero compiles.
-const slice = 1_000_000
+// slice is how many steps a run takes until it looks whether its time is up, and lets other goroutines have the core. It is a tenth of a millisecond where
+// wazero compiles. Go cannot interrupt compiled code: requests and the garbage collector wait until the slice ends.
+const slice = 20_000
 
 // run is one use of an instance. The functions that the engine imports find it in their context.
 type run struct {
@@ -73,6 +75,7 @@ func (r *run) goesOn() bool {
 		return false
 	}
 	r.refill()
+	runtime.Gosched()
 	return true
 }
 
