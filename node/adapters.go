@@ -80,8 +80,9 @@ type sights struct {
 
 // Open opens a snapshot. It holds one of the readers until it is closed.
 func (s sights) Open() (writer.Sighting, error) {
-	opened, closed, failed := make(chan *sqlite.Snapshot), make(chan struct{}), make(chan error, 1)
+	opened, closed, ended, failed := make(chan *sqlite.Snapshot), make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	go func() {
+		defer close(ended)
 		failed <- s.store.Read(func(snap *sqlite.Snapshot) error {
 			opened <- snap
 			<-closed
@@ -92,7 +93,7 @@ func (s sights) Open() (writer.Sighting, error) {
 	case snap := <-opened:
 		return function.NewSight(snap, s.issuer, func() {
 			close(closed)
-			_ = <-failed // a snapshot that was read has nothing to tell in its end
+			<-ended
 		}), nil
 	case err := <-failed:
 		return nil, err
