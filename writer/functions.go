@@ -285,6 +285,9 @@ func mayBeEarly(err error) bool {
 
 // attempt is one try of decide. It returns the last event of the prefix that was read, too.
 func (p *planning) attempt(ctx context.Context, out *CallResult, try attempt) (first, folded uint64, err error) {
+	if err := p.renew(); err != nil {
+		return 0, 0, err
+	}
 	unlock, err := p.lock(ctx)
 	if err != nil {
 		return 0, 0, err
@@ -328,10 +331,22 @@ func (p *planning) run(ctx context.Context, s *session, out *CallResult, try att
 	if err != nil && ctx.Err() == nil && within.Err() != nil && fanfold.CodeOf(err) != fanfold.FunctionLimit {
 		err = functionError(errTooLong, p.function, "")
 	}
-	if m, _, _ := p.w.Models.Model(); err == nil && m != s.model {
-		return nil, outdated{} // it was planned under another model
+	if m, _, _ := p.w.Models.Model(); err == nil && (m != s.model || p.in.By != nil && !p.in.By.Current()) {
+		return nil, outdated{} // it was planned under another model, or for a sender whose key has ended
 	}
 	return ops, err
+}
+
+// renew has the next attempt judged by what the sender of the request may do now. Errors are Unauthenticated where its key has ended, and mayCall's.
+func (p *planning) renew() (err error) {
+	if p.in.By == nil {
+		return nil
+	}
+	if p.in.By, err = renewed(p.in.By); err != nil || p.function == "" {
+		return err
+	}
+	_, err = mayCall(p.w, p.in.By, p.function)
+	return err
 }
 
 // errTooLong ends an attempt of maxAttemptTime. It is a FunctionLimit.

@@ -6,7 +6,9 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/tests/harness"
 )
 
@@ -134,5 +136,44 @@ functions: { look: { source: "export default (ctx, { after }) => { for (let i = 
 	r = s.Want(http.StatusOK, "POST", "/v1/_import", strings.Join(lines, "\n"), "Content-Type", "application/x-ndjson")
 	if !strings.Contains(string(r.Body), `"written":12,"refused":0`) {
 		t.Errorf("the import answers %s", r.Body)
+	}
+}
+
+// TestRightsEndDuringCalls: a call under way is judged by the rights that its sender has when it runs.
+func TestRightsEndDuringCalls(t *testing.T) {
+	const model = `
+collections: { docs: { access: { read: [member], write: [member] } } }
+functions:
+  put: { call: [member], source: "export default (ctx) => { ctx.put('docs', 'd', {}) }" }
+`
+	var end func()
+	h := openHouse(t, model, func(cfg *node.Config) {
+		cfg.Writer.Moment = func() (time.Time, uint64) {
+			if do := end; do != nil {
+				end = nil
+				do()
+			}
+			return time.Now(), 1
+		}
+	})
+	for _, c := range []struct {
+		status int
+		end    func(key string)
+	}{
+		{http.StatusUnauthorized, func(key string) { h.admin.Want(http.StatusNoContent, "DELETE", "/v1/_keys/"+key, "") }},
+		{http.StatusForbidden, func(string) { h.admin.Model(strings.Replace(model, "call: [member]", "call: [boss]", 1)) }},
+		{http.StatusForbidden, func(string) { h.admin.Model(strings.Replace(model, "write: [member]", "write: [boss]", 1)) }},
+		{http.StatusNotFound, func(string) {
+			h.admin.Want(http.StatusOK, "PATCH", "/v1/_model?allowRemoval=true", `{"functions":null}`, "Content-Type", harness.MergeType)
+		}},
+		{http.StatusOK, func(string) { h.admin.Model(strings.Replace(model, "{ docs:", "{ more: {}, docs:", 1)) }},
+	} {
+		h.admin.Want(http.StatusOK, "PUT", "/v1/_model?allowRemoval=true", model, "Content-Type", "application/yaml")
+		key := h.newKey(t, "member")
+		end = func() { c.end(strings.Split(key, "_")[1]) }
+		h.clientWith(t, key).Want(c.status, "POST", "/v1/_functions/put", "")
+		if end != nil {
+			t.Error("nothing ended the rights")
+		}
 	}
 }
