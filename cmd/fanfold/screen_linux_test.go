@@ -43,7 +43,7 @@ func onScreen(t *testing.T, in string, args ...string) (int, string) {
 // TestNoCommandMovesTheTerminal: what ids and members are called does not reach a terminal as it is, by any command, its errors included.
 func TestNoCommandMovesTheTerminal(t *testing.T) {
 	t.Setenv("NO_COLOR", "1")
-	s := harness.OpenTemp(t, `{"collections":{"books":{"unique":["code"],"schema":{"properties":{"n":{"type":"number"}}},"relations":{"shelf":{"path":"shelf","to":"shelves","strict":true,"onDelete":"restrict"}}},"shelves":{}}}`)
+	s := harness.OpenTemp(t, `{"collections":{"books":{"unique":["code"],"schema":{"properties":{"n":{"type":"number"}}},"relations":{"shelf":{"path":"shelf","to":"shelves","strict":true,"onDelete":"restrict"}}},"shelves":{}},"functions":{"echo":{"source":"export default (ctx, a) => { if (a.ok) return a; ctx.log(a.text); ctx.fail('x', a.text, a) }"}}}`)
 	quoted := harness.QuoteJSON(hostile)
 	s.Put("shelves", hostile, `{}`)
 	s.Put("books", hostile, `{"shelf":`+quoted+`,`+quoted+`:1,"code":`+quoted+`}`)
@@ -72,6 +72,7 @@ func TestNoCommandMovesTheTerminal(t *testing.T) {
 		{"diff", "--from", "0", "--json"}, {"revert", "free", hostile, "--at", "7", "--dry-run"}, {"revert", "--at", "3", "--dry-run"}, {"export"}, {"export", "--sqlite", filepath.Join(t.TempDir(), hostile)}, {"import", lines, "--collection", "books"}, {"import", hostile},
 		{"model", "check", model}, {"model", "diff", good}, {"model", "apply", good}, {"model", "apply", good, "--allow-removal"}, {"erase", "free", hostile, "--dry-run"}, {"erase", "--find", "title"}, {"erase", "shelves", hostile, "--dry-run"}, {"erasures"},
 		{"compact", "--before", "2", "--dry-run"}, {"group", "list"}, {"webhooks"}, {"group", "show", hostile}, {"keys", "list"}, {"access", "explain", "free/" + hostile, "--sub", hostile}, {"access", "explain", hostile}, {"keys", "revoke", hostile}, {"import", foreign, "--collection", "free", "--from", "mongo"}, {"import", foreign, "--collection", "free", "--model", derived, "--drift", "--dry-run"}, {"drift"}, {"drift", "--model", derived}, {"model", "suggest"}, {"model", "schema"}, {"model", "get"}, {"collections"}, {"put", "free", "j", `{"x":` + quoted + `}`}, {"model", "suggest", "--collection", "free", foreign}, {"status"}, {"verify"}, {"replay", "--check"},
+		{"fn", "list"}, {"fn", "show", "echo"}, {"fn", "show", hostile}, {"fn", "call", hostile}, {"fn", "call", "echo", `{"text":` + quoted + `}`}, {"fn", "call", "echo", `{"ok":1,` + quoted + `:` + quoted + `}`}, {"fn", "call", "echo", "--dry-run", `{"ok":1,` + quoted + `:` + quoted + `}`}, {"fn", "remove", hostile}, {"fn", "put", hostile}, {"fn", "put", write(hostile[:1]+"e.js", "export default () => "+quoted)}, {"fn", "put", write("e.js", "export default () => "+quoted+"\n// "+hostile), "--yes"}, {"fn", "test", hostile},
 		{"backup", "--out", backup}, {"restore", backup, "--data", filepath.Join(t.TempDir(), hostile)}, {"log", "export", "--data", hostile}, {"snapshot", hostile}, {"nothing" + hostile}, {"get", "--no" + hostile},
 	} {
 		tested[args[0]] = true
