@@ -241,8 +241,8 @@ type placesCluster struct {
 	ops   atomic.Int64
 }
 
-// newPlacesCluster starts some processes on one log: an embedded one where there is one process.
-func newPlacesCluster(t *testing.T, count int) *placesCluster {
+// newPlacesCluster starts some processes on one log with a model: an embedded log where there is one process.
+func newPlacesCluster(t *testing.T, count int, model string) *placesCluster {
 	c := &placesCluster{t: t, began: time.Now(), args: make([][]string, count), nodes: make([]atomic.Pointer[harness.Process], count)}
 	url := ""
 	if count > 1 {
@@ -254,9 +254,9 @@ func newPlacesCluster(t *testing.T, count int) *placesCluster {
 		}
 		c.nodes[i].Store(harness.StartProcess(t, c.args[i]...))
 	}
-	made := c.nodes[0].Load().Model(placesModel).Header.Get("Fanfold-Position")
+	made := c.nodes[0].Load().Model(model).Header.Get("Fanfold-Position")
 	for i := range c.nodes {
-		c.nodes[i].Load().Want(http.StatusOK, http.MethodGet, "/v1/events", "", "Fanfold-Min-Position", made)
+		c.nodes[i].Load().Want(http.StatusOK, http.MethodGet, "/v1/_model", "", "Fanfold-Min-Position", made)
 	}
 	return c
 }
@@ -264,7 +264,7 @@ func newPlacesCluster(t *testing.T, count int) *placesCluster {
 // killEvery kills one node after the other, each time that so many operations more are done, and starts it again.
 func (c *placesCluster) killEvery(ops, most int64, rng *rand.Rand) (kills int) {
 	for next := ops; next < most; next += ops {
-		for c.ops.Load() < next {
+		for c.ops.Load() < next && !c.t.Failed() {
 			time.Sleep(time.Millisecond)
 		}
 		node := rng.IntN(len(c.nodes))
@@ -281,7 +281,7 @@ func TestLinearizableChecks(t *testing.T) {
 	suite.Parallel(t)
 	for count := 1; count <= 3; count++ {
 		t.Run(strconv.Itoa(count), func(t *testing.T) {
-			c, rng := newPlacesCluster(t, count), rand.New(rand.NewPCG(uint64(count), 0))
+			c, rng := newPlacesCluster(t, count, placesModel), rand.New(rand.NewPCG(uint64(count), 0))
 			most := int64(suite.Amount(400, 3000))
 			buyers := make([]*placesBuyer, placesBuyers)
 			var wg sync.WaitGroup
