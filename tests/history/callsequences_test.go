@@ -39,8 +39,8 @@ functions:
       }
 `
 
-// TestNumbersOfEveryWriter: 64 writers create numbered documents by calls, triggers, transactions, imports and single writes, some of which are refused, on
-// nodes that are killed meanwhile. In the order of the log the numbers are 1, 2, 3 and so on, without a gap, in all and in each shop.
+// TestNumbersOfEveryWriter: 64 writers create numbered documents by calls, triggers, transactions, imports and single writes. Some are refused, and
+// nodes are killed meanwhile. In the order of the log the numbers are 1, 2, 3 and so on, in all and in each shop.
 func TestNumbersOfEveryWriter(t *testing.T) {
 	suite.Parallel(t)
 	for count := 1; count <= 2; count++ {
