@@ -165,7 +165,11 @@ func refusalOf(seen view.View, line int, err error) wire.ImportRefusal {
 	for _, p := range e.Problems {
 		detail += "; " + p.Path + ": " + p.Detail
 	}
-	return wire.ImportRefusal{Line: line, Status: status, Type: ProblemType(e.Code), Detail: detail}
+	out := wire.ImportRefusal{Line: line, Status: status, Type: ProblemType(e.Code), Detail: detail}
+	if e.Function != nil {
+		out.Trigger, out.Code = e.Function.Trigger, e.Function.Code
+	}
+	return out
 }
 
 // lineAnswer writes an answer of lines, to an import or an update, piece by piece.

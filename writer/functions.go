@@ -453,7 +453,9 @@ func functionError(err error, function, trigger string) error {
 	if fault.Function == "" && fault.Trigger == "" {
 		fault.Function, fault.Trigger = function, trigger
 	}
-	named.Function = &fault
+	if named.Function = &fault; trigger != "" && named.Code == fanfold.NotFound { // it is not the document of the request that is not there
+		named.Code = fanfold.FunctionError
+	}
 	return &named
 }
 

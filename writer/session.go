@@ -57,7 +57,7 @@ type session struct {
 	held   heldSight
 	folded uint64 // the last event of the prefix
 	docs   map[fanfold.Key]*planned
-	order  []*planned        // that a write was tried of, by the first one
+	order  []*planned        // that are written, by the end of the first write
 	gates  map[string]uint64 // by collection: the last gate that the prefix has
 	others map[string]bool   // collections that were written to
 	giver  numbering.Giver
@@ -75,7 +75,6 @@ type planned struct {
 	stored  *fanfold.Document // as it was written; nil for none
 	rev     fanfold.Revision  // of the last write or delete
 	body    []byte            // as the run leaves it; nil for none
-	tried   bool              // it is in the order
 	written bool
 	by      *Sender       // whose rules judge what was written; nil for nobody's
 	author  *Sender       // of what was written last
@@ -333,10 +332,6 @@ func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []by
 	if err := s.meet(by, op, p); err != nil {
 		return nil, err
 	}
-	if !p.tried {
-		p.tried = true
-		s.order = append(s.order, p)
-	}
 	back := s.mark()
 	body, patch, err := s.made(by, op, p, fire)
 	if err == nil {
@@ -346,8 +341,11 @@ func (s *session) write(by, judged *Sender, op *Operation, fire bool) (body []by
 		back()
 		return nil, err
 	}
-	was := *p
-	s.undo = append(s.undo, func() { *p = was })
+	was, order := *p, s.order
+	s.undo = append(s.undo, func() { *p, s.order = was, order })
+	if !p.written { // after what its trigger has written, as their numbers are
+		s.order = append(slices.Clip(s.order), p)
+	}
 	p.refresh = slices.Concat(slices.DeleteFunc(slices.Clone(p.refresh), func(path string) bool { return slices.Contains(op.Refresh, path) }), op.Refresh)
 	p.kind = kindAfter(p, op.Kind, body)
 	p.body, p.patch, p.author = body, patch, by

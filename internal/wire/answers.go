@@ -341,6 +341,9 @@ type ImportRefusal struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"`
 	Detail string `json:"detail"`
+	// Trigger and Code are as of a problem.
+	Trigger string `json:"trigger,omitempty" doc:"The trigger that refuses the document."`
+	Code    string `json:"code,omitempty" doc:"With function-failed: what the trigger gave to ctx.fail."`
 }
 
 // ImportState is a line that says how far an import has come.

@@ -1981,9 +1981,13 @@ export interface components {
         };
         /** @description A line of an import's answer, about a line that is not stored. */
         ImportRefusal: {
+            /** @description With function-failed: what the trigger gave to ctx.fail. */
+            code?: string;
             detail: string;
             line: number;
             status: number;
+            /** @description The trigger that refuses the document. */
+            trigger?: string;
             type: string;
         };
         /** @description What became of what another store exported. */
