@@ -21,7 +21,7 @@ import (
 // useEverything makes a node use each of its metrics: it writes, conflicts, follows and makes a group.
 func useEverything(t *testing.T, s *harness.Store) {
 	t.Helper()
-	s.Model("collections: {books: {indexes: {byAuthor: [author.id]}, relations: {author: {path: author.id, to: authors}}, derive: {author.name: {copy: author, value: doc.name}}}, authors: {access: {read: {roles: [read, write], where: 'true'}, write: [write]}}}")
+	s.Model("collections: {books: {indexes: {byAuthor: [author.id]}, relations: {author: {path: author.id, to: authors}}, derive: {author.name: {copy: author, value: doc.name}}}, authors: {access: {read: {roles: [read, write], where: 'true'}, write: [write]}}}\nfunctions: {fails: {source: \"export default (ctx) => ctx.fail('no')\"}}")
 	s.Put("authors", "a", `{"name":"A"}`)
 	for i := range 5 {
 		s.Put("books", strconv.Itoa(i), `{"author":{"id":"a"}}`)
@@ -32,6 +32,7 @@ func useEverything(t *testing.T, s *harness.Store) {
 	s.Want(http.StatusOK, "GET", "/v1/_changes?since=0", "")
 	s.Want(http.StatusOK, "GET", "/v1/books?sort=author.id", "")
 	s.Want(http.StatusNotFound, "GET", "/nowhere", "")
+	s.Want(http.StatusUnprocessableEntity, "POST", "/v1/_functions/fails", "")
 }
 
 // awaitGroupMetrics waits until the metrics have figures of a group, for which a node asks at intervals, and not for long at a
