@@ -192,6 +192,7 @@ type planning struct {
 	certain   bool          // this node has folded everything that was acknowledged before the request was refused
 	reads     []fanfold.Key // whose locks the next attempt takes
 	stored    []fanfold.Write
+	locked    string // the collection of documents whose locks the caller holds; "" for none
 }
 
 // newPlanning returns the planning of a request.
@@ -354,11 +355,21 @@ var errTooLong = limitOf("", "time", "what the request runs takes longer than %v
 
 // lock takes the locks of what the attempt before has read, for maxLockTime at most.
 func (p *planning) lock(ctx context.Context) (unlock func(stored uint64), err error) {
-	if len(p.reads) == 0 {
+	keys, waiting := p.reads, ctx
+	if p.locked != "" { // who holds the others may wait for these
+		var cancel func()
+		waiting, cancel = context.WithTimeout(ctx, maxLockTime)
+		defer cancel()
+		keys = slices.DeleteFunc(slices.Clone(keys), func(key fanfold.Key) bool { return key.Collection == p.locked })
+	}
+	if len(keys) == 0 {
 		return func(uint64) {}, nil
 	}
-	after, release, err := p.w.keys.lock(ctx, p.reads...)
-	if err != nil {
+	after, release, err := p.w.keys.lock(waiting, keys...)
+	switch {
+	case err != nil && p.locked != "" && ctx.Err() == nil: // they make a retry less likely, and no more
+		return func(uint64) {}, nil
+	case err != nil:
 		return nil, fanfold.Wrap(err, fanfold.Unavailable, "too many others write to the documents: try again")
 	}
 	_ = p.w.wait(ctx, after, p.w.opt.Timeout) // where it is not folded by then, the log refuses the try

@@ -249,13 +249,13 @@ func (im *Import) fire(ctx context.Context, b *importBatch) error {
 	return im.report(ImportReport{Refusals: b.refusals, Progress: p, Last: im.last})
 }
 
-// overtaken tells whether another request has stored progress of the import meanwhile. adoptProgress goes on from that.
-func (im *Import) overtaken(ctx context.Context) bool {
-	if im.id == "" {
+// overtaken tells whether another request has stored progress of the work meanwhile.
+func (l *longWrite) overtaken(ctx context.Context) bool {
+	if l.id == "" {
 		return false
 	}
-	_, expect, err := im.w.lastProgress(ctx, im.id)
-	return err == nil && expect.Rev != im.event.Rev
+	_, expect, err := l.w.lastProgress(ctx, l.id)
+	return err == nil && expect.Rev != l.event.Rev
 }
 
 // fire makes the step of an update by query whose documents fire triggers. The error is one of again where another request was faster.
@@ -284,13 +284,14 @@ func (s *bulkTry) fire(ctx context.Context) error {
 		write, err := s.progressWrite(s.after(), actorOf(s.in.By))
 		return &write, err
 	}}
-	last, err := st.store(ctx, newPlanning(s.w, s.in, importWait))
-	code := fanfold.CodeOf(err)
+	p := newPlanning(s.w, s.in, importWait)
+	p.locked = s.op.Key.Collection
+	last, err := st.store(ctx, p)
 	switch {
 	case err == nil:
-	case s.id != "" && code == fanfold.Busy:
+	case s.overtaken(ctx):
 		return lostTry{&fanfold.Error{Code: fanfold.Stale, Message: "another request has made the step"}}
-	case len(ids) > 1 && (isRefusal(err) || exceedsLimit(err)):
+	case len(ids) > 1 && (isRefusal(err) || exceedsLimit(err) || fanfold.CodeOf(err) == fanfold.Busy):
 		s.ids = s.ids[:len(ids)/2]
 		return s.fire(ctx)
 	case isRefusal(err) || exceedsLimit(err):

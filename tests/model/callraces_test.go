@@ -198,3 +198,38 @@ functions:
 		t.Errorf("the trigger was told of %s", got)
 	}
 }
+
+// TestUpdateWhoseTriggersAreOutdated: an update by query goes on although others change what its triggers read: it does not wait for the locks that it has itself.
+func TestUpdateWhoseTriggersAreOutdated(t *testing.T) {
+	s := harness.OpenTemp(t, `
+collections:
+  rates: {}
+  items: { trigger: rated }
+functions:
+  rated: { source: "export default (ctx, { after }) => after && { ...after, rate: ctx.get('rates', 'r').n }" }
+`)
+	s.Put("rates", "r", `{"n":0}`)
+	for i := range 40 {
+		s.Put("items", fmt.Sprint(i), `{}`)
+	}
+	done := make(chan struct{})
+	var writers sync.WaitGroup
+	writers.Go(func() {
+		for n := 1; ; n++ {
+			select {
+			case <-done:
+				return
+			default:
+				s.Merge("rates", "r", fmt.Sprintf(`{"n":%d}`, n))
+			}
+		}
+	})
+	for i := range 5 {
+		r := s.Want(http.StatusOK, http.MethodPatch, "/v1/items?filter=true", fmt.Sprintf(`{"round":%d}`, i), "Content-Type", harness.MergeType, "Fanfold-Timeout", "60")
+		if !strings.Contains(string(r.Body), `"written":40`) {
+			t.Errorf("the answer is %.300s", r.Body)
+		}
+	}
+	close(done)
+	writers.Wait()
+}
