@@ -183,8 +183,8 @@ func (c *shopper) step() {
 	}
 }
 
-// TestHistoriesOfFunctions: whatever clients call and write beside each other, by chance, each answer and in the end each document is what an oracle in Go makes of the stored
-// requests, one by one in the order of the log.
+// TestHistoriesOfFunctions: clients call and write beside each other, by chance. An oracle in Go makes the stored requests one by one, in the order of the log. Each answer
+// and, in the end, each document is what that gives.
 func TestHistoriesOfFunctions(t *testing.T) {
 	suite.Concurrent(t)
 	s := harness.OpenTemp(t, shopModel)
