@@ -238,7 +238,8 @@ func (h *converging) step() {
 // compact lets the history begin later, where no follower needs what is before.
 func (h *converging) compact() {
 	h.t.Helper()
-	before := uint64(1 << 40)
+	const none = 1 << 40
+	before := uint64(none)
 	for _, f := range h.followers {
 		if f.group == "" {
 			before = min(before, max(1, harness.SeqOf(f.since))-1) // others changes of the event may be to come
@@ -251,7 +252,7 @@ func (h *converging) compact() {
 			before = min(before, positionOf(h.t, texts[view][n-1]).Seq())
 		}
 	}
-	if before <= h.oldest.Seq() {
+	if before <= h.oldest.Seq() || before == none { // or nothing was written yet, and only groups follow
 		return
 	}
 	r, err := h.s.Do("POST", "/v1/_compact", fmt.Appendf(nil, `{"before":"%d"}`, before), "Content-Type", "application/json")
