@@ -34,7 +34,7 @@ func (b forgottenBy) FeedsBehind(at fanfold.Position) int64 { return b.feed.Behi
 
 // newCheck returns the check of a node's log that is yet to be opened.
 func newCheck(n *Node) *logcheck.Check {
-	return logcheck.New(logcheck.Options{Dir: n.cfg.Data, Store: n.Store, Embedded: n.cfg.NATS == "", Logger: n.cfg.Logger,
+	return logcheck.New(logcheck.Options{Dir: n.cfg.Data, Store: n.Store, Embedded: n.cfg.NATS == "", Logger: n.cfg.Logger, Undisturbed: n.logServer.Undisturbed,
 		Base: func(ctx context.Context) (*wire.BaseReport, error) { return forget.NewSource(n.Log).VerifyBase(ctx) }})
 }
 

@@ -22,6 +22,9 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 	if n.Store.Killed() {
 		n.cfg.Logger.Info("the node was killed, and the operating system has all that it wrote: the read model goes on from its checkpoint", "events", last)
 	}
+	if n.Store.Hashing.Undisturbed() && n.check.Vouched() {
+		n.cfg.Logger.Info("nobody has touched the files since the node ended: the log is read through, and the read model's hash compared, while the node serves", "events", last)
+	}
 	if n.cfg.AsIs || !n.Store.Unclean() || n.Log.Damage() != nil {
 		return nil
 	}
@@ -42,13 +45,14 @@ func (n *Node) rebuildUnclean(ctx context.Context, last uint64) error {
 	return ctx.Err()
 }
 
-// settleDoubt rebuilds a read model that is in doubt while it is served. If the node was killed, it looks at the structure first. It
+// settleDoubt rebuilds a read model that is in doubt while it is served. If the node was killed, it looks at the structure first, and if nobody
+// has touched the file since a clean end, at its hash. It
 // waits until the log was read through and is whole, and blocks until it is over, or ctx ends. It returns nil.
 func settleDoubt(ctx context.Context, n *Node) error {
 	starting, cancel := context.WithTimeout(ctx, startTime)
 	_ = n.Store.Applied.Wait(starting, n.readiness.Last) // the start comes first, unless it is the file that holds it up
 	cancel()
-	if err := n.Store.CheckStructure(ctx); err != nil && ctx.Err() == nil {
+	if err := n.Store.CheckFile(ctx); err != nil && ctx.Err() == nil {
 		n.cfg.Logger.Error("the read model's file is damaged, and is rebuilt from the log", "err", err)
 	}
 	again := time.NewTicker(doubtEvery)

@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -36,6 +37,7 @@ type Store struct {
 	opt     Options
 	Applied *Applied
 	Lanes   Lanes
+	Hashing Hashing
 
 	mu      sync.RWMutex // held for reading while a generation is in use
 	current *DB          // the generation that is served
@@ -76,7 +78,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{dir: dir, opt: opt, Applied: newApplied(), reserved: map[int]bool{}}
-	s.Lanes = newLanes(s)
+	s.Lanes, s.Hashing.store = newLanes(s), s
 	if s.opt.FailWrite = s.failEnding; opt.FailWrite != nil {
 		s.opt.FailWrite = func() error { return cmp.Or(s.failEnding(), opt.FailWrite()) }
 	}
@@ -91,6 +93,9 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		}
 		if db != nil {
 			s.current, s.number = db, n
+			if s.left == endedStill {
+				s.Hashing.begin(db)
+			}
 		}
 	}
 	if s.current == nil {
@@ -145,7 +150,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 	if end == endedDamaged && s.opt.AsIs {
 		s.opt.Logger.Warn("the read model's file is not as it was left, and the next start of a server rebuilds it from the log", "file", s.filePath(n))
 	} else if end == endedDamaged {
-		s.rebuilt(n, errors.New("it is not as it was left"))
+		s.rebuilt(n, errNotAsLeft)
 		return nil, nil
 	}
 	db, err := openDB(s.filePath(n), s.opt)
@@ -176,7 +181,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		s.opt.Logger.Info("the read model was made by another version and is rebuilt from the log", "have", cp.Fold, "want", s.opt.Fingerprint)
 		return nil, db.Close()
 	}
-	if cp.Seq > 0 {
+	if cp.Seq > 0 || end == endedStill {
 		s.left = end
 	}
 	return db, nil
@@ -188,7 +193,7 @@ func (s *Store) rebuilt(n int, err error) {
 }
 
 // Unclean returns whether nothing says that the current generation's file is as it was left: the operating system may have ended, the
-// files were copied, or CheckStructure found damage. Its structure was checked at the start.
+// files were copied, or CheckFile found damage. Its structure was checked at the start.
 func (s *Store) Unclean() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
@@ -389,7 +394,7 @@ func (s *Store) Empty() error {
 // fileGeneration returns the number of the generation that a file belongs to, 0 for none.
 func fileGeneration(name string) int {
 	base, _, _ := strings.Cut(name, ".db")
-	return max(generationOf(name, markerPrefix), generationOf(base, filePrefix), generationOf(name, sumPrefix), generationOf(name, movedPrefix), generationOf(name, tracePrefix))
+	return max(generationOf(name, markerPrefix), generationOf(base, filePrefix), generationOf(name, sumPrefix), generationOf(name, movedPrefix), generationOf(name, tracePrefix), generationOf(name, stillPrefix))
 }
 
 // Discard closes and removes a generation that Build or Copy made.
@@ -444,6 +449,7 @@ func (db *DB) makeReadable() error {
 // down a hash of its file, by which OpenStore knows it again. Hashing takes four seconds at most. An Unclean one gets no hash.
 func (s *Store) Close() error {
 	s.closing.Wait()
+	s.Hashing.wait(context.Background()) // until closeBy at most
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	noted := s.current.file.WAL.Note()
@@ -455,7 +461,7 @@ func (s *Store) Close() error {
 			return err
 		}
 	}
-	if noted == nil && !s.opt.AsIs && !inDoubt(s.left) {
+	if noted == nil && !s.opt.AsIs && !inDoubt(s.left) && s.left != endedStill {
 		noted = s.noteSum()
 	}
 	if noted != nil {

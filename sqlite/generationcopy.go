@@ -11,6 +11,7 @@ import (
 // calls progress with the number of pages copied and of all pages. It blocks until the copy is
 // complete or ctx has ended. A copy of one in doubt is in doubt. The caller passes the copy to Swap or Discard.
 func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db *DB, err error) {
+	s.Hashing.wait(ctx)
 	n, err := s.reserveNumber()
 	if err != nil {
 		return nil, err

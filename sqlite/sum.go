@@ -18,6 +18,7 @@ const (
 	sumPrefix   = "sum-"   // the generation's file as it was when it was closed: its size and hash
 	movedPrefix = "moved-" // the last event that was folded when the WAL was last moved into the file
 	tracePrefix = "trace-" // of the generation's files while they are sound: see trace
+	stillPrefix = "still-" // of the generation's file as it was when it was closed: see still
 )
 
 // sumTime is how long hashing a file at a clean end may take. A file that takes longer has no sum.
@@ -86,9 +87,15 @@ func sumFile(path string, limit time.Duration) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	h, began, size := sha256.New(), time.Now(), int64(0)
+	began := time.Now()
+	return sumOf(f, func() bool { return limit > 0 && time.Since(began) > limit })
+}
+
+// sumOf returns the size and hash of what it reads. The error is os.ErrDeadlineExceeded if late, which it asks now and then, returned true.
+func sumOf(r io.Reader, late func() bool) (string, error) {
+	h, size := sha256.New(), int64(0)
 	for {
-		n, err := io.CopyN(h, f, 16<<20)
+		n, err := io.CopyN(h, r, 16<<20)
 		size += n
 		if errors.Is(err, io.EOF) {
 			return fmt.Sprintf("%d:%s", size, hex.EncodeToString(h.Sum(nil))), nil
@@ -96,7 +103,7 @@ func sumFile(path string, limit time.Duration) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if limit > 0 && time.Since(began) > limit {
+		if late() {
 			return "", os.ErrDeadlineExceeded
 		}
 	}
@@ -132,7 +139,10 @@ func (s *Store) noteSum() error {
 	if err != nil {
 		return err
 	}
-	return writeNote(s.notePath(sumPrefix, s.number), sum)
+	if err := writeNote(s.notePath(sumPrefix, s.number), sum); err != nil || s.sealing || strings.HasPrefix(sum, unhashed) {
+		return err
+	}
+	return notes{s, s.number}.noteStill()
 }
 
 // How a generation was left.
@@ -140,6 +150,7 @@ type ending int
 
 const (
 	endedClean   ending = iota // its file is as it was left
+	endedStill                 // nobody has touched its file since, as the system says: its hash is compared while it is served
 	endedKilled                // the process ended in another way, or did not hash the file, and the system has all that it wrote
 	endedUnknown               // nothing says that it is: the system itself may have ended
 	endedDamaged               // it is not
@@ -163,11 +174,11 @@ func (s *Store) checkSum(n int) (ending, error) {
 	if strings.HasPrefix(want, unhashed) {
 		differs, same, read = endedUnknown, endedKilled, statFile
 	}
-	have, err := read(s.filePath(n))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
+	if same == endedClean && !s.opt.AsIs && !s.readOnly && (notes{s, n}).isStill() {
+		same, s.Hashing.want = endedStill, want
+	} else if have, err := read(s.filePath(n)); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return endedUnknown, err
-	}
-	if have != want {
+	} else if have != want {
 		return differs, nil
 	}
 	if info, err := os.Stat(s.filePath(n) + "-wal"); err == nil && info.Size() > 0 {

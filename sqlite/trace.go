@@ -1,10 +1,14 @@
 package sqlite
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"math"
 	"os"
+	"time"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/sameboot"
@@ -57,6 +61,82 @@ func (n notes) checkTrace() (ending, error) {
 	}
 	return endedKilled, nil
 }
+
+// noteStill writes down that nobody has touched a file since it was closed. An error is returned, and is none of the file's.
+func (n notes) noteStill() error {
+	still := n.still()
+	if still == "" {
+		return nil
+	}
+	return writeNote(n.store.notePath(stillPrefix, n.number), still)
+}
+
+// still returns what the system says of the file and its marker: see sameboot.Still.
+func (n notes) still() string {
+	return sameboot.Still(n.store.notePath(markerPrefix, n.number), n.store.filePath(n.number))
+}
+
+// isStill tells whether the system says that nobody has touched the file since noteStill.
+func (n notes) isStill() bool {
+	noted, err := readNote(n.store.notePath(stillPrefix, n.number))
+	return err == nil && noted == n.still()
+}
+
+// Hashing compares the file of a store with its hash while it is served, if nobody has touched it since its clean end, as the system says.
+type Hashing struct {
+	store *Store
+	want  string
+	over  chan struct{} // closed at its end; nil if there is nothing to compare
+	err   error         // what it found, from then on
+}
+
+// Undisturbed returns whether nobody has touched the file between its clean end and the start.
+func (h *Hashing) Undisturbed() bool { return h.over != nil }
+
+// begin begins to compare a file that is open, and endedStill. Nothing is moved into the file before that is over. It returns at once.
+func (h *Hashing) begin(db *DB) {
+	file, release := db.file.WAL.Hold()
+	h.over = make(chan struct{})
+	go func() {
+		defer close(h.over)
+		have, err := sumOf(io.NewSectionReader(file, 0, math.MaxInt64), func() bool {
+			by := h.store.closeBy.Load()
+			return by != 0 && time.Now().UnixNano() > by
+		})
+		release()
+		h.end(db, have, err)
+	}()
+}
+
+// end takes note of a file's hash, or of the error of reading it.
+func (h *Hashing) end(db *DB, have string, err error) {
+	s := h.store
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.current != db || errors.Is(err, os.ErrDeadlineExceeded): // it was replaced, or the store is about to be closed
+	case err == nil && have == h.want:
+		s.left = endedClean
+	default:
+		s.left = endedUnknown
+		h.err = cmp.Or(err, errNotAsLeft)
+		_ = os.Remove(s.notePath(tracePrefix, s.number)) // the hash is gone already, and without a trace the next start looks at all of it
+	}
+}
+
+// wait waits until the file was compared, or ctx ends.
+func (h *Hashing) wait(ctx context.Context) {
+	if h.over == nil {
+		return
+	}
+	select {
+	case <-h.over:
+	case <-ctx.Done():
+	}
+}
+
+// errNotAsLeft is the error of a file with another hash.
+var errNotAsLeft = errors.New("it is not as it was left")
 
 // noteMoved writes down, before SQLite's WAL is moved into the file, up to which event it is. If less than that is there
 // after a crash, the WAL was damaged while some of it was in the file already, and the file is of no use.
@@ -115,9 +195,13 @@ func syncFile(path string) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// CheckStructure looks at all of the current file if it is Killed, and makes it Unclean if its structure is damaged. It blocks until ctx ends
-// at most. It returns what is wrong, or why the file cannot be read.
-func (s *Store) CheckStructure(ctx context.Context) error {
+// CheckFile ends the look at the current file that its opening began. Of one that nobody has touched since its clean end the hash is compared. If the
+// file is Killed, CheckFile looks at all of it. It makes one that is damaged Unclean, and blocks until ctx ends at most. It returns what is wrong, or why
+// the file cannot be read.
+func (s *Store) CheckFile(ctx context.Context) error {
+	if s.Hashing.wait(ctx); s.Unclean() && s.Hashing.err != nil {
+		return s.Hashing.err
+	}
 	if !s.Killed() {
 		return nil
 	}

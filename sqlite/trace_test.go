@@ -128,7 +128,7 @@ func TestDamagedSinceTheKill(t *testing.T) {
 	if !store.Killed() {
 		t.Fatal("the file is not taken as that of a killed process")
 	}
-	if err := store.CheckStructure(t.Context()); err == nil || !store.Unclean() || store.Killed() {
+	if err := store.CheckFile(t.Context()); err == nil || !store.Unclean() || store.Killed() {
 		t.Errorf("the damage is told as %v, in doubt %t", err, store.Unclean())
 	}
 	must(t, store.Close())
@@ -174,4 +174,113 @@ func TestTooLargeToHash(t *testing.T) {
 		}
 		must(t, store.Close())
 	}
+}
+
+// leftClean makes a store with a large row, closes it, and returns it.
+func leftClean(t *testing.T, dir string, opt Options) *Store {
+	t.Helper()
+	store, err := OpenStore(dir, opt)
+	must(t, err)
+	large := strings.Repeat("x", 20<<20) // more than is read between two looks at the clock
+	must(t, store.current.Update(func(tx *Tx) error {
+		tx.SetCheckpoint(100, time.Unix(0, 0), "example")
+		return tx.c.Exec("INSERT INTO form (rules, patch) VALUES ('', ?)", large)
+	}))
+	must(t, store.Close())
+	if _, err := readNote(store.notePath(stillPrefix, 1)); err != nil {
+		t.Skip("nothing is known of the file system of " + dir) // such as one of FUSE
+	}
+	return store
+}
+
+// otherByte changes a byte of a value, and writes down that nobody has touched the file, as if the disk gave back another byte.
+func otherByte(t *testing.T, s *Store) {
+	t.Helper()
+	text, err := os.ReadFile(s.filePath(1))
+	must(t, err)
+	text[bytes.LastIndexByte(text, 'x')] = 'y'
+	must(t, os.WriteFile(s.filePath(1), text, 0o600))
+	must(t, notes{s, 1}.noteStill())
+}
+
+// TestHashedBeside: a file that nobody has touched since a clean end is served at once, and its hash compared meanwhile. Another byte that the disk
+// gives back is found then. A file that was touched is compared before it is served.
+func TestHashedBeside(t *testing.T) {
+	opt := Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)}
+	nothing := func(*testing.T, *Store) {}
+	touch := func(t *testing.T, s *Store) { must(t, os.Truncate(s.filePath(1), statOf(t, s.filePath(1)).Size())) }
+	both := func(t *testing.T, s *Store) { otherByte(t, s); copyBack(t, s) }
+	for name, c := range map[string]struct {
+		change      func(t *testing.T, s *Store)
+		undisturbed bool   // as the next start sees it
+		differs     bool   // as is found while the file is served
+		seq         uint64 // of the next start
+	}{
+		"as it was left":               {nothing, true, false, 100},
+		"another byte":                 {otherByte, true, true, 100},
+		"touched":                      {touch, false, false, 100},
+		"a copy":                       {copyBack, false, false, 100},
+		"a copy, and another byte":     {both, false, false, 0},
+		"without the note":             {func(t *testing.T, s *Store) { must(t, os.Remove(s.notePath(stillPrefix, 1))) }, false, false, 100},
+		"a damaged note":               {func(t *testing.T, s *Store) { must(t, os.Truncate(s.notePath(stillPrefix, 1), 50)) }, false, false, 100},
+		"the hash of a damaged note":   {func(t *testing.T, s *Store) { must(t, os.Truncate(s.notePath(sumPrefix, 1), 50)) }, false, false, 100},
+		"SQLite's log of another time": {func(t *testing.T, s *Store) { must(t, os.WriteFile(s.filePath(1)+"-wal", []byte("x"), 0o600)) }, false, false, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			c.change(t, leftClean(t, dir, opt))
+			store, err := OpenStore(dir, opt)
+			must(t, err)
+			cp, err := store.Checkpoint()
+			if err != nil || cp.Seq != c.seq || store.Hashing.Undisturbed() != c.undisturbed {
+				t.Errorf("event %d, %v, undisturbed %t", cp.Seq, err, store.Hashing.Undisturbed())
+			}
+			if err := store.CheckFile(t.Context()); (err != nil) != c.differs || store.Unclean() != c.differs {
+				t.Errorf("the file: %v, in doubt %t", err, store.Unclean())
+			}
+			next, err := store.Copy(t.Context(), func(int64, int64) {})
+			must(t, err)
+			must(t, store.Swap(next))
+			if store.Unclean() != c.differs {
+				t.Errorf("a copy is in doubt: %t", store.Unclean())
+			}
+			must(t, store.Close())
+			if _, err := readNote(store.notePath(sumPrefix, store.number)); (err != nil) != c.differs {
+				t.Errorf("the hash after a clean end: %v", err)
+			}
+		})
+	}
+}
+
+// statOf returns what the system says of a file.
+func statOf(t *testing.T, path string) os.FileInfo {
+	t.Helper()
+	info, err := os.Stat(path)
+	must(t, err)
+	return info
+}
+
+// TestClosedBeforeItsHash: a file whose hash was not compared gets no other one when it is closed. The next start takes it for one that a killed process left.
+func TestClosedBeforeItsHash(t *testing.T) {
+	dir, opt := t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)}
+	left := leftClean(t, dir, opt)
+	otherByte(t, left)
+	store := &Store{dir: dir, opt: opt, Applied: newApplied(), reserved: map[int]bool{}}
+	store.CloseBy(time.Now())
+	db, err := store.openUsable(1)
+	must(t, err)
+	store.current, store.number = db, 1
+	store.Hashing.store = store
+	store.Hashing.begin(db)
+	must(t, store.Close())
+	if _, err := readNote(store.notePath(sumPrefix, 1)); !errors.Is(err, errNoNote) {
+		t.Errorf("a file that was not compared has a hash: %v", err)
+	}
+	if store, err = OpenStore(dir, opt); err != nil {
+		t.Fatal(err)
+	}
+	if !store.Killed() {
+		t.Error("a file that was not compared is not taken for one that a killed process left")
+	}
+	must(t, store.Close())
 }

@@ -1,6 +1,7 @@
 package sameboot_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -59,6 +60,51 @@ func TestTrace(t *testing.T) {
 		}
 		if trace(dir) == before {
 			t.Errorf("the trace stays where a file was %s", name)
+		}
+	}
+}
+
+// TestStill: the text stays while nobody touches the files, and is another one once any of them was written, replaced or touched.
+func TestStill(t *testing.T) {
+	dir := t.TempDir()
+	paths := []string{filepath.Join(dir, "a"), filepath.Join(dir, "b")}
+	for _, path := range paths {
+		if err := os.WriteFile(path, []byte("1"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := sameboot.Still(paths...)
+	if before == "" {
+		if runtime.GOOS == "linux" {
+			t.Logf("nothing is known of the file system of %s", dir) // such as one of FUSE
+		}
+		return
+	}
+	if text, err := os.ReadFile(paths[1]); err != nil || string(text) != "1" || sameboot.Still(paths...) != before {
+		t.Errorf("another text of files that were read: %v", err)
+	}
+	if sameboot.Still(paths[0]) == before || sameboot.Still(paths[1], paths[0]) == before || sameboot.Still(filepath.Join(dir, "none")) != "" {
+		t.Error("other files have the text, or one that is not there")
+	}
+	old, err := os.Stat(paths[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, change := range map[string]func() error{
+		"written, with its old time": func() error {
+			return errors.Join(os.WriteFile(paths[1], []byte("2"), 0o600), os.Chtimes(paths[1], time.Time{}, old.ModTime()))
+		},
+		"touched": func() error { return os.Chmod(paths[0], 0o640) },
+		"replaced": func() error {
+			return errors.Join(os.WriteFile(paths[0]+".new", []byte("1"), 0o600), os.Rename(paths[0]+".new", paths[0]))
+		},
+	} {
+		before := sameboot.Still(paths...)
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if sameboot.Still(paths...) == before {
+			t.Errorf("the text stays where a file was %s", name)
 		}
 	}
 }

@@ -24,6 +24,8 @@ type Options struct {
 	Store    *sqlite.Store // the read model
 	Embedded bool          // the log's files are this process's
 	Logger   *slog.Logger
+	// Undisturbed tells whether nobody has touched these files between a clean end and the start.
+	Undisturbed func() bool
 	// Base reads the base through at which the log begins. It returns nil for a log that has all its events.
 	Base func(ctx context.Context) (*wire.BaseReport, error)
 }
@@ -43,7 +45,7 @@ type Check struct {
 	silent  int           // checks in a row that the log's leader did not answer, or the log was damaged, although there is a connection
 	left    int           // servers that were left since the log was found damaged
 	created time.Time     // when the stream was made
-	vouched bool          // nothing can have happened to the files since the node was killed
+	vouched bool          // nothing can have happened to the files since the node ended
 	again   chan struct{} // has an element where the log is to be read through again
 
 	ctx   context.Context // of the first reading, which begins before the node runs
@@ -119,7 +121,7 @@ func (c *Check) Begin(ctx context.Context, last uint64) error {
 	}
 	c.last = last
 	c.created, c.first = c.log.Created(), make(chan error, 1)
-	c.vouched = c.opt.Embedded && c.opt.Store.Killed()
+	c.vouched = c.opt.Embedded && (c.opt.Store.Killed() || c.opt.Store.Hashing.Undisturbed() && c.opt.Undisturbed())
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -135,6 +137,9 @@ func (c *Check) Begin(ctx context.Context, last uint64) error {
 	}
 	return nil
 }
+
+// Vouched tells whether nothing can have happened to the log's files since the node ended, so that it is ready before it has read the log through.
+func (c *Check) Vouched() bool { return c.vouched }
 
 // Close ends the first reading, and writes down what the node has folded. It is called while the read model is open.
 func (c *Check) Close() {

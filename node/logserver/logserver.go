@@ -45,6 +45,9 @@ type Server struct {
 	opt       Options
 	keys      []string    // the NKeys of NATS clients
 	strangers atomic.Bool // NATS clients need none while the store is open
+
+	undisturbed bool // see Undisturbed
+	damaged     bool // StartDamaged was called
 }
 
 // New returns the server of a log that is yet to be opened.
@@ -98,7 +101,7 @@ func (s *Server) openEmbedded(ctx context.Context, durable uint64, log events.Op
 	if opt.Durability != embedded.Always && opt.Durability != embedded.Interval {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", opt.Durability)
 	}
-	log.Replicas, log.Exists = 1, embedded.HasStream(opt.Dir)
+	log.Replicas, log.Exists, s.undisturbed = 1, embedded.HasStream(opt.Dir), s.takeStill()
 	tails, err := embedded.CutTail(ctx, opt.Dir, durable)
 	if err != nil {
 		return nil, err
@@ -139,6 +142,7 @@ func (s *Server) connect(ctx context.Context, server embedded.Options) (err erro
 
 // StartDamaged starts the embedded server on files that may be damaged, and connects to it. It opens no log. The error is Unavailable.
 func (s *Server) StartDamaged(ctx context.Context) error {
+	s.damaged = true
 	return s.connect(ctx, embedded.Options{Dir: s.dir(), Durability: embedded.Interval, Logger: s.opt.Logger})
 }
 
@@ -147,8 +151,12 @@ func (s *Server) Close() error {
 	if s.Conn != nil {
 		s.Conn.Close()
 	}
-	if s.Embedded != nil {
-		return s.Embedded.Close()
+	if s.Embedded == nil {
+		return nil
 	}
+	if err := s.Embedded.Close(); err != nil || s.damaged {
+		return err
+	}
+	s.noteStill()
 	return nil
 }

@@ -2,6 +2,7 @@ package driver
 
 import (
 	"errors"
+	"io"
 	"os"
 	"sync/atomic"
 	"time"
@@ -210,6 +211,13 @@ func (w *WAL) startPass() {
 		w.lastEnded = time.Now()
 		<-w.busy
 	}()
+}
+
+// Hold returns the file's bytes, which stay as they are until release is called. Nothing is moved into the file meanwhile, and a WAL that has
+// grown long makes the writer wait. It blocks while a pass is under way. The file is closed after release alone.
+func (w *WAL) Hold() (file io.ReaderAt, release func()) {
+	w.busy <- struct{}{}
+	return w.file, func() { <-w.busy }
 }
 
 // AwaitPass waits until no pass is under way. Any goroutine may call it while the file is open.

@@ -3,6 +3,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -307,5 +308,50 @@ func TestLittleIsLeft(t *testing.T) {
 	<-w.busy
 	if write(1); w.unmoved != 0 || w.moved != 0 {
 		t.Errorf("the WAL did not begin anew: %d writes were moved, %d were not", w.moved, w.unmoved)
+	}
+}
+
+// TestHold: nothing is moved into a file that is held, however much is written. A writer whose WAL has grown long waits until it is released.
+func TestHold(t *testing.T) {
+	f := openTestFile(t)
+	if err := errors.Join(fold(f, 1), f.WAL.pass()); err != nil {
+		t.Fatal(err)
+	}
+	file, release := f.WAL.Hold()
+	text := func() string {
+		b, err := io.ReadAll(io.NewSectionReader(file, 0, 1<<30))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(b)
+	}
+	held, seq := text(), int64(1)
+	write := func(more func() bool) (err error) {
+		for err == nil && more() {
+			seq++
+			err = errors.Join(fold(f, seq), f.WAL.Checkpoint())
+		}
+		return err
+	}
+	if err := write(func() bool { return f.WAL.unmoved < mustWrites-1000 }); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.WAL.Truncate(); got != Moving || err != nil {
+		t.Errorf("the WAL of a held file is truncated: %d, %v", got, err)
+	}
+	if text() != held {
+		t.Error("a held file has changed")
+	}
+	written := make(chan error, 1)
+	go func() { written <- write(func() bool { return f.WAL.unmoved > 0 }) }() // until everything was moved
+	if now := text(); now != held {                                            // while the writer writes on, or waits
+		t.Error("a held file has changed")
+	}
+	release()
+	if err := <-written; err != nil {
+		t.Fatal(err)
+	}
+	if f.WAL.AwaitPass(); text() == held {
+		t.Error("nothing is moved into a file that was released")
 	}
 }

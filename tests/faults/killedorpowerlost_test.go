@@ -2,11 +2,15 @@ package faults_test
 
 import (
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
+	"github.com/fanfold/fanfold/internal/sameboot"
 	"github.com/fanfold/fanfold/tests/harness"
 	"github.com/fanfold/fanfold/tests/suite"
 )
@@ -69,5 +73,82 @@ func TestKilledOrPowerLost(t *testing.T) {
 			p.Verify(t)
 			p.Stop(t)
 		})
+	}
+}
+
+// saysUndisturbed is what a node says at its start of files that nobody has touched since it ended.
+const saysUndisturbed = "nobody has touched the files since the node ended"
+
+// TestUndisturbed: after a clean end a node is ready before it has read the log through, unless somebody has touched the log or the read model.
+// It finds then what the disk has changed all the same.
+func TestUndisturbed(t *testing.T) {
+	suite.Parallel(t)
+	dir := t.TempDir()
+	if sameboot.Still(dir) == "" {
+		t.Skip("nothing is known of the file system of " + dir) // such as one of FUSE
+	}
+	p := harness.StartProcess(t, "--data", dir)
+	for i := range 9 {
+		p.Put("c", fmt.Sprint(i), fmt.Sprintf(`{"text":"the %dth"}`, i))
+	}
+	restart := func(undisturbed bool, between func()) {
+		t.Helper()
+		p.Stop(t)
+		between()
+		p = harness.StartProcess(t, "--data", dir)
+		if strings.Contains(p.Log.String(), saysUndisturbed) != undisturbed {
+			t.Fatalf("undisturbed: want %t\n%s", undisturbed, p.Log.String())
+		}
+	}
+	again := func(path string) func() { // the same bytes
+		return func() {
+			b, err := os.ReadFile(path)
+			if err == nil {
+				err = os.WriteFile(path, b, 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	restart(true, func() {})
+	restart(false, again(logBlocks(t, dir)[0]))
+	restart(false, again(harness.ReadModel(t, dir)))
+	restart(true, func() {})
+	p.Verify(t)
+	restart(true, func() {
+		path := logBlocks(t, dir)[0]
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b[strings.Index(string(b), "the 4th")] ^= 1
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		stillLog(t, dir)
+	})
+	if !p.Log.Wait("the log is damaged") || !strings.Contains(p.Log.String(), ": 5;") {
+		t.Errorf("the node does not name the event that the disk has changed:\n%s", p.Log.String())
+	}
+	p.Want(http.StatusServiceUnavailable, http.MethodPut, "/v1/c/9", `{}`)
+	p.Stop(t)
+}
+
+// stillLog writes down that nobody has touched the log's files.
+func stillLog(t *testing.T, dir string) {
+	t.Helper()
+	var paths []string
+	err := filepath.WalkDir(filepath.Join(dir, "nats", "jetstream"), func(path string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			paths = append(paths, path)
+		}
+		return err
+	})
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, "nats", "still"), []byte(sameboot.Still(paths...)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
 	}
 }
