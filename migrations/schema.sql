@@ -49,7 +49,7 @@ CREATE TABLE document (
   created    INTEGER NOT NULL,
   updated    INTEGER NOT NULL,     -- of its last write
   body       TEXT    NOT NULL,     -- the embedded view, ready to send
-  source     ANY,                  -- the referenced view, where it is another: a text, or the places where derived members stand in body
+  source     ANY,                  -- the referenced view, where it is another: a text, or how it is spaced and the places where derived members stand in body
   omitted    TEXT,                 -- how many derived values it has no room for, by rule, as JSON
   created_by TEXT,                 -- who sent the request that created it; none where nobody in particular did, or an older base did not tell
   updated_by TEXT                  -- who sent that of its last write, alike

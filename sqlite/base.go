@@ -45,7 +45,7 @@ var baseTables = []baseTable{
 }
 
 // tablesOfVersion are how many of baseTables the bases of a version have: versions add some at the end.
-var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19, 3: 20, 4: 20}
+var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19, 3: 20, 4: 20, 5: 20}
 
 // tablesOf returns the tables that the bases of a version have. Those before version 4 do not say who wrote the documents.
 func tablesOf(version int) []basefile.Table {

@@ -124,11 +124,11 @@ func (s *splitter) storeAfter(known []string, end chainEnd) (saved int, ok bool)
 	added := 0
 	for i := range s.ops {
 		op := &s.ops[i]
-		if op.path == nil {
+		if op.path == nil && slices.ContainsFunc(known, func(p string) bool { return overlaps(p, op.at) }) {
 			return 0, false
 		}
 		before := len(s.out)
-		if op.old == nil || !knows(known, op.path) {
+		if op.path == nil || op.old == nil || !knows(known, op.path) {
 			s.storeOp(op)
 			added += len(s.out) - before
 			continue

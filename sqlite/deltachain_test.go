@@ -153,6 +153,9 @@ func byTurns(changes int) func(n int) *fanfold.Change {
 			values[path] = value
 		}
 		set("/n", strconv.Itoa(n))
+		if random.IntN(4) == 0 {
+			set("/lines/1/title", strconv.Itoa(n))
+		}
 		for _, path := range []string{"/newest", "/largest", "/o/list"} {
 			if random.IntN(3) > 0 {
 				set(path, listAfter(n+len(path)))
@@ -212,6 +215,35 @@ func TestChainsGoOnThroughForms(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestChainsEndAtElements: no row is after one that tells a list, where it changes an element of that list.
+func TestChainsEndAtElements(t *testing.T) {
+	const changes = 8
+	change := func(n int) *fanfold.Change {
+		ch := gathered(n)
+		if n%3 == 0 {
+			ch.Delta = fmt.Appendf(nil, `[{"op":"replace","path":"/newest/0/title","value":"%d","old":"the title of %d, 0"}]`, n, n-1)
+		}
+		return ch
+	}
+	store := chainStoreOf(t, change, changes, changes, false)
+	for i, delta := range deltas(t, store) {
+		if n := i + 1; n%3 == 0 && depthOf(delta) != 0 {
+			t.Errorf("change %d has the depth %d", n, depthOf(delta))
+		}
+	}
+	for n := 1; n <= changes; n++ {
+		if err := store.Read(func(s *Snapshot) error {
+			ch, err := s.Change(fanfold.At(uint64(n+1), 1))
+			if err == nil && string(ch.Delta) != string(change(n).Delta) {
+				err = fmt.Errorf("read as %s", ch.Delta)
+			}
+			return err
+		}); err != nil {
+			t.Errorf("change %d: %v", n, err)
+		}
 	}
 }
 

@@ -90,7 +90,7 @@ func syntaxError(d *jsontext.Decoder, err error) error {
 }
 
 // Dense returns a text without the whitespace outside strings. src must be JSON.
-func Dense(src []byte) []byte { return Compact(nil, src) }
+func Dense(src []byte) []byte { return Compact(make([]byte, 0, len(src)), src) }
 
 // Compact appends src to dst without the whitespace outside strings; every other byte stays. src must be JSON.
 func Compact(dst, src []byte) []byte {

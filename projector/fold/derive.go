@@ -196,10 +196,12 @@ func (f *Fold) derive(row *sqlite.Row, t transition, omitted []byte, d *Differen
 	return at, f.addChange(row.Number, ch)
 }
 
-// gathers returns whether one of the rules, given by name, makes its values from many documents. Set-oriented SQL writes
-// changes of copies alone, and gives the same rows as one document after the other.
+// gathers returns whether one of the rules, given by name, makes its values from many documents, or copies them by an array. Set-oriented SQL
+// writes changes of other copies alone, and gives the same rows as one document after the other.
 func (c *Collection) gathers(rules []string) bool {
-	return slices.ContainsFunc(c.Rules, func(r *Rule) bool { return r.Kind != model.Copy && slices.Contains(rules, r.FullName) })
+	return slices.ContainsFunc(c.Rules, func(r *Rule) bool {
+		return (r.Kind != model.Copy || r.Relation.Path.Arrays()) && slices.Contains(rules, r.FullName)
+	})
 }
 
 // countDerived counts n derived changes of a collection.

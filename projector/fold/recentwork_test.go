@@ -1,9 +1,13 @@
 package fold_test
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/fanfold/fanfold/sqlite"
+	"github.com/fanfold/fanfold/sqlite/driver"
 )
 
 // workOn returns how many documents a command's event looks at: each one of a level, and each one that a value is made from.
@@ -109,4 +113,48 @@ collections:
 			t.Error(got)
 		}
 	}
+}
+
+// TestCopiedListsTakeFewBytes: a rename changes an element of each holder's list, and the change's row has little more than the new name.
+func TestCopiedListsTakeFewBytes(t *testing.T) {
+	m := newMachine(t)
+	m.do("model", "", `
+collections:
+  tags: {}
+  books:
+    relations: {tags: {path: "tags[]", to: tags}, lines: {path: "lines[].tag", to: tags}}
+    derive: {titles: {copy: tags, value: doc.title}, "lines[].title": {copy: lines, value: doc.title}}
+`)
+	const tags, renames = 20, 40
+	title := func(i int) string { return fmt.Sprintf("the title of tag %d, which is long", i) }
+	var ids []string
+	for i := range tags {
+		ids = append(ids, fmt.Sprintf(`"%d"`, i))
+		m.do("put", fmt.Sprint("tags/", i), fmt.Sprintf(`{"id":"%d","title":%q}`, i, title(i)))
+	}
+	m.do("put", "books/1", `{"id":"1","tags":[`+strings.Join(ids, ",")+`],"lines":[{"tag":"3"}]}`)
+	before := storedDeltas(t, m)
+	for i := range renames {
+		m.do("merge", fmt.Sprint("tags/", i%tags), fmt.Sprintf(`{"title":"renamed %d"}`, i))
+	}
+	most := renames*40 + renames/8*tags*len(title(0)) // one row of nine has the list
+	if got := storedDeltas(t, m) - before; got == 0 || got > most {
+		t.Errorf("%d renames take %d bytes, want %d at most", renames, got, most)
+	}
+}
+
+// storedDeltas returns how many bytes the rows of derived changes hold of values.
+func storedDeltas(t *testing.T, m *machine) (n int) {
+	t.Helper()
+	if err := m.store.Use(func(db *sqlite.DB) error {
+		c, err := driver.Open(db.Path(), driver.ReadOnly)
+		if err != nil {
+			return err
+		}
+		_, err = c.QueryRow("SELECT sum(length(delta)) FROM change", func(r driver.Row) { n = int(r.Int(0)) })
+		return errors.Join(err, c.Close())
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return n
 }

@@ -12,7 +12,7 @@ import (
 // Format and Version are what the header of each file says. Version is of what this program writes; it reads all versions up to that.
 const (
 	Format  = "fanfold-base"
-	Version = 4
+	Version = 5
 )
 
 // Bounds of a file. One that is over any of them is not read.
