@@ -36,6 +36,9 @@ type Issuer struct {
 // readerMarkBytes is how much of each of a reader's keys a position carries.
 const readerMarkBytes = 5
 
+// readerMarkLen is the length of a mark: a letter, and of each key as many in base 32.
+const readerMarkLen = 1 + 2*readerMarkBytes*8/5
+
 var readerMarkRE = regexp.MustCompile(`^r[a-z2-7]{16}$`)
 
 // ReaderMark returns what positions carry for a reader's keys, to all documents and to those that were asked for. It is "" where the second one is. Readers
@@ -50,6 +53,12 @@ func ReaderMark(all, asked string) string {
 // readerText returns what a mark has of one key.
 func readerText(key string) string {
 	return strings.ToLower(base32.StdEncoding.EncodeToString([]byte(key[:readerMarkBytes])))
+}
+
+// MayHaveReader tells whether the text of a bookmark may end with a ReaderMark. Of most without one it says so.
+func MayHaveReader(text string) bool {
+	at := len(text) - readerMarkLen - 1
+	return at > 0 && text[at] == '-' && text[at+1] == 'r'
 }
 
 // FitsReader tells whether a reader with these keys sees what the reader saw to whom the position was given. One of the two keys has to be the same. A

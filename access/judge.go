@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -41,17 +42,25 @@ type Judge struct {
 
 	mu      sync.Mutex
 	model   *model.Model
-	access  uint64  // counts the changes of access
-	open    *Rights // of Open under the model, which every request to an open store has
-	version uint64  // of keys
+	access  uint64                // counts the changes of access
+	latest  atomic.Pointer[under] // model and access, for who has no lock
+	open    *Rights               // of Open under the model, which every request to an open store has
+	version uint64                // of keys
 	changed chan struct{}
 
 	refusals refusals
 }
 
+// under is a model that a Judge has looked at, and the number of its access.
+type under struct {
+	model  *model.Model
+	access uint64
+}
+
 // NewJudge returns a judge. models returns the model that applies.
 func NewJudge(keys Keys, models func() *model.Model) *Judge {
 	j := &Judge{keys: keys, models: models, model: models(), version: keys.Version(), changed: make(chan struct{})}
+	j.latest.Store(&under{model: j.model})
 	j.open = j.rights(Open)
 	return j
 }
@@ -93,6 +102,7 @@ func (j *Judge) note() {
 		j.access++
 	}
 	j.model = m
+	j.latest.Store(&under{m, j.access})
 	j.open = j.rights(Open)
 	j.announce()
 }
@@ -167,14 +177,19 @@ func (r *Rights) Ticket(target string, until time.Time) (string, error) {
 	return ticketOf(r.Principal, secret, target, until)
 }
 
-// Of returns the rights of a principal under the model that applies.
+// Of returns the rights of a principal under the model that applies. It returns the same as at its last request if no model came since.
 func (j *Judge) Of(p *Principal) *Rights {
+	if r, u := p.rights.Load(), j.latest.Load(); r != nil && r.judge == j && r.model == u.model && r.access == u.access && j.models() == u.model {
+		return r
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.note(); p == Open {
 		return j.open
 	}
-	return j.rights(p)
+	r := j.rights(p)
+	p.rights.Store(r)
+	return r
 }
 
 // OfNode returns the rights by which a node reads for a consumer group without a request. An open store has its own as long as it is one. In

@@ -178,6 +178,28 @@ func TestRightsEnd(t *testing.T) {
 	}
 }
 
+// TestRightsOfTheNewestModel: the rights of a principal are of the model that applies when it asks, and the same as long as that one applies.
+func TestRightsOfTheNewestModel(t *testing.T) {
+	var current atomic.Pointer[model.Model]
+	models := []*model.Model{modelWith(t, nil), modelWith(t, map[string]*accessList{"news": {[]string{"support"}, nil}}), modelWith(t, nil)}
+	current.Store(models[0])
+	judges := []*access.Judge{access.NewJudge(&movingKeys{}, current.Load), access.NewJudge(&movingKeys{}, current.Load)}
+	p := &access.Principal{ID: "a", Roles: []string{"support"}}
+	for i := range 30 {
+		m := models[i*i%len(models)]
+		current.Store(m)
+		for _, j := range judges {
+			r := j.Of(p)
+			if r.Model() != m || !r.Current() || r.Reads("news") != (m == models[1]) {
+				t.Fatalf("%d: the rights are of another model, current %t", i, r.Current())
+			}
+			if j.Of(p) != r {
+				t.Fatalf("%d: other rights under the same model", i)
+			}
+		}
+	}
+}
+
 // TestRightsOfARole: a role's own rights belong to that role alone, they end with their holder's, and an open store has none.
 func TestRightsOfARole(t *testing.T) {
 	m := modelWith(t, map[string]*accessList{"news": {[]string{"support"}, nil}})

@@ -42,6 +42,8 @@ type Principal struct {
 	open bool
 	seen atomic.Pointer[jsondoc.Tree] // what auth returns; nil before it is asked for
 	keys atomic.Pointer[seenKeys]     // what seenKey has returned under the last model; nil for nothing
+
+	rights atomic.Pointer[Rights] // what a Judge's Of has returned last; nil for nothing
 }
 
 // Open is the principal of every request in an open store. It may do everything.

@@ -61,6 +61,9 @@ func (p positions) modelTag(seq uint64) string {
 
 // withMark returns a position, as it is given out, with the mark of a reader, "" for none.
 func withMark(text, mark string) string {
+	if mark == "" && !fanfold.MayHaveReader(text) { // which most are, and a bookmark takes long to read
+		return text
+	}
 	b, err := fanfold.ParseBookmark(text)
 	if err != nil {
 		return text

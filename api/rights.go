@@ -82,9 +82,16 @@ func askForKey(c echo.Context, err error) error {
 // private is the Cache-Control of answers that depend on who asks.
 var private = []string{"private, no-cache"}
 
+// byAuthorization is the Vary of such answers. To append to it makes another one.
+var byAuthorization = []string{"Authorization"}
+
 // setPrivate lets caches keep an answer for its sender alone.
 func setPrivate(h http.Header) {
 	h["Cache-Control"] = private
+	if len(h["Vary"]) == 0 {
+		h["Vary"] = byAuthorization
+		return
+	}
 	h["Vary"] = append(h["Vary"], "Authorization")
 }
 
@@ -192,7 +199,7 @@ func (r *route) enterPath(c echo.Context, rights *access.Rights) error {
 		if err != nil {
 			return err
 		}
-		if fanfold.CheckCollection(name) != nil {
+		if name == "" || fanfold.CheckCollection(name) != nil {
 			continue
 		}
 		if err := check(name); err != nil {

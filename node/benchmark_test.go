@@ -12,6 +12,8 @@ import (
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/access"
+	"github.com/fanfold/fanfold/access/keys"
+	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/node"
 	"github.com/fanfold/fanfold/writer"
 )
@@ -65,6 +67,44 @@ func BenchmarkGet(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		request(b, n, http.StatusOK, http.MethodGet, "/v1/books/b1", "")
+	}
+}
+
+// BenchmarkGetWithKey reads one document of a store without keys, and of one with keys, where a rule decides about documents or does not.
+func BenchmarkGetWithKey(b *testing.B) {
+	for _, c := range []struct{ name, model string }{{"open", ""}, {"key", `{"collections":{"books":{"access":{"read":["reader"]}}}}`},
+		{"rule", `{"collections":{"books":{"access":{"read":{"where":"doc.owner == auth.sub"}}}}}`}} {
+		b.Run(c.name, func(b *testing.B) {
+			n := openNode(b, c.model)
+			if err := put(n, "books", `{"id":"b1","title":"The Go Programming Language","owner":"ann"}`); err != nil {
+				b.Fatal(err)
+			}
+			last, err := n.Log.LastSeq(b.Context())
+			if err == nil {
+				err = n.Store.Applied.Wait(b.Context(), last)
+			}
+			if err != nil {
+				b.Fatal(err)
+			}
+			r := httptest.NewRequest(http.MethodGet, "http://localhost/v1/books/b1", nil)
+			if c.model != "" {
+				for _, k := range []keys.Settings{{Name: "ops", Roles: []string{model.RoleAdmin}}, {Name: "ann", Sub: "ann", Roles: []string{"reader"}}} {
+					_, key, err := n.Keys().Create(b.Context(), k)
+					if err != nil {
+						b.Fatal(err)
+					}
+					r.Header.Set("Authorization", "Bearer "+key.Text())
+				}
+			}
+			h := n.API().Handler()
+			b.ReportAllocs()
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, r); w.Code != http.StatusOK {
+					b.Fatalf("%d %s", w.Code, w.Body)
+				}
+			}
+		})
 	}
 }
 

@@ -17,3 +17,9 @@ func FillRevoked(ctx context.Context, s *Store, sub func(i int) string) {
 		panic(err)
 	}
 }
+
+// MaxAdmitted is the most that Admitted returns.
+const MaxAdmitted = maxAdmitted
+
+// Admitted returns how many headers a store remembers.
+func Admitted(s *Store) int { return len(s.admitted.now.Load().by) }

@@ -68,12 +68,13 @@ type Store struct {
 	opt    Options
 	admin  *adminFile // nil for none
 
-	mu      sync.Mutex // of changes and readings
-	table   atomic.Pointer[table]
-	numbers atomic.Uint64
-	readAt  atomic.Pointer[time.Time] // when the bucket was last read
-	results results
-	revoked atomic.Pointer[revocations]
+	mu       sync.Mutex // of changes and readings
+	table    atomic.Pointer[table]
+	numbers  atomic.Uint64
+	admitted admitted
+	readAt   atomic.Pointer[time.Time] // when the bucket was last read
+	results  results
+	revoked  atomic.Pointer[revocations]
 }
 
 // Open returns a store that has read the bucket and the file of the admin key. Such a file closes the store.

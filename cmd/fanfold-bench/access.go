@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"strconv"
 
 	"github.com/fanfold/fanfold/access/keys"
@@ -76,12 +77,27 @@ func benchAccess(ctx context.Context, b *bench) error {
 				return err
 			}
 		}
+		if err := keyBesideOpen(ctx, b, n.Addr(), secret["support"], one); err != nil {
+			return err
+		}
 		put := func(who string) func(round int) (float64, error) {
 			return func(round int) (float64, error) {
 				return rateOf(ctx, n.Addr(), 64, rewritesWithKey(secret[who], round))(round)
 			}
 		}
 		return b.pair(pair{name: "durable PUT under a rule, 64 connections", unit: "writes/s", limit: "the same with a right to all", ours: put("ann"), plain: put("support")})
+	})
+}
+
+// openModel lets everybody do everything, as accessModel lets support.
+const openModel = `{"collections":{"authors":{},"books":{"indexes":{"byOwner":["owner"]}}}}`
+
+// keyBesideOpen compares reads by a key with reads in a store without keys.
+func keyBesideOpen(ctx context.Context, b *bench, addr, key string, path func(int) string) error {
+	open := benchStore{model: openModel, authors: 1, books: accessBooks, text: ownedBook}
+	return open.run(ctx, filepath.Join(b.dir, "open"), func(ctx context.Context, n *node.Node, _ *client.Client) error {
+		return b.pair(pair{name: "GET with a key, 64 connections", unit: "req/s", limit: "the same in a store without keys",
+			ours: rateOf(ctx, addr, 64, withKey(key, path)), plain: rateOf(ctx, n.Addr(), 64, gets(path))})
 	})
 }
 
