@@ -55,14 +55,23 @@ func NumberTree(text []byte) *Tree {
 
 // parser appends nodes to a tree; i is the byte of the tree's text that it reads next.
 type parser struct {
-	t *Tree
-	i int
+	t       *Tree
+	i       int
+	escaped bool // the last string has an escape
 }
 
 func (p *parser) fail() error { return fmt.Errorf("jsondoc: not JSON at byte %d", p.i) }
 
 // space skips whitespace.
 func (p *parser) space() {
+	if p.i < len(p.t.src) && p.t.src[p.i] > ' ' { // mostly there is none
+		return
+	}
+	p.skipSpace()
+}
+
+// skipSpace skips whitespace, where there may be some.
+func (p *parser) skipSpace() {
 	for p.i < len(p.t.src) {
 		switch p.t.src[p.i] {
 		case ' ', '\t', '\n', '\r':
@@ -140,15 +149,17 @@ func (p *parser) literal(word string) error {
 // shortString is up to which length, in bytes, a string's end is found faster byte by byte.
 const shortString = 16
 
-// str skips a string with both its quotes.
+// str skips a string with both its quotes, and notes whether it has an escape.
 func (p *parser) str() error {
 	src, i := p.t.src, p.i+1
+	p.escaped = false
 	for short := min(i+shortString, len(src)); i < short; i++ {
 		switch src[i] {
 		case '"':
 			p.i = i + 1
 			return nil
 		case '\\':
+			p.escaped = true
 			i++
 		}
 	}
@@ -165,6 +176,7 @@ func (p *parser) str() error {
 			p.i = quote + 1
 			return nil
 		}
+		p.escaped = true
 		i += escape + 2
 	}
 	p.i = len(src)
@@ -187,7 +199,7 @@ func (p *parser) members(self Node) error {
 		if err := p.str(); err != nil {
 			return err
 		}
-		keyEnd := p.i
+		keyEnd, escaped := p.i, p.escaped
 		p.space()
 		if p.peek() != ':' {
 			return p.fail()
@@ -198,6 +210,7 @@ func (p *parser) members(self Node) error {
 		if err := p.value(keyStart, keyEnd); err != nil {
 			return err
 		}
+		p.t.nodes[child].escapedKey = escaped
 		p.t.attach(self, last, child)
 		last = child
 		if p.space(); p.peek() != ',' {

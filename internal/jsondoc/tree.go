@@ -2,8 +2,6 @@
 // members stay as written. It finds values as spans of the text and links them in a tree.
 package jsondoc
 
-import "bytes"
-
 // Kind is the kind of a JSON value.
 type Kind uint8
 
@@ -31,6 +29,7 @@ const (
 // node is one value: where it stands in the text, and the values next to and inside it.
 type node struct {
 	kind             Kind
+	escapedKey       bool  // the member name has an escape
 	start, end       int32 // the value's bytes
 	keyStart, keyEnd int32 // the member name's bytes with quotes; 0, 0 outside objects
 	next, child      Node
@@ -101,14 +100,12 @@ func (t *Tree) Key(n Node) string {
 // KeyIs tells whether name is the name of a member. It is faster than comparing with Key, and looks at no more of a name than
 // the length of the other, however long it is.
 func (t *Tree) KeyIs(n Node, name string) bool {
-	raw := t.RawKey(n)
-	if length := len(raw) - 2; length < len(name) || length > maxEscape*len(name) {
-		return false
+	v := &t.nodes[n]
+	length := int(v.keyEnd-v.keyStart) - len(`""`)
+	if !v.escapedKey {
+		return length == len(name) && string(t.src[v.keyStart+1:v.keyEnd-1]) == name
 	}
-	if len(raw) == len(name)+2 && string(raw[1:len(raw)-1]) == name {
-		return bytes.IndexByte(raw, '\\') < 0
-	}
-	return bytes.IndexByte(raw, '\\') >= 0 && unquote(raw) == name
+	return length >= len(name) && length <= maxEscape*len(name) && unquote(t.RawKey(n)) == name
 }
 
 // maxEscape is how many bytes stand for one in a JSON string at most: \u0041.
