@@ -11,7 +11,7 @@ import (
 
 // ReferencedView is what a row holds of a document's referenced view beside the embedded one. The embedded view has the referenced
 // one's tokens, and derived members at the ends of objects, so that in most documents the places of these say it all. The
-// zero value stands for a referenced view that equals the embedded one.
+// zero value stands for a referenced view that equals the embedded one, and hides nothing.
 type ReferencedView struct {
 	column driver.Value // NULL, the places as a blob, or the referenced view as a text
 }
@@ -27,10 +27,10 @@ const spaced = 0
 // referenced view lie between the end of the last such object's members and its own. They stay the same whichever values
 // the derived members get.
 func NewReferencedView(body, source []byte, hides bool) ReferencedView {
-	if bytes.Equal(body, source) {
-		return ReferencedView{}
-	}
 	if !hides {
+		if bytes.Equal(body, source) {
+			return ReferencedView{}
+		}
 		if places := derivedPlaces(binary.AppendUvarint(nil, uint64(len(source))), body, source); places != nil {
 			return ReferencedView{column: places}
 		}

@@ -21,10 +21,10 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		return err
 	}
 	if len(d.ops) == 0 {
-		if bytes.Equal(row.Omitted, view.Omitted) {
+		if bytes.Equal(row.Omitted, view.Omitted) && row.Referenced.Equal(view.Referenced) {
 			return nil
 		}
-		view.Body, view.Referenced = row.Body, row.Referenced
+		view.Body = row.Body
 		return errors.Join(f.correctOmitted(row, view), f.tx.Documents.SetView(row.Number, view))
 	}
 	switch {

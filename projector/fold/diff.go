@@ -25,27 +25,6 @@ func (d *Difference) clone() *Difference {
 	return &Difference{ops: bytes.Clone(d.ops), Rules: slices.Clone(d.Rules), members: maps.Clone(d.members), removes: d.removes, ordered: d.ordered}
 }
 
-// inPlaceOrder returns whether Diff comes to the member at one JSON pointer before it comes to that at another: it takes members by name
-// and elements by their place. It returns false where it would have to look closer.
-func inPlaceOrder(before, after []byte) bool {
-	if bytes.IndexByte(before, '~') >= 0 || bytes.IndexByte(after, '~') >= 0 { // an escape, which is ordered otherwise
-		return false
-	}
-	a, b := bytes.Split(before, []byte{'/'}), bytes.Split(after, []byte{'/'})
-	for i := range min(len(a), len(b)) {
-		if bytes.Equal(a[i], b[i]) {
-			continue
-		}
-		m, err := strconv.Atoi(string(a[i]))
-		n, err2 := strconv.Atoi(string(b[i]))
-		if err == nil && err2 == nil { // elements; members of such names have another order
-			return m < n && len(a[i]) == len(b[i])
-		}
-		return bytes.Compare(a[i], b[i]) < 0
-	}
-	return len(before) == 0
-}
-
 // add adds an operation on a rule's member at a JSON pointer: value nil removes it, old nil adds it, otherwise it is
 // replaced.
 func (d *Difference) add(pointer, rule string, value, old []byte) {

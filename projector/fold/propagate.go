@@ -356,7 +356,7 @@ func (f *Fold) affected(l *level) ([]int64, error) {
 	return slices.Compact(numbers), nil
 }
 
-// update brings one document up to a level: its values are replaced where they stand or, where one comes or goes, the
+// update brings one document up to a level: its values are changed where they stand or, where that cannot be, the
 // view is written from the referenced one.
 func (f *Fold) update(row *sqlite.Row, l *level) error {
 	if err := f.ended(); err != nil {
@@ -372,7 +372,11 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 	if row.Omitted == nil && !v.refit {
 		body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
 		if err == nil && fits {
-			return f.applyDerived(c, row, sqlite.View{Body: body, Referenced: row.Referenced}, d)
+			view := sqlite.View{Body: body, Referenced: row.Referenced}
+			if f.splicer.bounds {
+				view.Referenced = c.StoreSource(body, jsondoc.MustParse(row.ReferencedText()))
+			}
+			return f.applyDerived(c, row, view, d)
 		}
 		if err != nil && !errors.Is(err, errPastLimit) {
 			return err
