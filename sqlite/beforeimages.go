@@ -9,14 +9,15 @@ import (
 
 // Bounds of the views that Save keeps in memory. Beyond them they go to a temporary table.
 const (
-	maxBeforeRows  = 1024
-	maxBeforeBytes = 4 << 20
+	maxBeforeRows  = 16_384
+	maxBeforeBytes = 16 << 20
 )
 
 // BeforeImages holds views from before the event that is being folded.
 type BeforeImages struct {
 	p      *pending
 	rows   map[int64][]byte
+	order  []int64 // the numbers of rows in order; nil where they are yet to be ordered
 	bytes  int
 	onDisk bool // all of them are in the temporary table
 }
@@ -33,7 +34,7 @@ func (b *BeforeImages) Save(r *Row) error {
 	if b.rows == nil {
 		b.rows = map[int64][]byte{}
 	}
-	b.rows[r.Number] = r.Body
+	b.rows[r.Number], b.order = r.Body, nil
 	b.bytes += len(r.Body)
 	if b.p.inMemory || len(b.rows) <= maxBeforeRows && b.bytes <= maxBeforeBytes {
 		return nil
@@ -77,17 +78,14 @@ func (b *BeforeImages) each(after int64, limit int, fn func(number int64, body [
 	if len(b.rows) == 0 {
 		return nil
 	}
-	for _, number := range slices.Sorted(maps.Keys(b.rows)) {
-		if number <= after {
-			continue
-		}
-		if limit == 0 {
-			return nil
-		}
+	if b.order == nil {
+		b.order = slices.Sorted(maps.Keys(b.rows))
+	}
+	first, _ := slices.BinarySearch(b.order, after+1)
+	for _, number := range b.order[first:min(first+limit, len(b.order))] {
 		if err := fn(number, b.rows[number]); err != nil {
 			return err
 		}
-		limit--
 	}
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"unsafe"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
@@ -132,7 +133,10 @@ func (d *Documents) update(r *Row, v View) error {
 		}
 	}
 	d.cache.bytes -= r.size()
-	r.Position, r.Body, r.Referenced, r.Omitted = v.Position, bytes.Clone(v.Body), v.Referenced, v.Omitted
+	if !sameSlice(r.Body, v.Body) {
+		r.Body = bytes.Clone(v.Body)
+	}
+	r.Position, r.Referenced, r.Omitted = v.Position, v.Referenced, v.Omitted
 	d.cache.bytes += r.size()
 	if !d.cache.dirty[r.Number] {
 		d.cache.dirty[r.Number] = false
@@ -141,6 +145,11 @@ func (d *Documents) update(r *Row, v View) error {
 		return ErrRehearsalEnds
 	}
 	return d.makeRoom()
+}
+
+// sameSlice reports whether two texts are the same memory.
+func sameSlice(a, b []byte) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
 // makeRoom makes room in a cache that is full. Documents that were used again since it last did stay, where these are few. The cache of a

@@ -67,8 +67,8 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 
 // Bounds of the differences that are kept until the end of an event.
 const (
-	maxDifferences     = 1024
-	maxDifferenceBytes = 16 << 10 // of the patch of one
+	maxDifferences     = 16_384
+	maxDifferenceBytes = 8 << 20 // of their patches
 )
 
 // noteDifference notes how a level changed a document, for the change row that is written when the event is folded to the end.
@@ -79,11 +79,20 @@ func (f *Fold) noteDifference(number int64, d *Difference) {
 	_, twice := f.differences[number]
 	switch {
 	case !twice && len(f.differences) >= maxDifferences: // nor are later ones of the document kept
-	case twice || !d.ordered || len(d.ops) > maxDifferenceBytes:
+	case twice || !d.ordered || f.differenceBytes+len(d.ops) > maxDifferenceBytes:
 		f.differences[number] = nil
 	default:
 		f.differences[number] = d.clone()
+		f.differenceBytes += len(d.ops)
 	}
+}
+
+// forgetDifferences forgets those of the event before.
+func (f *Fold) forgetDifferences() {
+	if f.differenceBytes = 0; len(f.differences) > 64 { // to clear a map takes as long as it is large
+		f.differences = map[int64]*Difference{}
+	}
+	clear(f.differences)
 }
 
 // differenceOf returns how an event changed a document whose view was another before.

@@ -34,10 +34,11 @@ type Fold struct {
 	keys    []fanfold.Key
 
 	// The event being folded.
-	changes     int                   // so far
-	differences map[int64]*Difference // of documents that one level alone changed; nil of those that several did
-	transaction transaction           // that the last event is part of
-	modelChange *ModelChange          // of a model event
+	changes         int                   // so far
+	differences     map[int64]*Difference // of documents that one level alone changed; nil of those that several did
+	differenceBytes int                   // of their patches
+	transaction     transaction           // that the last event is part of
+	modelChange     *ModelChange          // of a model event
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
 }
@@ -215,7 +216,7 @@ func (f *Fold) setPlan(p *Plan) {
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.changes, f.direct, f.derived, f.creates, f.levelsDone, f.marks.unmoved = tx, ev, 0, 0, 0, false, 0, f.marks.unmoved[:0]
-	clear(f.differences)
+	f.forgetDifferences()
 	f.holders.forget()
 	f.values.begin()
 	f.indexer.written = writtenDocument{}
