@@ -58,7 +58,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 			return err
 		}
 	}
-	f.marks.shown(c, row, view.Body, d.members)
+	f.marks.shown(c, row, row.Body, d.members)
 	f.marks.own(c, row.Number, d.members)
 	f.marks.links(c, row.Key, row.Number, row, d.members)
 	f.entries.noteDerived(c, row, d.members)

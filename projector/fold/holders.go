@@ -13,11 +13,17 @@ type knownHolders struct {
 	*folding
 
 	check holderCheck
-	last  targetHolders
+	last  [8]targetHolders
+	next  int // of last that makes room for another
 }
 
 // forget forgets what it remembers, because links change.
-func (hs *knownHolders) forget() { hs.check, hs.last = holderCheck{}, targetHolders{} }
+func (hs *knownHolders) forget() {
+	hs.check = holderCheck{}
+	for i := range hs.last {
+		hs.last[i].relation = ""
+	}
+}
 
 // has returns whether any document refers to a target. It is asked after an event has changed the links, for one
 // rule of a relation after the other.
@@ -40,22 +46,33 @@ type targetHolders struct {
 }
 
 // some returns the numbers of the documents that refer to a target, in order of creation, the first limit of them at least; all
-// tells whether these are all. The caller must not change them.
+// tells whether these are all. The caller must not change them, and they are valid until it is asked for other ones.
 func (hs *knownHolders) some(relation, target string, limit int) (numbers []int64, all bool, err error) {
-	h := &hs.last
-	if h.relation != relation || h.target != target {
-		*h = targetHolders{}
-		numbers, err := hs.tx.Links.Holders(nil, relation, target, fewHolders+1)
-		if err != nil {
-			return nil, false, err
-		}
-		*h = targetHolders{relation, target, numbers}
+	h, err := hs.of(relation, target)
+	if err != nil {
+		return nil, false, err
 	}
 	if all = len(h.numbers) <= fewHolders; all || limit >= 0 && limit <= len(h.numbers) {
 		return h.numbers, all, nil
 	}
 	numbers, err = hs.tx.Links.Holders(nil, relation, target, limit)
 	return numbers, limit < 0 || len(numbers) < limit, err
+}
+
+// of returns what is remembered of a target, which is read where it is not.
+func (hs *knownHolders) of(relation, target string) (h *targetHolders, err error) {
+	for i := range hs.last {
+		if h = &hs.last[i]; h.relation == relation && h.target == target {
+			return h, nil
+		}
+	}
+	h = &hs.last[hs.next]
+	hs.next = (hs.next + 1) % len(hs.last)
+	h.relation = ""
+	if h.numbers, err = hs.tx.Links.Holders(h.numbers[:0], relation, target, fewHolders+1); err == nil {
+		h.relation, h.target = relation, target
+	}
+	return h, err
 }
 
 // count returns how many documents refer to a target.

@@ -47,7 +47,7 @@ func (v *values) excerpt(r *Rule, number int64) ([]byte, error) {
 	if err != nil || body == nil {
 		return nil, err
 	}
-	text := r.Excerpt(body)
+	text := r.appendExcerpt(nil, v.parsed.tree(body))
 	v.contributions.put(r, number, text)
 	return text, nil
 }
@@ -168,7 +168,7 @@ func (r *Rule) shownDigest(t *jsondoc.Tree) (digest [sha256.Size]byte) {
 	return digest
 }
 
-// shown marks the Recents that show what a derived change altered on the document of a row. body is one of its views,
+// shown marks the Recents that show what a derived change altered on the document of a row. body is one of its views, and does not change;
 // changed names the members that differ, nil any. Those that look at derived members for the document's entry are marked with it.
 func (ms *marks) shown(c *Collection, row *sqlite.Row, body []byte, changed map[string]bool) {
 	var t *jsondoc.Tree
@@ -177,7 +177,7 @@ func (ms *marks) shown(c *Collection, row *sqlite.Row, body []byte, changed map[
 			continue
 		}
 		if t == nil {
-			t = jsondoc.MustParse(body)
+			t = ms.values.parsed.tree(body)
 		}
 		for _, id := range rule.Relation.Targets(t) {
 			ms.counted(rule, id, membership{recount: true, newest: ms.isNewest(rule, row.Number, row.Key, id)})
