@@ -248,6 +248,7 @@ type View struct {
 	Body       []byte
 	Referenced ReferencedView // as in Row
 	Omitted    []byte         // as in Row
+	Own        bool           // nothing else uses the memory of Body
 }
 
 // SetView writes the embedded view of a document after a derived change. A view in the row cache is

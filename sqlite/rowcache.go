@@ -84,6 +84,10 @@ func (c *rowCache) forget(number int64) {
 // byKey returns the document with a key, nil where the cache does not hold it.
 func (c *rowCache) byKey(key fanfold.Key) *Row { return c.rows[c.keys[key]] }
 
+// Write has the documents written that have changed so far, which are written at the transaction's end otherwise. It is worth it where these
+// do not change again: the file gets them while the fold goes on.
+func (d *Documents) Write() error { return d.flush() }
+
 // flush writes every dirty document, in order of number.
 func (d *Documents) flush() error {
 	if d.p.inMemory {
@@ -133,7 +137,11 @@ func (d *Documents) update(r *Row, v View) error {
 		}
 	}
 	d.cache.bytes -= r.size()
-	if !sameSlice(r.Body, v.Body) {
+	switch {
+	case sameSlice(r.Body, v.Body):
+	case v.Own:
+		r.Body = v.Body
+	default:
 		r.Body = bytes.Clone(v.Body)
 	}
 	r.Position, r.Referenced, r.Omitted = v.Position, v.Referenced, v.Omitted

@@ -32,7 +32,7 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		if err := f.correctOmitted(row, view); err != nil {
 			return err
 		}
-	case c.manyLevels() || f.event.Kind == fanfold.KindModel:
+	case c.manyLevels() && !f.final || f.event.Kind == fanfold.KindModel:
 		if err := f.tx.Before.Save(row); err != nil {
 			return err
 		}

@@ -30,6 +30,8 @@ type Fold struct {
 	source  jsondoc.Tree
 	views   views
 	splicer splicer
+	workers workers
+	final   bool // the documents that are being worked off do not change again in this event
 	links   []sqlite.Link
 	keys    []fanfold.Key
 
@@ -78,9 +80,13 @@ type Options struct {
 	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
 	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
 	SetOrientedFrom int
-	Reporter        Reporter      // nil for none
-	Fanout          *model.Fanout // derived changes are counted in it; nil for none
-	Examples        *Examples     // gathers examples of derived changes; nil for none
+	// Workers is how many goroutines compute the views of a fan-out; one where it is less than two. The rows are the same.
+	Workers int
+	// WorkersFrom is how many documents a fan-out has for which they do; default DefaultWorkersFrom.
+	WorkersFrom int
+	Reporter    Reporter      // nil for none
+	Fanout      *model.Fanout // derived changes are counted in it; nil for none
+	Examples    *Examples     // gathers examples of derived changes; nil for none
 	// Estimate is for one event that is rehearsed for the number of its derived changes. Changes that lead to no others are
 	// counted instead of made, and some of them twice, so that the number is never too low.
 	Estimate bool
@@ -99,7 +105,13 @@ func New(p *Plan, opt Options) *Fold {
 	if opt.SetOrientedFrom == 0 {
 		opt.SetOrientedFrom = DefaultSetOrientedFrom
 	}
+	if opt.WorkersFrom == 0 {
+		opt.WorkersFrom = DefaultWorkersFrom
+	}
 	f := &Fold{folding: folding{opt: opt}, differences: map[int64]*Difference{}}
+	for range opt.Workers {
+		f.workers.all = append(f.workers.all, &worker{})
+	}
 	f.holders = knownHolders{folding: &f.folding}
 	f.values = values{folding: &f.folding, holders: &f.holders, frozenByEvent: map[keptValueKey][]byte{}}
 	f.keeper = keeper{&f.folding, &f.values}

@@ -152,10 +152,13 @@ func TestFold(t *testing.T) {
 		if strings.Contains(path, "fuzz") {
 			return
 		}
-		m := newMachine(t)
-		datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string { return m.run(d) })
-		if v, err := inspect.Verify(t.Context(), m.store, nil); err != nil || len(v.Wrong) > 0 {
-			t.Errorf("%s ends with %+v, %v", path, v, err)
+		for _, opt := range []fold.Options{{}, {Workers: 3, WorkersFrom: 1}} {
+			m := newMachine(t)
+			m.fold = fold.New(m.fold.Plan(), opt)
+			datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string { return m.run(d) })
+			if v, err := inspect.Verify(t.Context(), m.store, nil); err != nil || len(v.Wrong) > 0 {
+				t.Errorf("%s with %+v ends with %+v, %v", path, opt, v, err)
+			}
 		}
 	})
 }

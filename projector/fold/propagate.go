@@ -279,7 +279,10 @@ func (f *Fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		if err := f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.callOnDocument()) }); err != nil {
+		if done, err = f.updateTogether(l, numbers); err == nil && !done {
+			err = f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.callOnDocument()) })
+		}
+		if err != nil {
 			return err
 		}
 		l.reset()
@@ -370,15 +373,11 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 		return err
 	}
 	if row.Omitted == nil && !v.refit {
-		body, d, fits, err := f.splicer.splice(f.plan, c, v, old)
+		view, d, fits, err := f.splicer.view(f.plan, c, v, old)
 		if err == nil && fits {
-			view := sqlite.View{Body: body, Referenced: row.Referenced}
-			if f.splicer.bounds {
-				view.Referenced = c.StoreSource(body, jsondoc.MustParse(row.ReferencedText()))
-			}
 			return f.applyDerived(c, row, view, d)
 		}
-		if err != nil && !errors.Is(err, errPastLimit) {
+		if err := exceptPastLimit(err); err != nil {
 			return err
 		}
 	}
@@ -387,6 +386,14 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 		return err
 	}
 	return f.applyDerived(c, row, view, Diff(c.Name, c.Shape, old, jsondoc.MustParse(view.Body)))
+}
+
+// exceptPastLimit returns the error, nil where it is that a view is too long with all values.
+func exceptPastLimit(err error) error {
+	if errors.Is(err, errPastLimit) {
+		return nil
+	}
+	return err
 }
 
 // rewrite writes a document's view from the referenced one. If there is no room for all values, the document is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/sqlite"
 )
 
 // splicer changes derived values where they stand in an embedded view, which is much cheaper than writing the whole view. A value that
@@ -84,6 +85,15 @@ func (s *splicer) splice(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tr
 	s.out = append(s.out, src[s.from:]...)
 	s.tell()
 	return s.out, &s.diff, true, nil
+}
+
+// view returns what splice does, as the row is to have it.
+func (s *splicer) view(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tree) (view sqlite.View, d *Difference, fits bool, err error) {
+	view.Referenced = v.row.Referenced
+	if view.Body, d, fits, err = s.splice(p, c, v, t); err == nil && fits && s.bounds {
+		view.Referenced = c.StoreSource(view.Body, jsondoc.MustParse(v.row.ReferencedText()))
+	}
+	return view, d, fits, err
 }
 
 // tell makes the difference from the operations: in the order of Diff where a member has come or gone, otherwise in that of the walk.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"slices"
 	"strconv"
+	"sync"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
@@ -156,6 +157,7 @@ type currentValues struct {
 	old    *jsondoc.Tree // nil for none
 	idList idList        // that was made last
 	write  bool          // the document is being written: what follows its own view comes on its level
+	lookup *sync.Mutex   // as in changedValues
 	crowds Crowds
 }
 
@@ -168,7 +170,7 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 		if v.crowds.Crowded(r, t) {
 			return nil, false, nil
 		}
-		raw, err = CopyValue(r, t, anchor, func(r *Rule, id string) ([]byte, error) { return v.f.values.ofTarget(r, id, v.holder) })
+		raw, err = CopyValue(r, t, anchor, v.ofTarget)
 		return raw, false, err
 	case v.old != nil && r.Path.Lookup(v.old, jsondoc.Root) != jsondoc.None:
 		return nil, true, nil
@@ -186,6 +188,15 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 		v.idList = idList{rule: r, raw: raw}
 	}
 	return raw, false, err
+}
+
+// ofTarget returns a copy's value for one id, one goroutine after the other where several ask.
+func (v *currentValues) ofTarget(r *Rule, id string) ([]byte, error) {
+	if v.lookup != nil {
+		v.lookup.Lock()
+		defer v.lookup.Unlock()
+	}
+	return v.f.values.ofTarget(r, id, v.holder)
 }
 
 // ofNothing returns the rule's value on a document to which none refers; nil is "no value".
@@ -313,12 +324,13 @@ func (v *values) isCounted(r *Rule, number int64) (bool, error) {
 
 // changedValues gives one document's values of the rules that a level has marked; everything else is as before.
 type changedValues struct {
-	f     *Fold
-	row   *sqlite.Row
-	level *level
-	refit bool           // every rule of the level may give another value, but counts of links, which are always there
-	now   *currentValues // the document's values as they are now; nil until they are needed
-	each  map[*Rule]*ElementValues
+	f      *Fold
+	row    *sqlite.Row
+	level  *level
+	refit  bool           // every rule of the level may give another value, but counts of links, which are always there
+	now    *currentValues // the document's values as they are now; nil until they are needed
+	lookup *sync.Mutex    // to be held while a target's value is asked for; nil where one goroutine asks
+	each   map[*Rule]*ElementValues
 
 	idList idList // that was made last
 }
@@ -376,7 +388,7 @@ func (v *changedValues) computed(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) 
 // current gives the document's values as they are now.
 func (v *changedValues) current() *currentValues {
 	if v.now == nil {
-		v.now = &currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number}
+		v.now = &currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number, lookup: v.lookup}
 	}
 	return v.now
 }

@@ -53,7 +53,11 @@ func (s *foldedStore) open() {
 	quiet := slog.New(slog.DiscardHandler)
 	var err error
 	if s.store, err = sqlite.OpenStore(s.dir, sqlite.Options{Fingerprint: fold.Fingerprint(), Logger: quiet}); err == nil {
-		s.p, err = projector.New(s.log, s.store, projector.Options{SetOrientedFrom: s.sets, Logger: quiet})
+		opt := projector.Options{SetOrientedFrom: s.sets, Logger: quiet}
+		if s.sets < 0 { // several goroutines compute the views of each fan-out, and otherwise one those of a small one
+			opt.WorkersFrom = 1
+		}
+		s.p, err = projector.New(s.log, s.store, opt)
 	}
 	if err != nil {
 		s.t.Fatalf("%v", err)
