@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"runtime"
 	"slices"
 	"sort"
 	"sync"
@@ -29,7 +28,7 @@ type Options struct {
 	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
 	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
 	SetOrientedFrom int
-	// WorkersFrom is how many documents a fan-out has whose views several goroutines compute; default DefaultWorkersFrom.
+	// WorkersFrom is how many documents a level changes whose views several goroutines compute; default DefaultWorkersFrom.
 	WorkersFrom int
 	// OnFolded is told of every event that was folded, and how many derived changes it caused. It must not block; nil for
 	// nobody.
@@ -59,9 +58,6 @@ type Projector struct {
 	versions versions
 }
 
-// maxWorkers is how many goroutines compute views at most: requests need processors, too.
-const maxWorkers = 4
-
 // New returns a projector of a store, with the model that applies in its read model. The error is the read model's.
 // It starts nothing: Run does.
 func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error) {
@@ -71,7 +67,7 @@ func New(source batch.Log, store *sqlite.Store, opt Options) (*Projector, error)
 	p := &Projector{log: source, store: store, opt: opt}
 	p.served.Report, p.served.Resume = cmp.Or(opt.Report, new(rebuild.Report)), make(chan struct{}, 1)
 	p.served.Replaced = func() error { return p.versions.load(store.Read) }
-	p.Builder = rebuild.New(source, store, &p.served, fold.Options{SetOrientedFrom: opt.SetOrientedFrom, Workers: min(runtime.GOMAXPROCS(0), maxWorkers), WorkersFrom: opt.WorkersFrom}, opt.Logger)
+	p.Builder = rebuild.New(source, store, &p.served, fold.Options{SetOrientedFrom: opt.SetOrientedFrom, Workers: batch.NewWorkers(), WorkersFrom: opt.WorkersFrom}, opt.Logger)
 	pl, err := fold.LoadPlan(store.Read)
 	if err != nil {
 		return nil, err

@@ -191,7 +191,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if tx.pending.inMemory {
 		return tx.Documents.rehearsal.countChanged(n, tx.pending.bounds)
 	}
-	if err := errors.Join(tx.changes.flush(), tx.Documents.flush()); err != nil {
+	if err := errors.Join(tx.changes.flush(), tx.Documents.Write()); err != nil {
 		return err
 	}
 	holders, err := tx.Links.Holders(nil, relation, target, -1)

@@ -84,12 +84,9 @@ func (c *rowCache) forget(number int64) {
 // byKey returns the document with a key, nil where the cache does not hold it.
 func (c *rowCache) byKey(key fanfold.Key) *Row { return c.rows[c.keys[key]] }
 
-// Write has the documents written that have changed so far, which are written at the transaction's end otherwise. It is worth it where these
-// do not change again: the file gets them while the fold goes on.
-func (d *Documents) Write() error { return d.flush() }
-
-// flush writes every dirty document, in order of number.
-func (d *Documents) flush() error {
+// Write writes every document that has changed, in order of number. It is done at the transaction's end at the latest. Before that it is worth
+// it where they do not change again: the file gets them while the fold goes on.
+func (d *Documents) Write() error {
 	if d.p.inMemory {
 		return nil
 	}
@@ -166,7 +163,7 @@ func (d *Documents) makeRoom() error {
 	if d.p.inMemory || len(d.cache.rows) <= maxCachedRows && d.cache.bytes <= maxCachedBytes {
 		return nil
 	}
-	if err := d.flush(); err != nil {
+	if err := d.Write(); err != nil {
 		return err
 	}
 	d.cache.unsettled = true
@@ -178,7 +175,7 @@ func (d *Documents) makeRoom() error {
 
 // empty writes every dirty document and removes all from the cache.
 func (d *Documents) empty() error {
-	err := d.flush()
+	err := d.Write()
 	d.cache.clear()
 	d.cache.unsettled = true
 	return err

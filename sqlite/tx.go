@@ -84,7 +84,7 @@ func (tx *Tx) beforeStatement(read, written driver.Tables) error {
 		err = tx.Documents.empty()
 		clear(tx.Documents.missing)
 	case read&documentTable != 0:
-		err = tx.Documents.flush()
+		err = tx.Documents.Write()
 	}
 	return errors.Join(err, tx.pending.beforeStatement(read, written))
 }
@@ -170,7 +170,7 @@ func (tx *Tx) AddDigest(seq uint64, event fanfold.Digest) error {
 
 // flush writes what the transaction has put off: the row cache, derived changes, pending rows, the collections' counts and the checkpoint.
 func (tx *Tx) flush() error {
-	if err := tx.Documents.flush(); err != nil {
+	if err := tx.Documents.Write(); err != nil {
 		return err
 	}
 	if err := errors.Join(tx.changes.flush(), tx.pending.write(allTables), tx.Documents.counts.write(tx.c), tx.Indexes.writeCounts()); err != nil {

@@ -32,11 +32,13 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 		if err := f.correctOmitted(row, view); err != nil {
 			return err
 		}
-	case c.manyLevels() && !f.final || f.event.Kind == fanfold.KindModel:
+	case c.manyLevels() && !f.together.final || f.event.Kind == fanfold.KindModel:
 		if err := f.tx.Before.Save(row); err != nil {
 			return err
 		}
-		f.noteDifference(row.Number, d)
+		if f.event.Kind != fanfold.KindModel {
+			f.differences.note(row.Number, d)
+		}
 	default:
 		var err error
 		if view.Position, err = f.derive(row, transition{row.Body, view.Body}, view.Omitted, d); err != nil {
@@ -71,36 +73,41 @@ const (
 	maxDifferenceBytes = 8 << 20 // of their patches
 )
 
-// noteDifference notes how a level changed a document, for the change row that is written when the event is folded to the end.
-func (f *Fold) noteDifference(number int64, d *Difference) {
-	if f.event.Kind == fanfold.KindModel {
-		return
-	}
-	_, twice := f.differences[number]
+// differences are how one level alone changed documents, for the change rows that are written when an event is folded to the end. They are
+// by the document's number; nil of those that several levels changed.
+type differences struct {
+	notes map[int64]*Difference
+	bytes int // of their patches
+	views views
+}
+
+// note notes how a level changed a document.
+func (ds *differences) note(number int64, d *Difference) {
+	_, twice := ds.notes[number]
 	switch {
-	case !twice && len(f.differences) >= maxDifferences: // nor are later ones of the document kept
-	case twice || !d.ordered || f.differenceBytes+len(d.ops) > maxDifferenceBytes:
-		f.differences[number] = nil
+	case !twice && len(ds.notes) >= maxDifferences: // nor are later ones of the document noted
+	case twice || !d.ordered || ds.bytes+len(d.ops) > maxDifferenceBytes:
+		ds.notes[number] = nil
 	default:
-		f.differences[number] = d.clone()
-		f.differenceBytes += len(d.ops)
+		ds.notes[number] = d.clone()
+		ds.bytes += len(d.ops)
 	}
 }
 
-// forgetDifferences forgets those of the event before.
-func (f *Fold) forgetDifferences() {
-	if f.differenceBytes = 0; len(f.differences) > 64 { // to clear a map takes as long as it is large
-		f.differences = map[int64]*Difference{}
+// forget forgets how the event before changed documents.
+func (ds *differences) forget() {
+	if ds.bytes = 0; ds.notes == nil || len(ds.notes) > 64 { // to clear a map takes as long as it is large
+		ds.notes = map[int64]*Difference{}
 	}
-	clear(f.differences)
+	clear(ds.notes)
 }
 
-// differenceOf returns how an event changed a document whose view was another before.
-func (f *Fold) differenceOf(row *sqlite.Row, shape *model.Shape, before []byte) *Difference {
-	if d := f.differences[row.Number]; d != nil {
+// of returns how an event changed a document whose view was another before.
+func (ds *differences) of(row *sqlite.Row, shape *model.Shape, before []byte) *Difference {
+	if d := ds.notes[row.Number]; d != nil {
 		return d
 	}
-	return f.views.diffChanged(row.Key.Collection, shape, before, row.Body)
+	return ds.views.diffChanged(row.Key.Collection, shape, before, row.Body)
 }
 
 // noteDirect notes the view that a derived change gives the document that the event writes to.
@@ -267,7 +274,7 @@ func (f *Fold) flush(number int64, before []byte) error {
 	if f.modelChange != nil {
 		shape = f.modelChange.ShapeOf(row.Key.Collection)
 	}
-	d := f.differenceOf(row, shape, before)
+	d := f.differences.of(row, shape, before)
 	if err := f.indexer.change(f.plan.Collection(row.Key.Collection), row, before, row.Body, d.members); err != nil {
 		return err
 	}

@@ -26,21 +26,18 @@ type Fold struct {
 	entries entries
 
 	// Memory that is used again from document to document.
-	view    jsondoc.Tree
-	source  jsondoc.Tree
-	views   views
-	splicer splicer
-	workers workers
-	final   bool // the documents that are being worked off do not change again in this event
-	links   []sqlite.Link
-	keys    []fanfold.Key
+	view     jsondoc.Tree
+	source   jsondoc.Tree
+	splicer  splicer
+	together together
+	links    []sqlite.Link
+	keys     []fanfold.Key
 
 	// The event being folded.
-	changes         int                   // so far
-	differences     map[int64]*Difference // of documents that one level alone changed; nil of those that several did
-	differenceBytes int                   // of their patches
-	transaction     transaction           // that the last event is part of
-	modelChange     *ModelChange          // of a model event
+	changes     int // so far
+	differences differences
+	transaction transaction  // that the last event is part of
+	modelChange *ModelChange // of a model event
 
 	outcomes []sqlite.Outcome // of the events of the last ApplyAll
 }
@@ -80,9 +77,9 @@ type Options struct {
 	// SetOrientedFrom is how many holders a fan-out has that is folded by set-oriented SQL, where the rule allows
 	// it; default DefaultSetOrientedFrom, negative: none is. The rows are the same.
 	SetOrientedFrom int
-	// Workers is how many goroutines compute the views of a fan-out; one where it is less than two. The rows are the same.
-	Workers int
-	// WorkersFrom is how many documents a fan-out has for which they do; default DefaultWorkersFrom.
+	// Workers compute the views of many documents; nil for none. The rows are the same.
+	Workers Workers
+	// WorkersFrom is how many documents a level changes for which they do; default DefaultWorkersFrom.
 	WorkersFrom int
 	Reporter    Reporter      // nil for none
 	Fanout      *model.Fanout // derived changes are counted in it; nil for none
@@ -108,9 +105,10 @@ func New(p *Plan, opt Options) *Fold {
 	if opt.WorkersFrom == 0 {
 		opt.WorkersFrom = DefaultWorkersFrom
 	}
-	f := &Fold{folding: folding{opt: opt}, differences: map[int64]*Difference{}}
-	for range opt.Workers {
-		f.workers.all = append(f.workers.all, &worker{})
+	f := &Fold{folding: folding{opt: opt}}
+	f.together.Fold = f
+	if opt.Workers != nil {
+		f.together.memory = make([]workerMemory, opt.Workers.Count())
 	}
 	f.holders = knownHolders{folding: &f.folding}
 	f.values = values{folding: &f.folding, holders: &f.holders, frozenByEvent: map[keptValueKey][]byte{}}
@@ -228,7 +226,7 @@ func (f *Fold) setPlan(p *Plan) {
 // begin makes the fold ready for one event. Time never goes back, whatever the log's clocks say.
 func (f *Fold) begin(tx *sqlite.Tx, ev *fanfold.Event) {
 	f.tx, f.event, f.changes, f.direct, f.derived, f.creates, f.levelsDone, f.marks.unmoved = tx, ev, 0, 0, 0, false, 0, f.marks.unmoved[:0]
-	f.forgetDifferences()
+	f.differences.forget()
 	f.holders.forget()
 	f.values.begin()
 	f.indexer.written = writtenDocument{}

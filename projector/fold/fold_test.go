@@ -13,6 +13,7 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/modelfile"
 	"github.com/fanfold/fanfold/model"
+	"github.com/fanfold/fanfold/projector/batch"
 	"github.com/fanfold/fanfold/projector/fold"
 	"github.com/fanfold/fanfold/projector/inspect"
 	"github.com/fanfold/fanfold/sqlite"
@@ -152,7 +153,7 @@ func TestFold(t *testing.T) {
 		if strings.Contains(path, "fuzz") {
 			return
 		}
-		for _, opt := range []fold.Options{{}, {Workers: 3, WorkersFrom: 1}} {
+		for _, opt := range []fold.Options{{}, {Workers: batch.NewWorkers(), WorkersFrom: 1}} {
 			m := newMachine(t)
 			m.fold = fold.New(m.fold.Plan(), opt)
 			datadriven.RunTest(t, path, func(_ *testing.T, d *datadriven.TestData) string { return m.run(d) })

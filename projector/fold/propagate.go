@@ -279,7 +279,7 @@ func (f *Fold) propagate() error {
 		if err != nil {
 			return err
 		}
-		if done, err = f.updateTogether(l, numbers); err == nil && !done {
+		if done, err = f.together.update(l, numbers); err == nil && !done {
 			err = f.tx.Documents.Each(numbers, func(row *sqlite.Row) error { return errors.Join(f.update(row, l), f.callOnDocument()) })
 		}
 		if err != nil {
@@ -377,7 +377,7 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 		if err == nil && fits {
 			return f.applyDerived(c, row, view, d)
 		}
-		if err := exceptPastLimit(err); err != nil {
+		if err := unlessTooLong(err); err != nil {
 			return err
 		}
 	}
@@ -388,8 +388,8 @@ func (f *Fold) update(row *sqlite.Row, l *level) error {
 	return f.applyDerived(c, row, view, Diff(c.Name, c.Shape, old, jsondoc.MustParse(view.Body)))
 }
 
-// exceptPastLimit returns the error, nil where it is that a view is too long with all values.
-func exceptPastLimit(err error) error {
+// unlessTooLong returns the error, nil where it is that a view is too long with all values.
+func unlessTooLong(err error) error {
 	if errors.Is(err, errPastLimit) {
 		return nil
 	}

@@ -96,7 +96,7 @@ func (s *splicer) view(p *Plan, c *Collection, v *changedValues, t *jsondoc.Tree
 	return view, d, fits, err
 }
 
-// tell makes the difference from the operations: in the order of Diff where a member has come or gone, otherwise in that of the walk.
+// tell makes the difference from the operations. They are in the order of Diff if a member has come or gone, otherwise in the walk's.
 func (s *splicer) tell() {
 	inOrder := func(a, b splicedValue) int { return bytes.Compare(s.textOf(a.key), s.textOf(b.key)) }
 	if s.reshape {
@@ -114,14 +114,14 @@ func (s *splicer) tell() {
 	}
 }
 
-// keepText keeps a copy of some bytes until the next view.
+// keepText has a copy of some bytes until the next view.
 func (s *splicer) keepText(b []byte) text {
 	begin := len(s.texts)
 	s.texts = append(s.texts, b...)
 	return text{begin, len(s.texts)}
 }
 
-// textOf returns the bytes that keepText has kept.
+// textOf returns bytes that keepText was given.
 func (s *splicer) textOf(t text) []byte { return s.texts[t.begin:t.end:t.end] }
 
 // walk changes the derived values below n. anchor is the document or the innermost array element, top the top-level

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"slices"
 	"strconv"
-	"sync"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/decimal"
@@ -151,14 +150,14 @@ func IDList(ids []string, limit int) []byte {
 // that old holds stay as they are, and so does, where the document is being written, what follows its own view: what changes
 // them is marked.
 type currentValues struct {
-	f      *Fold
-	id     string
-	holder int64
-	old    *jsondoc.Tree // nil for none
-	idList idList        // that was made last
-	write  bool          // the document is being written: what follows its own view comes on its level
-	lookup *sync.Mutex   // as in changedValues
-	crowds Crowds
+	f       *Fold
+	id      string
+	holder  int64
+	old     *jsondoc.Tree // nil for none
+	idList  idList        // that was made last
+	write   bool          // the document is being written: what follows its own view comes on its level
+	workers Workers       // as in changedValues
+	crowds  Crowds
 }
 
 // Value implements Values.
@@ -190,11 +189,11 @@ func (v *currentValues) Value(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) (ra
 	return raw, false, err
 }
 
-// ofTarget returns a copy's value for one id, one goroutine after the other where several ask.
+// ofTarget returns a copy's value for one id, one worker after the other.
 func (v *currentValues) ofTarget(r *Rule, id string) ([]byte, error) {
-	if v.lookup != nil {
-		v.lookup.Lock()
-		defer v.lookup.Unlock()
+	if v.workers != nil {
+		v.workers.Lock()
+		defer v.workers.Unlock()
 	}
 	return v.f.values.ofTarget(r, id, v.holder)
 }
@@ -324,13 +323,13 @@ func (v *values) isCounted(r *Rule, number int64) (bool, error) {
 
 // changedValues gives one document's values of the rules that a level has marked; everything else is as before.
 type changedValues struct {
-	f      *Fold
-	row    *sqlite.Row
-	level  *level
-	refit  bool           // every rule of the level may give another value, but counts of links, which are always there
-	now    *currentValues // the document's values as they are now; nil until they are needed
-	lookup *sync.Mutex    // to be held while a target's value is asked for; nil where one goroutine asks
-	each   map[*Rule]*ElementValues
+	f       *Fold
+	row     *sqlite.Row
+	level   *level
+	refit   bool           // every rule of the level may give another value, but counts of links, which are always there
+	now     *currentValues // the document's values as they are now; nil until they are needed
+	workers Workers        // that ask for values of targets one after the other; nil for none
+	each    map[*Rule]*ElementValues
 
 	idList idList // that was made last
 }
@@ -388,7 +387,7 @@ func (v *changedValues) computed(r *Rule, t *jsondoc.Tree, anchor jsondoc.Node) 
 // current gives the document's values as they are now.
 func (v *changedValues) current() *currentValues {
 	if v.now == nil {
-		v.now = &currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number, lookup: v.lookup}
+		v.now = &currentValues{f: v.f, id: v.row.Key.ID, holder: v.row.Number, workers: v.workers}
 	}
 	return v.now
 }

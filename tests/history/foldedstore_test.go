@@ -54,7 +54,7 @@ func (s *foldedStore) open() {
 	var err error
 	if s.store, err = sqlite.OpenStore(s.dir, sqlite.Options{Fingerprint: fold.Fingerprint(), Logger: quiet}); err == nil {
 		opt := projector.Options{SetOrientedFrom: s.sets, Logger: quiet}
-		if s.sets < 0 { // several goroutines compute the views of each fan-out, and otherwise one those of a small one
+		if s.sets < 0 { // workers compute few views, too
 			opt.WorkersFrom = 1
 		}
 		s.p, err = projector.New(s.log, s.store, opt)
