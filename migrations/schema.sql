@@ -71,10 +71,16 @@ CREATE TABLE collection (
   documents INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- Relations and rules have numbers, because many rows name them. An event that applies a model gives the new ones theirs, in order.
+CREATE TABLE name (
+  id   INTEGER PRIMARY KEY,
+  text TEXT NOT NULL UNIQUE  -- <collection>.<relation> or <collection>.<path>
+) STRICT;
+
 -- Who refers to whom, whether or not the target exists. What a document refers to stands in
 -- the document itself.
 CREATE TABLE link (
-  relation TEXT    NOT NULL,  -- <collection>.<relation>
+  relation INTEGER NOT NULL,  -- name.id
   target   TEXT    NOT NULL,  -- the id's text
   holder   INTEGER NOT NULL,  -- the referring document's number
   ordinal  INTEGER,           -- its place in the target's pages, where the relation has pages
@@ -85,7 +91,7 @@ CREATE UNIQUE INDEX link_ordinal ON link (relation, target, ordinal) WHERE ordin
 
 -- How many documents ever came into a target's pages.
 CREATE TABLE paged (
-  relation TEXT    NOT NULL,
+  relation INTEGER NOT NULL,  -- name.id
   target   TEXT    NOT NULL,
   count    INTEGER NOT NULL,
   PRIMARY KEY (relation, target)
@@ -93,7 +99,7 @@ CREATE TABLE paged (
 
 -- What the documents that refer to a target enter into its min, max and recent, in order.
 CREATE TABLE entry (
-  rule   TEXT    NOT NULL,
+  rule   INTEGER NOT NULL,  -- name.id
   target TEXT    NOT NULL,
   sort   BLOB    NOT NULL,
   holder INTEGER NOT NULL,  -- the referring document's number
@@ -102,7 +108,7 @@ CREATE TABLE entry (
 
 -- What they add up to in its sum and avg, and how many they are in a count that looks at derived members. None: no row.
 CREATE TABLE total (
-  rule   TEXT    NOT NULL,
+  rule   INTEGER NOT NULL,  -- name.id
   target TEXT    NOT NULL,
   count  INTEGER NOT NULL,
   sum    TEXT    NOT NULL,  -- exact
@@ -134,7 +140,7 @@ CREATE TABLE sequence (
 -- Values that stay on their holder: after the target's delete (onDelete: keep), or for good
 -- (frozen). Those of a removed rule stay until its path is released.
 CREATE TABLE kept (
-  rule   TEXT    NOT NULL,
+  rule   INTEGER NOT NULL,  -- name.id
   target TEXT    NOT NULL,
   holder INTEGER NOT NULL,
   value  TEXT    NOT NULL,
@@ -217,7 +223,7 @@ CREATE INDEX past_document_number ON past_document (number);
 
 -- Links that ended.
 CREATE TABLE past_link (
-  relation TEXT    NOT NULL,
+  relation INTEGER NOT NULL,  -- name.id
   target   TEXT    NOT NULL,
   until    INTEGER NOT NULL,  -- the event that ended it
   holder   INTEGER NOT NULL,
@@ -258,7 +264,7 @@ CREATE TABLE horizon_version (
 
 -- How many documents had come into a target's pages by then.
 CREATE TABLE horizon_paged (
-  relation TEXT    NOT NULL,
+  relation INTEGER NOT NULL,  -- name.id
   target   TEXT    NOT NULL,
   count    INTEGER NOT NULL,
   PRIMARY KEY (relation, target)

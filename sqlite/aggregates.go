@@ -2,6 +2,7 @@ package sqlite
 
 import (
 	"bytes"
+	"errors"
 
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
@@ -13,6 +14,9 @@ type Aggregates struct{ p *pending }
 // sort is its sort key, holder is the document's number: of documents with one sort key the older comes first.
 func (a *Aggregates) AddEntry(rule, target string, sort []byte, holder int64) error {
 	at, e := ruleTarget{rule, target}, ruleEntry{sort, holder}
+	if err := a.p.giveNumber(rule); err != nil {
+		return err
+	}
 	a.p.entries.add(at, e)
 	a.p.lastEntries.add(at, e)
 	return a.p.countAdded(a.p.entries.rows, len(target)+len(sort))
@@ -48,8 +52,8 @@ func (a *Aggregates) LastEntry(rule, target string) (sort []byte, err error) {
 
 // The queries for entries.
 const (
-	lastEntriesSQL  = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort DESC, holder DESC LIMIT ? + 0"
-	firstEntriesSQL = "SELECT sort, holder FROM entry WHERE rule = ? AND target = ? ORDER BY sort, holder LIMIT ? + 0"
+	lastEntriesSQL  = "SELECT sort, holder FROM entry WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ? ORDER BY sort DESC, holder DESC LIMIT ? + 0"
+	firstEntriesSQL = "SELECT sort, holder FROM entry WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ? ORDER BY sort, holder LIMIT ? + 0"
 )
 
 // EachLast calls fn with the numbers of the last documents in a rule's order on target, the last one first, until limit
@@ -102,12 +106,12 @@ func (a *Aggregates) Total(rule, target string) (count int64, sum string, err er
 }
 
 // totalSQL reads a total.
-const totalSQL = "SELECT count, sum FROM total WHERE rule = ? AND target = ?"
+const totalSQL = "SELECT count, sum FROM total WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ?"
 
 // SetTotal records how many documents a rule adds up on target, and their sum. A count of 0 removes
 // the record.
 func (a *Aggregates) SetTotal(rule, target string, count int64, sum string) error {
-	if err := a.p.forgetKnown(); err != nil {
+	if err := errors.Join(a.p.forgetKnown(), a.p.giveNumber(rule)); err != nil {
 		return err
 	}
 	at := ruleTarget{rule, target}
@@ -120,8 +124,8 @@ func (a *Aggregates) SetTotal(rule, target string, count int64, sum string) erro
 
 // Forget removes all orders and totals of a rule.
 func (a *Aggregates) Forget(rule string) error {
-	if err := a.p.c.Exec("DELETE FROM entry WHERE rule = ?", rule); err != nil {
+	if err := a.p.c.Exec("DELETE FROM entry WHERE rule = (SELECT id FROM name WHERE text = ?)", rule); err != nil {
 		return err
 	}
-	return a.p.c.Exec("DELETE FROM total WHERE rule = ?", rule)
+	return a.p.c.Exec("DELETE FROM total WHERE rule = (SELECT id FROM name WHERE text = ?)", rule)
 }

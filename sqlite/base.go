@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -42,10 +43,11 @@ var baseTables = []baseTable{
 	newBaseTable("erasure", "seq of documents events time actor position", 1, ""),
 	newBaseTable("erased_document", "erasure collection id members position", 3, ""),
 	newBaseTable("sequence", "collection path key last seq per", 3, ""),
+	newBaseTable("name", "id text", 1, ""),
 }
 
 // tablesOfVersion are how many of baseTables the bases of a version have: versions add some at the end.
-var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19, 3: 20, 4: 20, 5: 20}
+var tablesOfVersion = [basefile.Version + 1]int{1: 17, 2: 19, 3: 20, 4: 20, 5: 21}
 
 // tablesOf returns the tables that the bases of a version have. Those before version 4 do not say who wrote the documents.
 func tablesOf(version int) []basefile.Table {
@@ -164,6 +166,8 @@ type baseLoader struct {
 	in    *basefile.Reader
 	ended bool
 
+	numbers map[string]int64 // of the relations and rules that rows of bases before version 5 name; they get them as they come
+
 	table int            // of the rows that wait
 	args  []driver.Value // their values
 	bytes int            // of them
@@ -185,6 +189,9 @@ func (l *baseLoader) load(h fanfold.Horizon, fingerprint string) error {
 			if err := l.c.Exec(create); err != nil {
 				return err
 			}
+		}
+		if err := l.insertNumbers(); err != nil {
+			return err
 		}
 		return finishBase(l.c, h, fanfold.AsOf(l.in.Header.Erasure), fingerprint)
 	})
@@ -225,12 +232,43 @@ func (l *baseLoader) some() error {
 				return err
 			}
 		}
-		for _, v := range values {
+		for i, v := range values {
+			if i == 0 && l.in.Header.Version < 5 && slices.Contains(numberedTables, baseTables[table].Name) {
+				v = l.numberOf(v)
+			}
 			l.args = append(l.args, v)
 		}
 		l.table, l.bytes = table, l.bytes+l.in.RowBytes()
 	}
 	return l.insert()
+}
+
+// numberedTables are those whose first column names a relation or a rule by its number. In bases before version 5 it was the name.
+var numberedTables = []string{"link", "paged", "entry", "total", "kept"}
+
+// numberOf returns the number of a relation or rule of an older base, given its name. It returns nil for what is no name.
+func (l *baseLoader) numberOf(v any) any {
+	name, ok := v.(string)
+	if !ok {
+		return nil
+	}
+	if l.numbers[name] == 0 {
+		if l.numbers == nil {
+			l.numbers = map[string]int64{}
+		}
+		l.numbers[name] = int64(len(l.numbers) + 1)
+	}
+	return l.numbers[name]
+}
+
+// insertNumbers inserts the numbers that relations and rules got.
+func (l *baseLoader) insertNumbers() error {
+	for _, name := range slices.Sorted(maps.Keys(l.numbers)) {
+		if err := l.c.Exec("INSERT INTO name (id, text) VALUES (?, ?)", l.numbers[name], name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // insert inserts the rows that wait.

@@ -30,13 +30,13 @@ var goldenRows = []string{
 		" (4, 'a', '1', 6, 6 << 20 | 1, 40, 60, '{\"id\":\"1\",\"n\":1}', x'00030b06', NULL, 'key:a', NULL), (5, 'a', 'ö', 5, 5 << 20, 50, 50, '{}', '{ }', '{\"a.n\":1}', 'key:b', 'key:k')",
 	"INSERT INTO tombstone (collection, id, revision, position) VALUES ('a', 'gone', 3, 3 << 20), ('a', 'never', 2, 0)",
 	"INSERT INTO collection (name, documents) VALUES ('a', 2), ('b', 0)",
-	"INSERT INTO link (relation, target, holder, ordinal, since) VALUES ('a.r', 't', 4, 1, NULL), ('a.r', 't', 5, NULL, 6)",
-	"INSERT INTO paged (relation, target, count) VALUES ('a.r', 't', 3)",
+	"INSERT INTO link (relation, target, holder, ordinal, since) VALUES (1, 't', 4, 1, NULL), (1, 't', 5, NULL, 6)",
+	"INSERT INTO paged (relation, target, count) VALUES (1, 't', 3)",
 	"INSERT INTO relinked (relation, seq) VALUES ('a.r', 2)",
-	"INSERT INTO entry (rule, target, sort, holder) VALUES ('a.min', 't', x'00ff', 4), ('a.min', 't', x'', 5)",
-	"INSERT INTO total (rule, target, count, sum) VALUES ('a.sum', 't', 2, '0.30')",
+	"INSERT INTO entry (rule, target, sort, holder) VALUES (2, 't', x'00ff', 4), (2, 't', x'', 5)",
+	"INSERT INTO total (rule, target, count, sum) VALUES (3, 't', 2, '0.30')",
 	"INSERT INTO claim (collection, path, value, holder, seq) VALUES ('a', 'u', '1', NULL, 0), ('a', 'u', '2', '1', 6)",
-	"INSERT INTO kept (rule, target, holder, value) VALUES ('a.name', 't', 4, '\"Ann\"')",
+	"INSERT INTO kept (rule, target, holder, value) VALUES (4, 't', 4, '\"Ann\"')",
 	"INSERT INTO omission (rule, documents, fields) VALUES ('a.n', 1, 1)",
 	"INSERT INTO once (key, digest, seq, time) VALUES ('k', 'd', 6, 60)",
 	"INSERT INTO index_entry (idx, key, tie) VALUES (1, x'01', 4)",
@@ -44,6 +44,7 @@ var goldenRows = []string{
 	"INSERT INTO erasure (seq, of, documents, events, time, actor, position) VALUES (5, 5, 2, 3, 50, 'key:k', 6 << 20), (6, 5, 1, 0, 60, NULL, NULL)",
 	"INSERT INTO erased_document (erasure, collection, id, members, position) VALUES (5, 'a', '1', '[\"/n\"]', NULL), (5, 'a', 'gone', NULL, 6 << 20), (6, 'a', 'gone', NULL, NULL)",
 	"INSERT INTO sequence (collection, path, key, last, seq, per) VALUES ('a', 'n', 'k', 1000, 7, NULL), ('a', 'n', 'l', 1, 7, 'x')",
+	"INSERT INTO name (id, text) VALUES (1, 'a.r'), (2, 'a.min'), (3, 'a.sum'), (4, 'a.name')",
 	"INSERT INTO change (position, ordinal, number, collection, id, op, time) VALUES (4 << 20, 1, NULL, 'a', '1', 1, 40)", // is not in a base
 	"INSERT INTO past_document (collection, id, number, deleted) VALUES ('a', 'gone', 2, 3 << 20)",                        // neither
 }
@@ -361,8 +362,8 @@ func TestCompareFindsDifferencesAfterAHorizon(t *testing.T) {
 	}()
 	for statement, want := range map[string]string{
 		"DELETE FROM change WHERE position <= 20 << 20 | 1":                                                                "",
-		"INSERT INTO past_link VALUES ('r', 't', 20, 1, NULL, 3)":                                                          "",
-		"INSERT INTO past_link VALUES ('r', 't', 21, 1, NULL, 3)":                                                          "past_link r t 21 1 missing",
+		"INSERT INTO past_link VALUES (1, 't', 20, 1, NULL, 3)":                                                            "",
+		"INSERT INTO past_link VALUES (1, 't', 21, 1, NULL, 3)":                                                            "past_link 1 t 21 1 missing",
 		"INSERT INTO past_document VALUES ('c', 'i', 3, 20 << 20)":                                                         "",
 		"INSERT INTO past_document VALUES ('c', 'i', 3, 21 << 20)":                                                         "past_document c i 3 missing",
 		"INSERT INTO log_digest VALUES (20, x'00')":                                                                        "",

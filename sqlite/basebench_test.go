@@ -22,7 +22,8 @@ func BenchmarkBase(b *testing.B) {
 		tx.checkpoint = Checkpoint{Seq: 1_000_000, Position: fanfold.At(1_000_000, 0), Time: time.Unix(1, 0), Changes: 1_000_000}
 		for _, q := range []string{"WITH RECURSIVE n (v) AS (SELECT 1 UNION ALL SELECT v + 1 FROM n WHERE v < 1000000) INSERT INTO document SELECT v, 'books', printf('%x', v * 2654435761 % 1000000007), v, v << 20, 1, 1," +
 			" json_object('id', printf('%x', v * 2654435761 % 1000000007), 'text', hex(randomblob(120)), 'author', v % 1000), NULL, NULL, NULL, NULL FROM n",
-			"INSERT INTO link (relation, target, holder) SELECT 'books.author', CAST(number % 1000 AS TEXT), number FROM document"} {
+			"INSERT INTO name (id, text) VALUES (1, 'books.author')",
+			"INSERT INTO link (relation, target, holder) SELECT 1, CAST(number % 1000 AS TEXT), number FROM document"} {
 			if err := tx.c.Exec(q); err != nil {
 				return err
 			}

@@ -202,7 +202,7 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 		tx.Documents.cache.drop(number)
 	}
 	tx.Documents.cache.unsettled = true
-	if err := tx.c.Exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = ? AND target = ?",
+	if err := tx.c.Exec("INSERT OR FAIL INTO temp.new_position (number, position) SELECT holder, ? + row_number() OVER (ORDER BY holder) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ?",
 		int64(ch.Position)-1, relation, target); err != nil {
 		return err
 	}

@@ -232,9 +232,9 @@ func (r *comparison) tables(c *driver.Conn) (tables []comparedTable, err error) 
 // compare compares the rows of one table, in order of their keys.
 func (r *comparison) compare(c *driver.Conn, t comparedTable, found *tableComparison) error {
 	same := t.equal("m", "o")
-	columns, order := t.columns("m"), t.columns("m")
+	order := t.columns("m")
 	rows := int64(0)
-	err := c.Query("SELECT "+t.kind("m", "o")+", "+columns+" FROM main."+t.name+" m LEFT JOIN other."+t.name+" o ON "+same+" WHERE "+t.where+" ORDER BY "+order, func(row driver.Row) error {
+	err := c.Query("SELECT "+t.kind("m", "o")+", "+t.shown("main", "m")+" FROM main."+t.name+" m LEFT JOIN other."+t.name+" o ON "+same+" WHERE "+t.where+" ORDER BY "+order, func(row driver.Row) error {
 		if rows++; rows%compareStep == 0 {
 			r.compared(compareStep)
 		}
@@ -253,7 +253,7 @@ func (r *comparison) compare(c *driver.Conn, t comparedTable, found *tableCompar
 			return err
 		}
 	}
-	return c.Query("SELECT "+columns+" FROM other."+t.name+" m WHERE "+t.where+" AND NOT EXISTS (SELECT 1 FROM main."+t.name+" o WHERE "+same+") ORDER BY "+order, func(row driver.Row) error {
+	return c.Query("SELECT "+t.shown("other", "m")+" FROM other."+t.name+" m WHERE "+t.where+" AND NOT EXISTS (SELECT 1 FROM main."+t.name+" o WHERE "+same+") ORDER BY "+order, func(row driver.Row) error {
 		found.add(Missing, row)
 		return nil
 	})

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/sqlite/driver"
@@ -46,6 +47,16 @@ func (a *afterHorizon) limit(tables []comparedTable) (out []comparedTable) {
 		out = append(out, t)
 	}
 	return out
+}
+
+// shown returns the list of the key's columns as they are told, of a row in one of the two files: with the names of relations and rules.
+func (t comparedTable) shown(file, of string) string {
+	columns := t.columns(of)
+	if !slices.Contains(numberedTables, t.name) && t.name != "past_link" && t.name != "horizon_paged" {
+		return columns
+	}
+	first, rest, _ := strings.Cut(columns, ",")
+	return "coalesce((SELECT text FROM " + file + ".name WHERE id = " + first + "), " + first + ")," + rest
 }
 
 // valuesSQL reads what compareValues compares.

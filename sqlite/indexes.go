@@ -188,7 +188,7 @@ func (x *Indexes) MoveEntries(m IndexMove) error {
 	}
 	where, args := " FROM index_entry WHERE idx = ? AND key >= ? AND key < ?", []driver.Value{m.ID, m.Prefix, m.Next}
 	if !m.All {
-		where += " AND EXISTS (SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = " + holder + ")"
+		where += " AND EXISTS (SELECT 1 FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? AND holder = " + holder + ")"
 		args = append(args, m.Relation, m.Target)
 	}
 	if err := x.p.c.Exec("INSERT OR FAIL INTO index_entry (idx, key, tie) SELECT idx, CAST(? || substr(key, ?) AS BLOB), tie"+where,

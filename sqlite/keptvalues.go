@@ -17,12 +17,18 @@ func (k *KeptValues) AddToAll(rule, relation, target string, value []byte) error
 		}
 		return err
 	}
-	return k.p.c.Exec("INSERT OR IGNORE INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = ? AND target = ?",
-		rule, driver.Text(value), relation, target)
+	if err := k.p.giveNumber(rule); err != nil {
+		return err
+	}
+	return k.p.c.Exec("INSERT OR IGNORE INTO kept (rule, target, holder, value) SELECT ?, target, holder, ? FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ?",
+		k.p.inserts.numbers[rule], driver.Text(value), relation, target)
 }
 
 // Add records the value that stays on one document that refers to target.
 func (k *KeptValues) Add(rule, target string, holder int64, value []byte) error {
+	if err := k.p.giveNumber(rule); err != nil {
+		return err
+	}
 	k.p.keptValues.add(ruleTarget{rule, target}, keptValue{holder, string(value)})
 	return k.p.countAdded(k.p.keptValues.rows, len(target)+len(value))
 }
@@ -44,7 +50,7 @@ func (k *KeptValues) Get(rule, target string, holder int64) (value []byte, err e
 
 // Holders returns the numbers of the documents on which a value of a target stays by a rule, in order.
 func (k *KeptValues) Holders(rule, target string) (holders []int64, err error) {
-	err = k.p.c.Query("SELECT holder FROM kept WHERE rule = ? AND target = ? ORDER BY holder", func(r driver.Row) error {
+	err = k.p.c.Query("SELECT holder FROM kept WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ? ORDER BY holder", func(r driver.Row) error {
 		holders = append(holders, r.Int(0))
 		return nil
 	}, rule, target)
@@ -57,7 +63,7 @@ func (k *KeptValues) Remove(rule, target string, holder int64) error {
 	kept := &k.p.keptValues
 	switch {
 	case target == "":
-		return k.p.c.Exec("DELETE FROM kept WHERE rule = ?", rule)
+		return k.p.c.Exec("DELETE FROM kept WHERE rule = (SELECT id FROM name WHERE text = ?)", rule)
 	case holder == 0:
 		kept.removeAll(ruleTarget{rule, target})
 	default:
@@ -71,14 +77,14 @@ func (k *KeptValues) CopyFrom(from *Snapshot, rule string) error {
 	if err := k.Remove(rule, "", 0); err != nil {
 		return err
 	}
-	return from.c.Query("SELECT target, holder, value FROM kept WHERE rule = ? ORDER BY target, holder", func(r driver.Row) error {
+	return from.c.Query("SELECT target, holder, value FROM kept WHERE rule = (SELECT id FROM name WHERE text = ?) ORDER BY target, holder", func(r driver.Row) error {
 		return k.Add(rule, r.Text(0), r.Int(1), r.Bytes(2))
 	}, rule)
 }
 
 // CountKeptValues returns the number of kept values of a rule.
 func (s *Snapshot) CountKeptValues(rule string) (n int64, err error) {
-	_, err = s.c.QueryRow("SELECT count(*) FROM kept WHERE rule = ?", func(r driver.Row) { n = r.Int(0) }, rule)
+	_, err = s.c.QueryRow("SELECT count(*) FROM kept WHERE rule = (SELECT id FROM name WHERE text = ?)", func(r driver.Row) { n = r.Int(0) }, rule)
 	return n, err
 }
 
@@ -90,4 +96,4 @@ func (s *Snapshot) KeptValue(rule, target string, holder int64) (value []byte, e
 }
 
 // keptValueSQL reads a value that stayed on a document.
-const keptValueSQL = "SELECT value FROM kept WHERE rule = ? AND target = ? AND holder = ?"
+const keptValueSQL = "SELECT value FROM kept WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ? AND holder = ?"

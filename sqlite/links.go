@@ -26,6 +26,9 @@ func (ls *Links) Add(relation, target string, holder int64, paged bool) error {
 	if !paged || ls.p.inMemory { // nothing of a rehearsal reads places
 		return ls.p.addLink(l, linkEnd{holder, -1, ls.event})
 	}
+	if err := ls.p.giveNumber(relation); err != nil {
+		return err
+	}
 	count := ls.p.paged[l]
 	if count == nil {
 		var err error
@@ -125,7 +128,7 @@ func (ls *Links) EachNewest(relation, target string, limit int, fn func(number i
 }
 
 // heldTargetsSQL returns which of keysPerLookup ids some document refers to.
-var heldTargetsSQL = "SELECT column1 FROM (VALUES (?)" + strings.Repeat(", (?)", keysPerLookup-1) + ") WHERE EXISTS (SELECT 1 FROM link WHERE relation = ? AND target = column1)"
+var heldTargetsSQL = "SELECT column1 FROM (VALUES (?)" + strings.Repeat(", (?)", keysPerLookup-1) + ") WHERE EXISTS (SELECT 1 FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = column1)"
 
 // FindHolders finds out for several targets at a time whether any document refers to them by a relation, so that HasHolders need not
 // look for each.
@@ -167,7 +170,7 @@ func (ls *Links) UnfitHolders(relation, target string, growth, limit int) (bool,
 			return false, cmp.Or(err, ErrRehearsalEnds)
 		}
 	}
-	return ls.p.c.QueryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ?
+	return ls.p.c.QueryRow(`SELECT 1 FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = (SELECT id FROM name WHERE text = ?) AND l.target = ?
 		AND (octet_length(d.body) >= ? AND NOT json_valid(d.body) OR octet_length(d.body) > ? OR d.omitted IS NOT NULL) LIMIT 1`,
 		func(driver.Row) {}, relation, target, int64(MaxShallow), int64(limit-growth))
 }
@@ -192,10 +195,10 @@ func (ls *Links) CountHolders(relation, target string, limit int64) (n int64, er
 
 // Queries for links.
 const (
-	holdersSQL         = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ? + 0"
-	holdersFromLastSQL = "SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder DESC LIMIT ? + 0"
-	countHoldersSQL    = "SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = ? AND target = ? LIMIT ? + 0)"
-	hasLinkSQL         = "SELECT 1 FROM link WHERE relation = ? AND target = ? AND holder = ?"
+	holdersSQL         = "SELECT holder FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? ORDER BY holder LIMIT ? + 0"
+	holdersFromLastSQL = "SELECT holder FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? ORDER BY holder DESC LIMIT ? + 0"
+	countHoldersSQL    = "SELECT count(*) FROM (SELECT 1 FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? LIMIT ? + 0)"
+	hasLinkSQL         = "SELECT 1 FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? AND holder = ?"
 )
 
 // Link says that a document refers to the document with id Target, by a relation.
@@ -218,12 +221,12 @@ func (s *Snapshot) EachReferring(relation, target string, after int64, limit int
 
 // selectHolders returns the query for documents that refer to a target, after a number.
 func selectHolders(view fanfold.View) string {
-	return selectView(view) + fromHolders + "WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder"
+	return selectView(view) + fromHolders + "WHERE l.relation = (SELECT id FROM name WHERE text = ?) AND l.target = ? AND l.holder > ? ORDER BY l.holder"
 }
 
 // HolderMeta returns the documents that Holders returns, as written and without their bodies, limit of them at most.
 func (s *Snapshot) HolderMeta(relation, target string, limit int) (docs []*fanfold.Document, err error) {
-	err = s.c.Query("SELECT "+docColumns+"NULL, NULL"+fromHolders+"WHERE l.relation = ? AND l.target = ? ORDER BY l.holder LIMIT ? + 0", func(r driver.Row) error {
+	err = s.c.Query("SELECT "+docColumns+"NULL, NULL"+fromHolders+"WHERE l.relation = (SELECT id FROM name WHERE text = ?) AND l.target = ? ORDER BY l.holder LIMIT ? + 0", func(r driver.Row) error {
 		docs = append(docs, scanDocument(r))
 		return nil
 	}, relation, target, int64(limit))
@@ -241,7 +244,7 @@ func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, 
 // HolderNumbers returns the numbers of the documents that refer to target, in order of creation, limit of them at most where
 // that is not negative.
 func (s *Scanner) HolderNumbers(relation, target string, limit int) (numbers []int64, err error) {
-	err = s.c.Query("SELECT holder FROM link WHERE relation = ? AND target = ? ORDER BY holder LIMIT ? + 0", func(r driver.Row) error {
+	err = s.c.Query("SELECT holder FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? ORDER BY holder LIMIT ? + 0", func(r driver.Row) error {
 		numbers = append(numbers, r.Int(0))
 		return nil
 	}, relation, target, int64(limit))
@@ -258,7 +261,7 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 	const chunk = 256
 	for after := int64(0); ; {
 		var some []holder
-		if err := s.c.Query("SELECT d.number, d.id FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = ? AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ? + 0", func(r driver.Row) error {
+		if err := s.c.Query("SELECT d.number, d.id FROM link l CROSS JOIN document d ON d.number = l.holder WHERE l.relation = (SELECT id FROM name WHERE text = ?) AND l.target = ? AND l.holder > ? ORDER BY l.holder LIMIT ? + 0", func(r driver.Row) error {
 			some = append(some, holder{r.Int(0), r.Text(1)})
 			return nil
 		}, relation, target, after, int64(chunk)); err != nil {
@@ -281,7 +284,7 @@ func (s *Snapshot) EachHolder(relation, target string, fn func(number int64, id 
 // and count from 1 on; 0 is the last one. A page after the last is empty.
 func (s *Snapshot) EachOnPage(p model.PageQuery, begin func(page, pages int64) error, fn func(doc *fanfold.Document) (bool, error)) error {
 	count, places, page := int64(0), int64(p.Size), p.Page
-	if _, err := s.c.QueryRow("SELECT count FROM paged WHERE relation = ? AND target = ?", func(r driver.Row) { count = r.Int(0) }, p.Relation, p.Target); err != nil {
+	if _, err := s.c.QueryRow("SELECT count FROM paged WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ?", func(r driver.Row) { count = r.Int(0) }, p.Relation, p.Target); err != nil {
 		return err
 	}
 	pages := max(1, (count+places-1)/places)
@@ -293,7 +296,7 @@ func (s *Snapshot) EachOnPage(p model.PageQuery, begin func(page, pages int64) e
 	}
 	first := (min(page, pages+1) - 1) * places
 	_, err := s.eachDocument(p.Size, fn, selectView(p.View)+fromHolders+
-		"WHERE l.relation = ? AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", p.Relation, p.Target, first, first+places)
+		"WHERE l.relation = (SELECT id FROM name WHERE text = ?) AND l.target = ? AND l.ordinal >= ? AND l.ordinal < ? ORDER BY l.ordinal", p.Relation, p.Target, first, first+places)
 	return err
 }
 
@@ -303,7 +306,7 @@ func (ls *Links) Targets(relation, to string, fn func(id string, body []byte) er
 	for after := ""; ; {
 		var id string
 		var body []byte
-		found, err := ls.p.c.QueryRow("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = ? AND target > ? ORDER BY target LIMIT 1",
+		found, err := ls.p.c.QueryRow("SELECT target, (SELECT body FROM document WHERE collection = ? AND id = target) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target > ? ORDER BY target LIMIT 1",
 			func(r driver.Row) { id, body = r.Text(0), r.Bytes(1) }, to, relation, after)
 		if err != nil || !found {
 			return err
@@ -320,13 +323,13 @@ func (ls *Links) Targets(relation, to string, fn func(id string, body []byte) er
 // GivePlaces gives every link of a relation its place in the pages of its target, in order of the documents' creation.
 // It is not known when each of them began to refer to the target.
 func (ls *Links) GivePlaces(relation string) error {
-	if err := ls.p.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+	if err := ls.p.c.Exec("DELETE FROM paged WHERE relation = (SELECT id FROM name WHERE text = ?)", relation); err != nil {
 		return err
 	}
-	if err := ls.p.c.Exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = ? GROUP BY target", relation); err != nil {
+	if err := ls.p.c.Exec("INSERT INTO paged (relation, target, count) SELECT relation, target, count(*) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) GROUP BY target", relation); err != nil {
 		return err
 	}
 	return ls.p.c.Exec(`UPDATE link SET ordinal = p.ordinal
-		FROM (SELECT target, holder, row_number() OVER (PARTITION BY target ORDER BY holder) - 1 AS ordinal FROM link WHERE relation = ?1) p
-		WHERE link.relation = ?1 AND link.target = p.target AND link.holder = p.holder`, relation)
+		FROM (SELECT target, holder, row_number() OVER (PARTITION BY target ORDER BY holder) - 1 AS ordinal FROM link WHERE relation = (SELECT id FROM name WHERE text = ?1)) p
+		WHERE link.relation = (SELECT id FROM name WHERE text = ?1) AND link.target = p.target AND link.holder = p.holder`, relation)
 }

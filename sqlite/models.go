@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/fanfold/fanfold/model"
@@ -28,8 +29,29 @@ func (tx *Tx) AddModel(seq uint64, now time.Time, m *model.Model, reserved model
 	if err != nil {
 		return fmt.Errorf("retired rules: %w", err)
 	}
+	if err := NameRules(tx, m); err != nil {
+		return err
+	}
 	return tx.c.Exec("INSERT INTO model (seq, time, source, fold, reserved, retired) VALUES (?, ?, ?, ?, ?, ?)",
 		int64(seq), now.UnixNano(), driver.Text(m.Source), int64(m.Fold), driver.Text(paths), driver.Text(rules))
+}
+
+// NameRules gives the relations and rules of a model their numbers, in order of name.
+func NameRules(tx *Tx, m *model.Model) error {
+	var names []string
+	for _, r := range m.Relations() {
+		names = append(names, r.FullName())
+	}
+	for _, r := range m.Rules {
+		names = append(names, r.Name())
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if err := tx.pending.giveNumber(name); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // StoredModel is the model that applies, and the last event about models.

@@ -147,8 +147,11 @@ func TestPastChildrenAreBounded(t *testing.T) {
 	const links = maxPastRows + 10
 	key := fanfold.Key{Collection: "a", ID: "last"}
 	if err := store.current.Update(func(tx *Tx) error {
+		if err := tx.pending.giveNumber("a.r"); err != nil {
+			return err
+		}
 		for target, until := range map[string]int64{"since": 9_000_000, "before": 3} {
-			if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 10 UNION ALL SELECT value + 1 FROM series WHERE value < ?1 + 9) INSERT INTO past_link (relation, target, until, holder, since) SELECT 'a.r', ?2, ?3, value, CASE WHEN ?3 > 3 THEN 8000000 ELSE 1 END FROM series",
+			if err := tx.c.Exec("WITH RECURSIVE series (value) AS (SELECT 10 UNION ALL SELECT value + 1 FROM series WHERE value < ?1 + 9) INSERT INTO past_link (relation, target, until, holder, since) SELECT (SELECT id FROM name WHERE text = 'a.r'), ?2, ?3, value, CASE WHEN ?3 > 3 THEN 8000000 ELSE 1 END FROM series",
 				int64(links), target, until); err != nil {
 				return err
 			}

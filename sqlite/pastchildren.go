@@ -15,9 +15,9 @@ const maxRecentEnds = 1000
 
 // Columns of links that are there and of those that ended: the holder, the events that made it and ended it, the place in pages.
 const (
-	selectLinks     = "SELECT holder, coalesce(since, holder), NULL, ordinal FROM link WHERE relation = ?1 AND target = ?2 AND "
+	selectLinks     = "SELECT holder, coalesce(since, holder), NULL, ordinal FROM link WHERE relation = (SELECT id FROM name WHERE text = ?1) AND target = ?2 AND "
 	selectPastLinks = "SELECT holder, since, until, ordinal FROM past_link INDEXED BY "
-	ofTarget        = " WHERE relation = ?1 AND target = ?2 AND "
+	ofTarget        = " WHERE relation = (SELECT id FROM name WHERE text = ?1) AND target = ?2 AND "
 
 	// holders created later referred to nothing
 	holderRange = "holder > ?3 AND holder <= ?4"
@@ -143,16 +143,16 @@ func (pa past) placesAtHorizon(p model.PageQuery, first int64) (n int64, err err
 	if err != nil || base == 0 || first > int64(base) {
 		return 0, err
 	}
-	_, err = pa.c.QueryRow("SELECT count FROM horizon_paged WHERE relation = ? AND target = ?", func(r driver.Row) { n = r.Int(0) }, p.Relation, p.Target)
+	_, err = pa.c.QueryRow("SELECT count FROM horizon_paged WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ?", func(r driver.Row) { n = r.Int(0) }, p.Relation, p.Target)
 	return n, err
 }
 
 // Queries for places in a target's pages.
 const (
-	lastPlaceSQL = "SELECT max(coalesce((SELECT max(ordinal) FROM link WHERE relation = ?1 AND target = ?2 AND ordinal IS NOT NULL), -1)," +
-		" coalesce((SELECT max(ordinal) FROM past_link INDEXED BY past_link_ordinal WHERE relation = ?1 AND target = ?2 AND ordinal IS NOT NULL), -1))"
-	givenPlaceSQL = "SELECT 1 FROM link WHERE relation = ?1 AND target = ?2 AND ordinal = ?3 AND coalesce(since, holder) BETWEEN ?4 AND ?5" +
-		" UNION ALL SELECT 1 FROM past_link INDEXED BY past_link_ordinal WHERE relation = ?1 AND target = ?2 AND ordinal = ?3 AND since BETWEEN ?4 AND ?5 LIMIT 1"
+	lastPlaceSQL = "SELECT max(coalesce((SELECT max(ordinal) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?1) AND target = ?2 AND ordinal IS NOT NULL), -1)," +
+		" coalesce((SELECT max(ordinal) FROM past_link INDEXED BY past_link_ordinal WHERE relation = (SELECT id FROM name WHERE text = ?1) AND target = ?2 AND ordinal IS NOT NULL), -1))"
+	givenPlaceSQL = "SELECT 1 FROM link WHERE relation = (SELECT id FROM name WHERE text = ?1) AND target = ?2 AND ordinal = ?3 AND coalesce(since, holder) BETWEEN ?4 AND ?5" +
+		" UNION ALL SELECT 1 FROM past_link INDEXED BY past_link_ordinal WHERE relation = (SELECT id FROM name WHERE text = ?1) AND target = ?2 AND ordinal = ?3 AND since BETWEEN ?4 AND ?5 LIMIT 1"
 )
 
 // numberAt returns the document with a number as it was at a position within its lifetime.

@@ -8,7 +8,7 @@ import (
 
 // EndAll ends every link of a relation, and removes its pages.
 func (ls *Links) EndAll(relation string) error {
-	if err := ls.p.c.Exec("INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since) SELECT relation, target, ?2, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ?1",
+	if err := ls.p.c.Exec("INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since) SELECT relation, target, ?2, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?1)",
 		relation, ls.event); err != nil {
 		return err
 	}
@@ -18,10 +18,10 @@ func (ls *Links) EndAll(relation string) error {
 // DropAll removes every link and every page of a relation, as if they had not been. It is for a copy that a model is prepared on: see
 // TakeOver.
 func (ls *Links) DropAll(relation string) error {
-	if err := ls.p.c.Exec("DELETE FROM paged WHERE relation = ?", relation); err != nil {
+	if err := ls.p.c.Exec("DELETE FROM paged WHERE relation = (SELECT id FROM name WHERE text = ?)", relation); err != nil {
 		return err
 	}
-	return ls.p.c.Exec("DELETE FROM link WHERE relation = ?", relation)
+	return ls.p.c.Exec("DELETE FROM link WHERE relation = (SELECT id FROM name WHERE text = ?)", relation)
 }
 
 // noteRelinked notes that all links of a relation ended at the event.
@@ -40,10 +40,10 @@ func (ls *Links) TakeOver(from *Snapshot, relation string, copied, seq uint64) e
 	if err := ls.takeOverEnded(from, relation, copied); err != nil {
 		return err
 	}
-	if err := ls.insertEndedOf(from, relation, "SELECT target, ?, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", ls.event, relation); err != nil {
+	if err := ls.insertEndedOf(from, relation, "SELECT target, ?, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) ORDER BY target, holder", ls.event, relation); err != nil {
 		return err
 	}
-	return errors.Join(ls.noteRelinked(relation), ls.p.c.Exec("UPDATE link SET since = ? WHERE relation = ?", ls.event, relation))
+	return errors.Join(ls.noteRelinked(relation), ls.p.c.Exec("UPDATE link SET since = ? WHERE relation = (SELECT id FROM name WHERE text = ?)", ls.event, relation))
 }
 
 // Merge does what TakeOver does for a relation whose links stay, but for those that the model changes: they end or begin at its event.
@@ -56,30 +56,33 @@ func (ls *Links) Merge(from *Snapshot, relation string, copied, seq uint64) erro
 	if err := ls.p.c.Exec("CREATE TEMP TABLE IF NOT EXISTS former_link (target TEXT, holder INTEGER, ordinal INTEGER, since INTEGER, PRIMARY KEY (target, holder)) WITHOUT ROWID"); err != nil {
 		return err
 	}
-	if err := from.c.Query("SELECT target, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ? ORDER BY target, holder", func(r driver.Row) error {
+	if err := from.c.Query("SELECT target, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) ORDER BY target, holder", func(r driver.Row) error {
 		return ls.p.c.Exec("INSERT INTO temp.former_link (target, holder, ordinal, since) VALUES (?, ?, ?, ?)", r...)
 	}, relation); err != nil {
 		return err
 	}
-	if err := ls.p.c.Exec(`INSERT INTO past_link (relation, target, until, holder, ordinal, since) SELECT ?1, f.target, ?2, f.holder, f.ordinal, f.since FROM temp.former_link f
-		WHERE NOT EXISTS (SELECT 1 FROM link l WHERE l.relation = ?1 AND l.target = f.target AND l.holder = f.holder)`, relation, ls.event); err != nil {
+	if err := ls.p.c.Exec(`INSERT INTO past_link (relation, target, until, holder, ordinal, since) SELECT (SELECT id FROM name WHERE text = ?1), f.target, ?2, f.holder, f.ordinal, f.since FROM temp.former_link f
+		WHERE NOT EXISTS (SELECT 1 FROM link l WHERE l.relation = (SELECT id FROM name WHERE text = ?1) AND l.target = f.target AND l.holder = f.holder)`, relation, ls.event); err != nil {
 		return err
 	}
 	return errors.Join(ls.p.c.Exec(`UPDATE link SET since = nullif(coalesce((SELECT f.since FROM temp.former_link f WHERE f.target = link.target AND f.holder = link.holder), ?2), holder)
-		WHERE relation = ?1`, relation, ls.event), ls.p.c.Exec("DELETE FROM temp.former_link"))
+		WHERE relation = (SELECT id FROM name WHERE text = ?1)`, relation, ls.event), ls.p.c.Exec("DELETE FROM temp.former_link"))
 }
 
 // takeOverEnded takes over from the read model which links of a relation ended after the copy was made.
 func (ls *Links) takeOverEnded(from *Snapshot, relation string, copied uint64) error {
-	if err := ls.p.c.Exec("DELETE FROM past_link WHERE relation = ? AND until > ?", relation, int64(copied)); err != nil {
+	if err := ls.p.c.Exec("DELETE FROM past_link WHERE relation = (SELECT id FROM name WHERE text = ?) AND until > ?", relation, int64(copied)); err != nil {
 		return err
 	}
-	return ls.insertEndedOf(from, relation, "SELECT target, until, holder, ordinal, since FROM past_link WHERE relation = ? AND until > ? ORDER BY target, until, holder", relation, int64(copied))
+	return ls.insertEndedOf(from, relation, "SELECT target, until, holder, ordinal, since FROM past_link WHERE relation = (SELECT id FROM name WHERE text = ?) AND until > ? ORDER BY target, until, holder", relation, int64(copied))
 }
 
 // insertEndedOf adds links of a relation that ended, as a query of the read model finds them.
 func (ls *Links) insertEndedOf(from *Snapshot, relation, query string, args ...driver.Value) error {
 	var some []endedLink
+	if err := ls.p.giveNumber(relation); err != nil {
+		return err
+	}
 	if err := from.c.Query(query, func(r driver.Row) (err error) {
 		end := linkEnd{r.Int(2), -1, r.Int(4)}
 		if r[3] != nil {

@@ -62,13 +62,18 @@ type pending struct {
 	claims      map[claimKey]*claimRow
 	indexes     pendingIndexes
 	bytes       int
-	args        []driver.Value // used again and again
-	ends        []linkEnd      // the same
+	ends        []linkEnd // the same
 
-	insertTexts map[insertText]string
-
+	inserts       inserts
 	changedPaged  []Link       // keys of paged whose rows are to be written
 	changedTotals []ruleTarget // the same of totals
+}
+
+// inserts is what statements that insert rows need.
+type inserts struct {
+	args    []driver.Value        // used again and again
+	texts   map[insertText]string // of the statements
+	numbers map[string]int64      // of relations and rules that were asked for, as table name has them
 }
 
 // linkEnd is the holder of a link. ordinal is negative for none. seq is the event that made it, or of one that is removed, the event that
@@ -144,7 +149,7 @@ type claimRow struct {
 
 // newPending returns what a transaction has before it writes.
 func newPending(c *driver.Conn) pending {
-	p := pending{c: c, hasHolders: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
+	p := pending{c: c, inserts: inserts{texts: map[insertText]string{}, numbers: map[string]int64{}}, hasHolders: map[Link]bool{}, paged: map[Link]*knownCount{}, totals: map[ruleTarget]*knownTotal{}, claims: map[claimKey]*claimRow{},
 		indexes: pendingIndexes{counts: map[int64]int64{}},
 		links:   newPendingRows[Link](compareEnds), entries: newPendingRows[ruleTarget](compareEntries), keptValues: newPendingRows[ruleTarget](compareKeptValues)}
 	p.keptValues.replace = true

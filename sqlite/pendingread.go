@@ -8,7 +8,7 @@ func (p *pending) readPaged(l Link) (*knownCount, error) {
 		return nil, err
 	}
 	count := &knownCount{}
-	err := p.query(pagedTable, "SELECT count FROM paged WHERE relation = ? AND target = ?", func(r driver.Row) error {
+	err := p.query(pagedTable, "SELECT count FROM paged WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ?", func(r driver.Row) error {
 		count.n = r.Int(0)
 		return nil
 	}, l.Relation, l.Target)
@@ -27,6 +27,9 @@ func (p *pending) query(table driver.Tables, query string, fn func(r driver.Row)
 
 // addLink adds a link to the pending rows.
 func (p *pending) addLink(l Link, end linkEnd) error {
+	if err := p.giveNumber(l.Relation); err != nil {
+		return err
+	}
 	if !p.hasHolders[l] {
 		p.forgetHolders(1)
 		p.hasHolders[l] = true

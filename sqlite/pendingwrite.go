@@ -39,11 +39,11 @@ func (p *pending) write(tables driver.Tables) error {
 // insert runs a statement for all rows, several at a time. values appends the values of a row; each row has so many columns.
 func insert[T any](p *pending, begin string, columns int, end string, rows []T, values func(dst []driver.Value, row T) []driver.Value) error {
 	for some := range slices.Chunk(rows, insertRows) {
-		args := p.args[:0]
+		args := p.inserts.args[:0]
 		for _, r := range some {
 			args = values(args, r)
 		}
-		p.args = args
+		p.inserts.args = args
 		if err := p.c.Exec(p.insertSQL(insertText{begin, end, len(some)}, columns), args...); err != nil {
 			return err
 		}
@@ -54,14 +54,11 @@ func insert[T any](p *pending, begin string, columns int, end string, rows []T, 
 
 // insertSQL returns the text of a statement that inserts rows. There are few.
 func (p *pending) insertSQL(t insertText, columns int) string {
-	text := p.insertTexts[t]
+	text := p.inserts.texts[t]
 	if text == "" {
 		row := "(?" + strings.Repeat(", ?", columns-1) + ")"
 		text = t.begin + " VALUES " + row + strings.Repeat(", "+row, t.rows-1) + t.end
-		if p.insertTexts == nil {
-			p.insertTexts = map[insertText]string{}
-		}
-		p.insertTexts[t] = text
+		p.inserts.texts[t] = text
 	}
 	return text
 }
@@ -109,7 +106,7 @@ func (p *pendingRows[K, V]) take(compareKeys func(a, b K) int) (emptied []K, rem
 
 // endLinkSQL adds a link to those that ended.
 const endLinkSQL = "INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since)" +
-	" SELECT relation, target, ?4, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = ?1 AND target = ?2 AND holder = ?3"
+	" SELECT relation, target, ?4, holder, ordinal, coalesce(since, holder) FROM link WHERE relation = (SELECT id FROM name WHERE text = ?1) AND target = ?2 AND holder = ?3"
 
 // writeLinks removes and adds links. Those that are removed go to the links that ended.
 func (p *pending) writeLinks() error {
@@ -118,12 +115,12 @@ func (p *pending) writeLinks() error {
 		if err := p.c.Exec(endLinkSQL, r.key.Relation, r.key.Target, r.value.holder, r.value.seq); err != nil {
 			return err
 		}
-		if err := p.c.Exec("DELETE FROM link WHERE relation = ? AND target = ? AND holder = ?", r.key.Relation, r.key.Target, r.value.holder); err != nil {
+		if err := p.c.Exec("DELETE FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? AND holder = ?", r.key.Relation, r.key.Target, r.value.holder); err != nil {
 			return err
 		}
 	}
 	if err := insert(p, "INSERT OR FAIL INTO link (relation, target, holder, ordinal, since)", 5, "", added, func(dst []driver.Value, r pendingRow[Link, linkEnd]) []driver.Value {
-		dst = append(dst, r.key.Relation, r.key.Target, r.value.holder, r.value.storedOrdinal())
+		dst = append(dst, p.inserts.numbers[r.key.Relation], r.key.Target, r.value.holder, r.value.storedOrdinal())
 		if r.value.seq == r.value.holder {
 			return append(dst, nil)
 		}
@@ -140,7 +137,7 @@ func (p *pending) writeLinks() error {
 // insertEnded adds links that ended.
 func (p *pending) insertEnded(ended []endedLink) error {
 	return insert(p, "INSERT OR IGNORE INTO past_link (relation, target, until, holder, ordinal, since)", 6, "", ended, func(dst []driver.Value, e endedLink) []driver.Value {
-		return append(dst, e.Relation, e.Target, e.until, e.holder, e.storedOrdinal(), e.seq)
+		return append(dst, p.inserts.numbers[e.Relation], e.Target, e.until, e.holder, e.storedOrdinal(), e.seq)
 	})
 }
 
@@ -161,7 +158,7 @@ func (p *pending) writePaged() error {
 		func(dst []driver.Value, l Link) []driver.Value {
 			c := p.paged[l]
 			c.changed = false
-			return append(dst, l.Relation, l.Target, c.n)
+			return append(dst, p.inserts.numbers[l.Relation], l.Target, c.n)
 		})
 	return err
 }
@@ -170,17 +167,17 @@ func (p *pending) writePaged() error {
 func (p *pending) writeKeptValues() error {
 	emptied, removed, added := p.keptValues.take(compareTargets)
 	for _, at := range emptied {
-		if err := p.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ?", at.rule, at.target); err != nil {
+		if err := p.c.Exec("DELETE FROM kept WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ?", at.rule, at.target); err != nil {
 			return err
 		}
 	}
 	for _, r := range removed {
-		if err := p.c.Exec("DELETE FROM kept WHERE rule = ? AND target = ? AND holder = ?", r.key.rule, r.key.target, r.value.holder); err != nil {
+		if err := p.c.Exec("DELETE FROM kept WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ? AND holder = ?", r.key.rule, r.key.target, r.value.holder); err != nil {
 			return err
 		}
 	}
 	return insert(p, "INSERT OR REPLACE INTO kept (rule, target, holder, value)", 4, "", added, func(dst []driver.Value, r pendingRow[ruleTarget, keptValue]) []driver.Value {
-		return append(dst, r.key.rule, r.key.target, r.value.holder, r.value.value)
+		return append(dst, p.inserts.numbers[r.key.rule], r.key.target, r.value.holder, r.value.value)
 	})
 }
 
@@ -188,12 +185,12 @@ func (p *pending) writeKeptValues() error {
 func (p *pending) writeEntries() error {
 	_, removed, added := p.entries.take(compareTargets)
 	for _, r := range removed {
-		if err := p.c.Exec("DELETE FROM entry WHERE rule = ? AND target = ? AND sort = ? AND holder = ?", r.key.rule, r.key.target, r.value.sort, r.value.holder); err != nil {
+		if err := p.c.Exec("DELETE FROM entry WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ? AND sort = ? AND holder = ?", r.key.rule, r.key.target, r.value.sort, r.value.holder); err != nil {
 			return err
 		}
 	}
 	return insert(p, "INSERT OR FAIL INTO entry (rule, target, sort, holder)", 4, "", added, func(dst []driver.Value, r pendingRow[ruleTarget, ruleEntry]) []driver.Value {
-		return append(dst, r.key.rule, r.key.target, r.value.sort, r.value.holder)
+		return append(dst, p.inserts.numbers[r.key.rule], r.key.target, r.value.sort, r.value.holder)
 	})
 }
 
@@ -209,14 +206,14 @@ func (p *pending) writeTotals() error {
 			rows = append(rows, at)
 			continue
 		}
-		if err := p.c.Exec("DELETE FROM total WHERE rule = ? AND target = ?", at.rule, at.target); err != nil {
+		if err := p.c.Exec("DELETE FROM total WHERE rule = (SELECT id FROM name WHERE text = ?) AND target = ?", at.rule, at.target); err != nil {
 			return err
 		}
 	}
 	err := insert(p, "INSERT INTO total (rule, target, count, sum)", 4, " ON CONFLICT (rule, target) DO UPDATE SET count = excluded.count, sum = excluded.sum", rows,
 		func(dst []driver.Value, at ruleTarget) []driver.Value {
 			t := p.totals[at]
-			return append(dst, at.rule, at.target, t.count, t.sum)
+			return append(dst, p.inserts.numbers[at.rule], at.target, t.count, t.sum)
 		})
 	return err
 }
@@ -254,6 +251,24 @@ func (p *pending) writeClaims() error {
 		}
 	}
 	return nil
+}
+
+// giveNumber gives a relation or a rule a number, if it has none, by which rows name it. It does nothing in a rehearsal.
+func (p *pending) giveNumber(name string) error {
+	if p.inserts.numbers[name] != 0 || p.inMemory {
+		return nil
+	}
+	var id int64
+	found, err := p.c.QueryRow("SELECT id FROM name WHERE text = ?", func(r driver.Row) { id = r.Int(0) }, name)
+	if err == nil && !found {
+		if _, err = p.c.QueryRow("SELECT ifnull(max(id), 0) + 1 FROM name", func(r driver.Row) { id = r.Int(0) }); err == nil {
+			err = p.c.Exec("INSERT INTO name (id, text) VALUES (?, ?)", id, name)
+		}
+	}
+	if err == nil {
+		p.inserts.numbers[name] = id
+	}
+	return err
 }
 
 // writeUnread runs a statement that writes what no event about a document reads. A rehearsal does without.

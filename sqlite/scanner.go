@@ -75,7 +75,7 @@ func (s *Scanner) All(after int64, limit int) (docs []*fanfold.Document, more bo
 func (s *Scanner) EachKept(holder int64, fn func(rule, target string, value []byte) error) error {
 	if !s.keptValuesIndexed { // the stored table is in order of rule and target
 		for _, statement := range []string{
-			"CREATE TEMP TABLE kept_of (holder INTEGER, rule TEXT, target TEXT, PRIMARY KEY (holder, rule, target)) WITHOUT ROWID",
+			"CREATE TEMP TABLE kept_of (holder INTEGER, rule INTEGER, target TEXT, PRIMARY KEY (holder, rule, target)) WITHOUT ROWID",
 			"INSERT INTO temp.kept_of SELECT holder, rule, target FROM kept",
 		} {
 			if err := s.c.Exec(statement); err != nil {
@@ -84,7 +84,7 @@ func (s *Scanner) EachKept(holder int64, fn func(rule, target string, value []by
 		}
 		s.keptValuesIndexed = true
 	}
-	return s.c.Query("SELECT k.rule, k.target, k.value FROM temp.kept_of o JOIN kept k USING (rule, target, holder) WHERE o.holder = ? ORDER BY o.rule, o.target", func(r driver.Row) error {
+	return s.c.Query("SELECT n.text, k.target, k.value FROM temp.kept_of o JOIN kept k USING (rule, target, holder) JOIN name n ON n.id = o.rule WHERE o.holder = ? ORDER BY n.text, o.target", func(r driver.Row) error {
 		return fn(r.Text(0), r.Text(1), r.Bytes(2))
 	}, holder)
 }
@@ -136,7 +136,7 @@ func (s *Scanner) CountHolders(relation, target string) (n int64, err error) {
 // Dangling calls fn for links of a relation in the private index whose target is not in collection
 // to, for limit links at most.
 func (s *Scanner) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return eachDangling(s.c, "temp.computed_link", relation, to, limit, fn)
+	return eachDangling(s.c, "temp.computed_link f WHERE f.relation = ?", relation, to, limit, fn)
 }
 
 // Shared calls fn for targets of a relation in the private index that several documents refer to, limit targets at
@@ -171,12 +171,14 @@ type LinkDifference struct {
 
 // CompareLinks calls fn for every link that only one of the read model and the private index has.
 func (s *Scanner) CompareLinks(fn func(LinkDifference) error) error {
+	const stored = "SELECT n.text, l.target, l.holder FROM main.link l JOIN main.name n ON n.id = l.relation"
+	const computed = "SELECT relation, target, holder FROM temp.computed_link"
 	for _, q := range []struct {
 		sql    string
 		stored bool
 	}{
-		{"SELECT relation, target, holder FROM main.link EXCEPT SELECT relation, target, holder FROM temp.computed_link", true},
-		{"SELECT relation, target, holder FROM temp.computed_link EXCEPT SELECT relation, target, holder FROM main.link", false},
+		{stored + " EXCEPT " + computed, true},
+		{computed + " EXCEPT " + stored, false},
 	} {
 		if err := s.c.Query(q.sql, func(r driver.Row) error {
 			return fn(LinkDifference{Relation: r.Text(0), Target: r.Text(1), Holder: r.Int(2), Stored: q.stored})
@@ -198,18 +200,21 @@ func (s *Snapshot) KeyOf(number int64) (key fanfold.Key, found bool, err error) 
 // Dangling calls fn for links of a relation whose target is not in collection to, for limit links
 // at most.
 func (ls *Links) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return eachDangling(ls.p.c, "link", relation, to, limit, fn)
+	return eachDangling(ls.p.c, ofRelation, relation, to, limit, fn)
 }
 
 // Dangling calls fn for links of a relation in the read model whose target is not in collection to, for limit links at
 // most.
 func (s *Snapshot) Dangling(relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return eachDangling(s.c, "link", relation, to, limit, fn)
+	return eachDangling(s.c, ofRelation, relation, to, limit, fn)
 }
 
-// eachDangling calls fn for links in a table whose target is not in collection to, in order of
+// ofRelation selects the links of a relation in the read model.
+const ofRelation = "link f WHERE f.relation = (SELECT id FROM name WHERE text = ?)"
+
+// eachDangling calls fn for links, selected by a relation, whose target is not in collection to, in order of
 // holder.
-func eachDangling(c *driver.Conn, table, relation, to string, limit int, fn func(holder int64, target string) error) error {
-	return c.Query("SELECT f.holder, f.target FROM "+table+" f WHERE f.relation = ? AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ? + 0",
+func eachDangling(c *driver.Conn, links, relation, to string, limit int, fn func(holder int64, target string) error) error {
+	return c.Query("SELECT f.holder, f.target FROM "+links+" AND NOT EXISTS (SELECT 1 FROM document d WHERE d.collection = ? AND d.id = f.target) ORDER BY f.holder LIMIT ? + 0",
 		func(r driver.Row) error { return fn(r.Int(0), r.Text(1)) }, relation, to, int64(limit))
 }

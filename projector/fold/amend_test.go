@@ -266,7 +266,7 @@ func TestAmendedChains(t *testing.T) {
 	if strings.Contains(rows, "MARK") || !strings.Contains(baseRows(t, whole), "MARK") {
 		t.Errorf("the rows have what is erased:\n%s", rows)
 	}
-	for _, want := range []string{`kept: notes.title 1 6 "first"`, `kept: notes.author 2 7 "bob"`, `"title":"later"`} {
+	for _, want := range []string{"name: 4 notes.title\n", `kept: 4 1 6 "first"`, "name: 1 notes.author\n", `kept: 1 2 7 "bob"`, `"title":"later"`} {
 		if !strings.Contains(rows, want) {
 			t.Errorf("%s is missing in\n%s", want, rows)
 		}

@@ -28,6 +28,9 @@ func (f *Fold) Prepare(tx *sqlite.Tx, change *ModelChange) error {
 	plan.unpaged = change.relinked
 	f.preparing = change
 	f.begin(tx, &fanfold.Event{Kind: fanfold.KindModel, Seq: tx.Checkpoint().Seq})
+	if err := sqlite.NameRules(tx, next.Model); err != nil { // as the model's event does
+		return err
+	}
 	f.setPlan(plan)
 	return modelWork{f, change}.apply()
 }

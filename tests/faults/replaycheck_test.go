@@ -85,7 +85,7 @@ func (c column) other() string {
 // filler has rows for tables that a history leaves empty.
 var filler = map[string]string{
 	"horizon": "INSERT INTO horizon VALUES (1, 7, x'07', x'07', 7, 7, 7, 0)", "horizon_version": "INSERT INTO horizon_version VALUES (7, 7, 7, 7, 7)",
-	"horizon_paged": "INSERT INTO horizon_paged VALUES ('r', 't', 7)",
+	"horizon_paged": "INSERT INTO horizon_paged VALUES (7, 't', 7)",
 	"omission":      "INSERT INTO omission VALUES ('r', 1, 1)", "once": "INSERT INTO once VALUES ('k', 'd', 1, 1)",
 	"import_progress": "INSERT INTO import_progress VALUES (x'6b', 1, x'7b7d')",
 	"sequence":        "INSERT INTO sequence VALUES ('c', 'n', 'k', 7, 7, 'p')",

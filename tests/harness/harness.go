@@ -218,7 +218,7 @@ func (s *Store) Replay() {
 // tables are the read model's, with what orders their rows.
 var tables = []struct{ name, order string }{
 	{"checkpoint", "id"}, {"log_digest", "seq"}, {"horizon", "id"}, {"horizon_version", "number"}, {"horizon_paged", "relation, target"}, {"model", "seq"}, {"proposal", "id"}, {"document", "number"}, {"tombstone", "collection, id"}, {"past_document", "collection, id, number"}, {"collection", "name"},
-	{"link", "relation, target, holder"}, {"past_link", "relation, target, until, holder"}, {"relinked", "relation, seq"}, {"kept", "rule, target, holder"},
+	{"name", "id"}, {"link", "relation, target, holder"}, {"past_link", "relation, target, until, holder"}, {"relinked", "relation, seq"}, {"kept", "rule, target, holder"},
 	{"paged", "relation, target"}, {"entry", "rule, target, sort, holder"}, {"total", "rule, target"}, {"claim", "collection, path, value"}, {"sequence", "collection, path, key"},
 	{"change", "position"}, {"form", "id"}, {"omission", "rule"}, {"once", "key"}, {"import_progress", "id"}, {"declared_index", "id"}, {"index_entry", "idx, key, tie"},
 }

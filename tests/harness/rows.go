@@ -87,6 +87,11 @@ func hashTold(h hash.Hash, c *sqlite3.SQLiteConn, snap *sqlite.Snapshot, table, 
 		query = "SELECT seq, position, time, changes, event, digest, erasure FROM checkpoint"
 	case "form": // changes tell it
 		return nil
+	case "name": // other tables tell it
+		return nil
+	case "link", "past_link", "paged", "horizon_paged", "entry", "total", "kept":
+		column, _, _ := strings.Cut(order, ",")
+		query = "SELECT (SELECT text FROM name WHERE id = " + column + ") AS named, * FROM " + table + " ORDER BY " + strings.Replace(order, column, "named", 1)
 	case "change":
 		query = "SELECT c.*, f.rules, f.patch FROM change c LEFT JOIN form f ON f.id = c.form ORDER BY c.position"
 	}
@@ -124,8 +129,10 @@ func hashToldRow(h hash.Hash, snap *sqlite.Snapshot, columns []string, values []
 	for _, name := range columns {
 		v := row[name]
 		switch {
-		case name == "form":
+		case name == "form", name == "named":
 			continue
+		case row["named"] != nil && (name == "relation" || name == "rule"):
+			v = row["named"]
 		case name == "source" && row["body"] != nil:
 			v = string(sqlite.BaseBody(row["body"], v))
 		case name == "previous_source" && row["previous"] != nil:
