@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -103,6 +104,45 @@ func BenchmarkGetWithKey(b *testing.B) {
 				if h.ServeHTTP(w, r); w.Code != http.StatusOK {
 					b.Fatalf("%d %s", w.Code, w.Body)
 				}
+			}
+		})
+	}
+}
+
+// BenchmarkLookup finds one document of a thousand by an index through the API's handler, and reads it by its id.
+func BenchmarkLookup(b *testing.B) {
+	n := openNode(b, `{"collections":{"books":{"indexes":{"byK":["k"]}}}}`)
+	for i := range 1000 {
+		if err := put(n, "books", fmt.Sprintf(`{"id":"b%d","k":%d,"summary":"%0360d"}`, i, i, i)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	last, err := n.Log.LastSeq(b.Context())
+	if err == nil {
+		err = n.Store.Applied.Wait(b.Context(), last)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+	for name, path := range map[string]func(i int) string{
+		"index": func(i int) string {
+			return "/v1/books?filter=" + url.QueryEscape("doc.k == params.k") + "&params=" + url.QueryEscape(fmt.Sprintf(`{"k":%d}`, i))
+		},
+		"id": func(i int) string { return fmt.Sprint("/v1/books/b", i) },
+	} {
+		b.Run(name, func(b *testing.B) {
+			requests := make([]*http.Request, 1000)
+			for i := range requests {
+				requests[i] = httptest.NewRequest(http.MethodGet, "http://localhost"+path(i), nil)
+			}
+			h, i := n.API().Handler(), 0
+			b.ReportAllocs()
+			for b.Loop() {
+				w := httptest.NewRecorder()
+				if h.ServeHTTP(w, requests[i*7919%1000]); w.Code != http.StatusOK || w.Body.Len() < 360 {
+					b.Fatalf("%d %s", w.Code, w.Body)
+				}
+				i++
 			}
 		})
 	}
