@@ -7,10 +7,10 @@ import "fmt"
 // not JSON, as far as it was looked at, or that there are more than most members or elements. The tree aliases src.
 func Outline(src []byte, most int) (*Tree, error) {
 	t := &Tree{src: src, nodes: make([]node, 1, min(most, len(src)/2)+2)}
-	p := parser{t: t}
+	p := parser{src: src, t: t}
 	p.space()
 	if c := p.peek(); c != '{' && c != '[' {
-		if err := p.value(0, 0); err != nil {
+		if _, err := p.value(0, 0); err != nil {
 			return nil, err
 		}
 	} else if err := p.outline(most); err != nil {
@@ -64,7 +64,7 @@ func (p *parser) outlined(named bool) (err error) {
 		if err := p.str(); err != nil {
 			return err
 		}
-		n.keyEnd = int32(p.i)
+		n.keyEnd, n.escapedKey = int32(p.i), p.escaped
 		if p.space(); p.peek() != ':' {
 			return p.fail()
 		}
@@ -91,8 +91,8 @@ func (p *parser) skipValue() (Kind, error) {
 
 // skip moves to the end of the object or array that begins at the next byte.
 func (p *parser) skip() error {
-	for depth := 0; p.i < len(p.t.src); {
-		switch p.t.src[p.i] {
+	for depth := 0; p.i < len(p.src); {
+		switch p.src[p.i] {
 		case '"':
 			if err := p.str(); err != nil {
 				return err

@@ -21,6 +21,9 @@ func TestOutline(t *testing.T) {
 			if got.Kind(g) != want.Kind(w) || string(got.Raw(g)) != string(want.Raw(w)) || string(got.RawKey(g)) != string(want.RawKey(w)) || got.First(g) != jsondoc.None {
 				t.Errorf("%s has %s, want %s", text, got.Raw(g), want.Raw(w))
 			}
+			if name := want.Key(w); want.Kind(jsondoc.Root) == jsondoc.Object && (!got.KeyIs(g, name) || !want.KeyIs(w, name) || got.KeyIs(g, name+"x")) {
+				t.Errorf("%s: the member %q is not found", text, name)
+			}
 		}
 		if g != jsondoc.None || got.Kind(jsondoc.Root) != want.Kind(jsondoc.Root) || string(got.Raw(jsondoc.Root)) != string(want.Raw(jsondoc.Root)) {
 			t.Errorf("%s: more, or another root: %s", text, got.Raw(jsondoc.Root))

@@ -14,9 +14,9 @@ func (t *Tree) Parse(src []byte) error {
 		t.nodes = make([]node, 0, min(len(src)/bytesPerNode, maxFirstNodes)+4)
 	}
 	t.nodes = append(t.nodes[:0], node{})
-	p := parser{t: t}
+	p := parser{src: src, t: t}
 	p.space()
-	if err := p.value(0, 0); err != nil {
+	if _, err := p.value(0, 0); err != nil {
 		return err
 	}
 	p.space()
@@ -55,6 +55,7 @@ func NumberTree(text []byte) *Tree {
 
 // parser appends nodes to a tree; i is the byte of the tree's text that it reads next.
 type parser struct {
+	src     []byte // of t
 	t       *Tree
 	i       int
 	escaped bool // the last string has an escape
@@ -64,7 +65,7 @@ func (p *parser) fail() error { return fmt.Errorf("jsondoc: not JSON at byte %d"
 
 // space skips whitespace.
 func (p *parser) space() {
-	if p.i < len(p.t.src) && p.t.src[p.i] > ' ' { // mostly there is none
+	if p.i < len(p.src) && p.src[p.i] > ' ' { // mostly there is none
 		return
 	}
 	p.skipSpace()
@@ -72,8 +73,8 @@ func (p *parser) space() {
 
 // skipSpace skips whitespace, where there may be some.
 func (p *parser) skipSpace() {
-	for p.i < len(p.t.src) {
-		switch p.t.src[p.i] {
+	for p.i < len(p.src) {
+		switch p.src[p.i] {
 		case ' ', '\t', '\n', '\r':
 			p.i++
 		default:
@@ -84,24 +85,31 @@ func (p *parser) skipSpace() {
 
 // peek returns the next byte, or 0 at the end.
 func (p *parser) peek() byte {
-	if p.i < len(p.t.src) {
-		return p.t.src[p.i]
+	if p.i < len(p.src) {
+		return p.src[p.i]
 	}
 	return 0
 }
 
 // value parses one value and all that is in it. keyStart and keyEnd say where its member name stands.
-func (p *parser) value(keyStart, keyEnd int) error {
-	self := Node(len(p.t.nodes))
+func (p *parser) value(keyStart, keyEnd int) (self Node, err error) {
+	self = Node(len(p.t.nodes))
 	start := p.i
 	if len(p.t.nodes) == cap(p.t.nodes) { // a tree may be many times its text: append would make more garbage of it
 		p.t.nodes = slices.Grow(p.t.nodes, len(p.t.nodes))
 	}
-	p.t.nodes = append(p.t.nodes, node{start: int32(start), keyStart: int32(keyStart), keyEnd: int32(keyEnd)})
-	kind, err := p.scan(self)
+	p.t.nodes = p.t.nodes[:self+1]
 	n := &p.t.nodes[self]
+	*n = node{start: int32(start), keyStart: int32(keyStart), keyEnd: int32(keyEnd), escapedKey: keyEnd > 0 && p.escaped}
+	if p.peek() == '"' { // by far the most frequent
+		err = p.str()
+		n.kind, n.end = String, int32(p.i)
+		return self, err
+	}
+	kind, err := p.scan(self)
+	n = &p.t.nodes[self] // which may have moved
 	n.kind, n.end = kind, int32(p.i)
-	return err
+	return self, err
 }
 
 // scan moves to the end of the value that begins at the next byte, and returns its kind.
@@ -123,7 +131,7 @@ func (p *parser) scan(self Node) (Kind, error) {
 		if c != '-' && (c < '0' || c > '9') {
 			return Invalid, p.fail()
 		}
-		for p.i < len(p.t.src) && numberByte[p.t.src[p.i]] {
+		for p.i < len(p.src) && numberByte[p.src[p.i]] {
 			p.i++
 		}
 		return Number, nil
@@ -139,7 +147,7 @@ var numberByte = func() (set [256]bool) {
 }()
 
 func (p *parser) literal(word string) error {
-	if !bytes.HasPrefix(p.t.src[p.i:], []byte(word)) {
+	if !bytes.HasPrefix(p.src[p.i:], []byte(word)) {
 		return p.fail()
 	}
 	p.i += len(word)
@@ -151,14 +159,14 @@ const shortString = 16
 
 // str skips a string with both its quotes, and notes whether it has an escape.
 func (p *parser) str() error {
-	src, i := p.t.src, p.i+1
+	src, i := p.src, p.i+1
 	p.escaped = false
 	for short := min(i+shortString, len(src)); i < short; i++ {
-		switch src[i] {
-		case '"':
+		if src[i] == '"' {
 			p.i = i + 1
 			return nil
-		case '\\':
+		}
+		if src[i] == '\\' {
 			p.escaped = true
 			i++
 		}
@@ -199,18 +207,17 @@ func (p *parser) members(self Node) error {
 		if err := p.str(); err != nil {
 			return err
 		}
-		keyEnd, escaped := p.i, p.escaped
+		keyEnd := p.i
 		p.space()
 		if p.peek() != ':' {
 			return p.fail()
 		}
 		p.i++
 		p.space()
-		child := Node(len(p.t.nodes))
-		if err := p.value(keyStart, keyEnd); err != nil {
+		child, err := p.value(keyStart, keyEnd)
+		if err != nil {
 			return err
 		}
-		p.t.nodes[child].escapedKey = escaped
 		p.t.attach(self, last, child)
 		last = child
 		if p.space(); p.peek() != ',' {
@@ -230,8 +237,8 @@ func (p *parser) elements(self Node) error {
 		return nil
 	}
 	for last := None; ; {
-		child := Node(len(p.t.nodes))
-		if err := p.value(0, 0); err != nil {
+		child, err := p.value(0, 0)
+		if err != nil {
 			return err
 		}
 		p.t.attach(self, last, child)

@@ -108,7 +108,7 @@ func (t *patchText) append(dst []byte, from, to int) []byte {
 
 // childSpans returns where the children of an object or array stand, whose text is JSON. It panics on any other text.
 func childSpans(raw []byte) (spans []childSpan) {
-	p := parser{t: &Tree{src: raw}}
+	p := parser{src: raw, t: &Tree{src: raw}}
 	p.i++
 	for {
 		var s childSpan
