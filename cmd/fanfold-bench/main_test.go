@@ -96,7 +96,7 @@ func TestWrongFlags(t *testing.T) {
 		"--only bystanders --nodes 2":         "need --nats",
 		"--only bystanders --documents 0":     "1000 to",
 		"--only sizing --documents 4999":      "5000 to",
-		"--only rich --documents 10000000000": "2000 to",
+		"--only rich --documents 10000000000": "1000 to",
 		"--only other":                        "is not one of get, put",
 	} {
 		if out, err := runLine(t, strings.Fields(flags)...); err == nil || !strings.Contains(err.Error(), want) {

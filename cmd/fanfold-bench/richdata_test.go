@@ -3,135 +3,215 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // parsedLine is a line of an import of rich data.
 type parsedLine struct {
 	Collection string
-	Doc        struct {
-		ID, Publisher, Series, Section, Book, Reader, Catalog string
-		Books, Uses                                           []string
-		Authors, Topics                                       []struct{ ID string }
-	}
+	Doc        richBook // or what other kinds have of it
+	text       string
 }
 
-// references returns what a document refers to: by strict relations, and by others.
-func (l parsedLine) references() (strict, loose []string) {
-	add := func(refs []string, to, id string) []string {
-		if id == "" {
-			return refs
-		}
-		return append(refs, to+"/"+id)
+// key returns the collection and the id.
+func (l parsedLine) key() string { return l.Collection + "/" + l.Doc.ID }
+
+// strict returns what a document refers to by strict relations.
+func (l parsedLine) strict() []string {
+	if l.Collection != "books" {
+		return nil
 	}
-	strict = add(add(add(nil, "sections", l.Doc.Section), "readers", l.Doc.Reader), "catalogs", l.Doc.Catalog)
-	loose = add(nil, "series", l.Doc.Series)
-	if l.Collection == "sections" {
-		loose = add(loose, "publishers", l.Doc.Publisher)
-	} else {
-		strict = add(strict, "publishers", l.Doc.Publisher)
+	return []string{"formats/" + l.Doc.Format, "languages/" + l.Doc.Language}
+}
+
+// late returns what a document refers to and what comes after it.
+func (l parsedLine) late() (refs []string) {
+	switch l.Collection {
+	case "books":
+		refs = []string{"works/" + l.Doc.Work, "sections/" + l.Doc.Section, "editors/" + l.Doc.Editor}
+	case "works":
+		refs = []string{"sections/" + l.Doc.Section, "editors/" + l.Doc.Editor}
 	}
-	if l.Collection == "reviews" {
-		strict = add(strict, "books", l.Doc.Book)
-	} else {
-		loose = add(loose, "books", l.Doc.Book)
+	for _, id := range l.Doc.Topics {
+		refs = append(refs, "topics/"+id)
 	}
-	for _, a := range l.Doc.Authors {
-		strict = add(strict, "authors", a.ID)
+	return refs
+}
+
+// books returns the ids of other books, by list.
+func (l parsedLine) books() (lists [][]string) {
+	var requires []string
+	for _, ref := range l.Doc.Requires {
+		requires = append(requires, ref.ID)
 	}
-	for _, topic := range l.Doc.Topics {
-		loose = add(loose, "topics", topic.ID)
-	}
-	for _, id := range l.Doc.Uses {
-		loose = add(loose, "sources", id)
-	}
-	for _, id := range l.Doc.Books {
-		loose = add(loose, "books", id)
-	}
-	return strict, loose
+	return [][]string{requires, l.Doc.Advises, l.Doc.Mentions}
 }
 
 // parsedLines returns the lines of rich data and of its updates.
 func parsedLines(t *testing.T, d richData) (lines, updates []parsedLine) {
 	t.Helper()
-	read := func(text *bytes.Buffer) (all []parsedLine) {
-		for line := range strings.Lines(text.String()) {
-			var l parsedLine
-			if err := json.Unmarshal([]byte(line), &l); err != nil {
-				t.Fatalf("%v: %s", err, line)
-			}
-			all = append(all, l)
-		}
-		return all
-	}
 	var text, again bytes.Buffer
-	if _, err := d.write(&text); err != nil {
+	size, err := d.write(&text, 1)
+	if err != nil {
 		t.Fatal(err)
 	}
 	if _, err := d.writeUpdates(&again); err != nil {
 		t.Fatal(err)
 	}
-	return read(&text), read(&again)
+	var compact int64
+	read := func(text *bytes.Buffer) (all []parsedLine) {
+		for line := range strings.Lines(text.String()) {
+			l := parsedLine{text: line}
+			var raw struct{ Doc json.RawMessage }
+			var doc bytes.Buffer
+			if err := json.Unmarshal([]byte(line), &l); err != nil {
+				t.Fatalf("%v: %s", err, line)
+			}
+			if err := json.Unmarshal([]byte(line), &raw); err != nil {
+				t.Fatal(err)
+			}
+			if err := json.Compact(&doc, raw.Doc); err != nil {
+				t.Fatal(err)
+			}
+			compact += int64(doc.Len())
+			all = append(all, l)
+		}
+		return all
+	}
+	lines = read(&text)
+	if compact != size {
+		t.Errorf("the documents have %d bytes without spaces; write says %d", compact, size)
+	}
+	return lines, read(&again)
 }
 
-// TestRichData checks that whatever a rich document refers to strictly comes before it, and of the other references some half come
-// after it and some never. Publisher 0 has as many books as reached says, and updates are of documents that are there.
+// TestRichData checks at three sizes that there are as many documents as asked for, each once. A strict target comes before its holder, and targets of the
+// other kinds after it. As many books have topic 0 as reached says, and updates are of books that are there, with other lists.
 func TestRichData(t *testing.T) {
-	const documents = 5000
-	d := richData{documents: documents}
-	lines, updates := parsedLines(t, d)
-	at, books := map[string]int{}, 0
-	for i, l := range lines {
-		key := l.Collection + "/" + l.Doc.ID
-		if _, twice := at[key]; twice {
-			t.Fatalf("%s comes twice", key)
-		}
-		at[key] = i
-		if l.Collection == "books" && l.Doc.Publisher == "0" {
-			books++
-		}
-	}
-	if len(lines) != documents || books != d.reached() || books < documents/5 {
-		t.Errorf("%d documents, %d books of publisher 0 (reached says %d)", len(lines), books, d.reached())
-	}
-	var early, late, absent int
-	for i, l := range lines {
-		strict, loose := l.references()
-		for _, to := range strict {
-			if j, ok := at[to]; !ok || j >= i {
-				t.Fatalf("%s/%s refers to %s, which is not there yet", l.Collection, l.Doc.ID, to)
+	for _, documents := range []int{100, 1000, 12000} {
+		d := richData{documents: documents}
+		lines, updates := parsedLines(t, d)
+		at, reached := map[string]int{}, 0
+		for i, l := range lines {
+			if _, twice := at[l.key()]; twice {
+				t.Fatalf("%d documents: %s comes twice", documents, l.key())
+			}
+			at[l.key()] = i
+			if slices.Contains(l.Doc.Topics, topicID(0)) {
+				reached++
 			}
 		}
-		for _, to := range loose {
-			switch j, ok := at[to]; {
-			case !ok:
-				absent++
-			case j < i:
-				early++
-			default:
-				late++
+		if len(lines) != documents || reached != d.reached() || reached < documents/10 {
+			t.Errorf("%d of %d documents, %d books of topic 0 (reached says %d)", len(lines), documents, reached, d.reached())
+		}
+		for i, l := range lines {
+			for _, to := range l.strict() {
+				if j, ok := at[to]; !ok || j >= i {
+					t.Fatalf("%s refers to %s, which is not there yet", l.key(), to)
+				}
+			}
+			for _, to := range l.late() {
+				if j, ok := at[to]; !ok || j <= i {
+					t.Fatalf("%s refers to %s, which does not come after it", l.key(), to)
+				}
+			}
+		}
+		changed := 0
+		for _, l := range updates {
+			before, ok := at[l.key()]
+			if !ok || l.Collection != "books" || slices.Contains(l.Doc.Topics, topicID(0)) != slices.Contains(lines[before].Doc.Topics, topicID(0)) {
+				t.Errorf("%s is updated, and is not there, or changes topic 0", l.key())
+			}
+			if !slices.EqualFunc(l.books(), lines[before].books(), slices.Equal) || !slices.Equal(l.Doc.Topics, lines[before].Doc.Topics) {
+				changed++
+			}
+		}
+		if len(updates) != documents/updateEvery || changed < len(updates)*2/3 {
+			t.Errorf("%d updates of %d documents, %d with other lists", len(updates), documents, changed)
+		}
+	}
+}
+
+// TestRichLists checks how long the lists of books are, and how unequal their targets. Of the targets some come earlier, some later, many never.
+func TestRichLists(t *testing.T) {
+	lines, _ := parsedLines(t, richData{documents: 12000})
+	at := map[string]int{}
+	for i, l := range lines {
+		at[l.key()] = i
+	}
+	var links, longest, early, late, absent, foreign, size int
+	holders := map[string]int{}
+	for i, l := range lines {
+		links += len(l.strict()) + len(l.late())
+		size += len(l.text) - len(`{"collection":"","doc":}`) - len(l.Collection) - 1
+		if utf8.RuneCountInString(l.text) < len(l.text) {
+			foreign++
+		}
+		for _, list := range l.books() {
+			links, longest = links+len(list), max(longest, len(list))
+			for n, id := range list {
+				if id == l.Doc.ID || slices.Contains(list[:n], id) {
+					t.Fatalf("%s refers to itself or twice to %s", l.key(), id)
+				}
+				holders[id]++
+				switch j, ok := at["books/"+id]; {
+				case !ok:
+					absent++
+				case j < i:
+					early++
+				default:
+					late++
+				}
 			}
 		}
 	}
-	if late < early*2/3 || late > early*3/2 || absent < (early+late)/20 {
+	if each := float64(links) / float64(len(lines)); each < 8 || each > 10 {
+		t.Errorf("%.2f links a document", each)
+	}
+	if each := float64(size) / float64(len(lines)); each < 480 || each > 540 {
+		t.Errorf("%.0f bytes a document", each)
+	}
+	if most := slices.Max(slices.Collect(maps.Values(holders))); longest < 80 || longest > 90 || most < 1500 {
+		t.Errorf("the longest list has %d ids, and the target of most lists is in %d", longest, most)
+	}
+	if early < 3000 || late < 3000 || absent < early+late || absent > 4*(early+late) {
 		t.Errorf("%d targets come before what refers to them, %d after it, %d never", early, late, absent)
 	}
-	kinds := map[string]bool{}
-	for _, l := range updates {
-		if _, ok := at[l.Collection+"/"+l.Doc.ID]; !ok {
-			t.Errorf("%s/%s is updated, and is not there", l.Collection, l.Doc.ID)
-		}
-		kinds[l.Collection] = true
-	}
-	if len(updates) != d.updates() || len(updates) < documents/25 || len(kinds) < 4 {
-		t.Errorf("%d updates (updates says %d) of %v", len(updates), d.updates(), kinds)
+	if foreign < 50 {
+		t.Errorf("%d documents have other letters than those of ASCII", foreign)
 	}
 }
 
-// TestRichModel checks that the model without guards has no strict relation, no unique member and no limit.
+// TestRichModel checks that the model has 34 rules, and without guards no strict relation, no unique member and no limit.
 func TestRichModel(t *testing.T) {
-	if plain := richModel(false); strings.Contains(plain, "strict") || strings.Contains(plain, "unique") || strings.Contains(plain, "limit: 5000") || !strings.Contains(plain, "pages:") {
-		t.Errorf("the model without guards is %s", plain)
+	rules := 0
+	for _, kind := range []string{"{copy: ", "{count: ", "{recent: ", "{ids: ", "{sum: ", "{max: ", "{avg: ", "{value: "} {
+		rules += strings.Count(richText, kind)
+	}
+	if rules != 34 {
+		t.Errorf("the model has %d rules", rules)
+	}
+	for _, guard := range []string{"strict", "unique", "limit: 5000"} {
+		if plain := richModel(false); strings.Contains(plain, guard) || !strings.Contains(richModel(true), guard) {
+			t.Errorf("%s: the model without guards is %s", guard, plain)
+		}
+	}
+}
+
+// TestRich: imports with and without guards, the CPU of a document beside a tenth of the documents, a change and a replay are measured.
+func TestRich(t *testing.T) {
+	r := measured(t, "--only", "rich", "--documents", "12000")
+	var names []string
+	for _, result := range r {
+		names = append(names, result.Name)
+	}
+	want := []string{"import of 1260 rich documents", "CPU a document at 1260 and at 126", fmt.Sprintf("change that reaches %d rich documents", richData{documents: 1200}.reached()), "replay of 1260 rich documents"}
+	if !slices.Equal(names, want) || !strings.Contains(r[0].Notes[2], " links, ") {
+		t.Errorf("%q, not %q: %+v", names, want, r)
 	}
 }

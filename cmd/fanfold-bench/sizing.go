@@ -17,17 +17,18 @@ type sizing struct {
 	dir   string
 	name  string // of the kind of documents
 	model string
-	books int // documents that can be read as books, from 0 on
-	// write writes every document as a line of an import, with a text of its own in each round, and returns how many bytes the documents have.
+	read  request // for books
+	// write writes every document as a line of an import, with texts of its own in each round (rich: of books), and returns how many bytes the documents have.
 	write func(w io.Writer, round int) (written int64, err error)
 }
 
 // benchSizing measures what simple and rich documents take of a node.
 func benchSizing(ctx context.Context, b *bench) error {
 	rich := richData{documents: b.documents}
+	ids := rich.counts()
 	simple := benchStore{model: benchModel, authors: benchAuthors, books: b.documents - benchAuthors}
 	for _, s := range []sizing{
-		{name: "simple", model: benchModel, books: simple.books, write: func(w io.Writer, round int) (written int64, err error) {
+		{name: "simple", model: benchModel, read: books(simple.books), write: func(w io.Writer, round int) (written int64, err error) {
 			err = simple.putEach(func(collection string, _ int, body string) error {
 				body = strings.Replace(body, `"language":"en"`, fmt.Sprintf(`"language":"e%d"`, round), 1)
 				written += int64(len(body))
@@ -35,7 +36,7 @@ func benchSizing(ctx context.Context, b *bench) error {
 			}, inOrder)
 			return written, err
 		}},
-		{name: "rich", model: richModel(true), books: b.documents / 5, write: func(w io.Writer, _ int) (int64, error) { return rich.write(w) }},
+		{name: "rich", model: richModel(true), read: gets(func(n int) string { return "/v1/books/" + ids.bookID(n%ids.books) }), write: func(w io.Writer, round int) (int64, error) { return rich.write(w, round+1) }},
 	} {
 		s.bench, s.dir = b, filepath.Join(b.dir, s.name)
 		if err := s.run(ctx); err != nil {
@@ -113,7 +114,7 @@ func (s sizing) work(ctx context.Context) (notes []string, err error) {
 		memory(fmt.Sprintf("started in %.1f s", time.Since(began).Seconds()))
 		time.Sleep(idleTime)
 		memory("at rest")
-		if _, _, err := send(ctx, n.addr, nodesConns, books(s.books)); err != nil {
+		if _, _, err := send(ctx, n.addr, nodesConns, s.read); err != nil {
 			return err
 		}
 		memory(fmt.Sprintf("after reads over %d connections", nodesConns))
