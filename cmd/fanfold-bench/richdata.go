@@ -102,24 +102,23 @@ func richModel(guards bool) string {
 type richData struct{ documents int }
 
 const (
-	richFormats   = 3
-	richLanguages = 12
-	richMain      = 4  // one of so many books has topic 0
-	richNear      = 7  // one of so many ids of books is a neighbour's
-	richGap       = 80 // as far as neighbours are
-	richPresent   = 8  // one of so many ranks of the other ids is a book's
-	updateEvery   = 20 // documents; so many times fewer books are written again
+	richFormats = 2
+	richMain    = 4  // one of so many books has topic 0
+	richNear    = 7  // one of so many ids of books is a neighbour's
+	richGap     = 80 // as far as neighbours are
+	richPresent = 8  // one of so many ranks of the other ids is a book's
+	updateEvery = 20 // documents; so many times fewer books are written again
 )
 
 // richCounts says how many documents of a kind there are.
-type richCounts struct{ books, works, topics, sections, editors int }
+type richCounts struct{ books, works, topics, sections, editors, languages int }
 
-// counts divides the documents.
+// counts divides the documents; there are 100 or more. Books and works are the same share of any number.
 func (d richData) counts() (n richCounts) {
-	n.topics, n.sections, n.editors = max(10, min(528, d.documents/23)), max(5, min(54, d.documents/200)), max(5, d.documents*72/1000)
-	both := max(2, d.documents-richFormats-richLanguages-n.topics-n.sections-n.editors)
-	n.books = both * len(workPlaces) / (len(workPlaces) + richWorks)
-	n.works = both - n.books
+	n.books = d.documents * 593 / 1000
+	n.works = n.books * richWorks / len(workPlaces)
+	n.topics, n.sections, n.languages = min(528, d.documents/23), max(1, min(54, d.documents/200)), max(2, min(12, d.documents/100))
+	n.editors = d.documents - n.books - n.works - n.topics - n.sections - n.languages - richFormats
 	return n
 }
 
@@ -314,7 +313,7 @@ func (n richCounts) book(i, edition int) richBook {
 		words[1] = richForeign[i/100%len(richForeign)]
 	}
 	b := richBook{ID: id, Edition: fmt.Sprintf("1:%d.%d.%d-%d", r.IntN(9), r.IntN(30), r.IntN(20), edition), Pages: 10 + rank(r, 100_000, 50), Editor: work.Editor,
-		Format: fmt.Sprintf("fmt-%d", r.IntN(richFormats)), Language: fmt.Sprintf("l%d", rank(r, richLanguages, 1)), Work: work.ID, Section: work.Section, Status: "in print",
+		Format: fmt.Sprintf("fmt-%d", r.IntN(richFormats)), Language: fmt.Sprintf("l%d", rank(r, n.languages, 1)), Work: work.ID, Section: work.Section, Status: "in print",
 		Requires: []richRef{}, Advises: n.others(lists, i, advisesLength, 30), Mentions: n.others(lists, i, mentionsLength, 30), Topics: n.topicsOf(lists, i),
 		Summary: strings.Join(words, " "), Homepage: work.Homepage, File: fmt.Sprintf("shelf/main/%s/%s/%s_%d_all.book", id[:1], work.ID, id, edition), Size: 1000 + rank(r, 1_000_000_000, 5000),
 		Code: fmt.Sprintf("%032x", i), Checksum: fmt.Sprintf("%016x%016x%016x%016x", r.Uint64(), r.Uint64(), r.Uint64(), r.Uint64())}
@@ -331,7 +330,7 @@ func (d richData) write(w io.Writer, edition int) (size int64, err error) {
 		for i := range richFormats {
 			line("formats", map[string]any{"id": fmt.Sprintf("fmt-%d", i)})
 		}
-		for i := range richLanguages {
+		for i := range n.languages {
 			line("languages", map[string]any{"id": fmt.Sprintf("l%d", i)})
 		}
 		for i := range n.books {

@@ -90,10 +90,10 @@ func parsedLines(t *testing.T, d richData) (lines, updates []parsedLine) {
 	return lines, read(&again)
 }
 
-// TestRichData checks at three sizes that there are as many documents as asked for, each once. A strict target comes before its holder, and targets of the
+// TestRichData checks at four sizes that there are as many documents as asked for, each once. A strict target comes before its holder, and targets of the
 // other kinds after it. As many books have topic 0 as reached says, and updates are of books that are there, with other lists.
 func TestRichData(t *testing.T) {
-	for _, documents := range []int{100, 1000, 12000} {
+	for _, documents := range []int{100, 1000, 1234, 12000} {
 		d := richData{documents: documents}
 		lines, updates := parsedLines(t, d)
 		at, reached := map[string]int{}, 0
