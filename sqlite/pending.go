@@ -36,10 +36,10 @@ var pendingTables = []string{"link", "paged", "kept", "entry", "total", "claim",
 
 // Bounds of what is kept in memory.
 const (
-	maxPendingRows  = 4096    // of a table
+	maxPendingRows  = 16_384  // of a table
 	maxKnownRows    = 8192    // totals and counts that are known
 	maxKnownTargets = 1 << 16 // targets for which it is known whether any document refers to them
-	maxPendingBytes = 4 << 20 // bytes of texts in rows
+	maxPendingBytes = 8 << 20 // bytes of texts in rows
 	insertRows      = 16      // that one statement inserts
 	pendingRowBytes = 32      // bytes that a row takes besides its texts, about
 )

@@ -120,7 +120,7 @@ func TestPendingRowsEndWithTheTransaction(t *testing.T) {
 // TestPendingRowsAreBounded: a transaction of many rows writes them as it goes.
 func TestPendingRowsAreBounded(t *testing.T) {
 	store := openStore(t, t.TempDir())
-	const many = 20_000
+	const many = 60_000
 	update(t, store, func(tx *sqlite.Tx) error {
 		for i := range int64(many) {
 			target := fmt.Sprint(i)
