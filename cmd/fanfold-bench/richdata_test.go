@@ -2,6 +2,8 @@ package main
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -184,6 +186,22 @@ func TestRichLists(t *testing.T) {
 	}
 	if foreign < 50 {
 		t.Errorf("%d documents have other letters than those of ASCII", foreign)
+	}
+}
+
+// TestRichDataStays checks that the documents are the same each day, as the figures of one day are compared with another day's. A change on purpose
+// needs new figures in docs/run/running.md.
+func TestRichDataStays(t *testing.T) {
+	d, sum := richData{documents: 1000}, sha256.New()
+	if _, err := d.write(sum, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.writeUpdates(sum); err != nil {
+		t.Fatal(err)
+	}
+	const want = "02526e6cf55cc6e8d0b51d8d3322b062153a0f62d2ab54974f54353e3b905aed"
+	if got := hex.EncodeToString(sum.Sum(nil)); got != want {
+		t.Errorf("the documents have the hash %s, not %s", got, want)
 	}
 }
 
