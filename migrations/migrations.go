@@ -10,4 +10,4 @@ var Schema string
 
 // Version numbers the schema. Every change of schema.sql raises it. A file has it as its user_version
 // (https://www.sqlite.org/pragma.html#pragma_user_version).
-const Version = 22
+const Version = 23

@@ -158,13 +158,13 @@ CREATE TABLE form (
 -- Every change of every document, in order.
 CREATE TABLE change (
   position        INTEGER PRIMARY KEY,
-  ordinal         INTEGER NOT NULL,  -- 1, 2, 3, ...
+  ordinal         INTEGER,           -- 1, 2, 3, ...; none for a derived change that is not its event's first: it follows that
   prior           INTEGER,           -- the document's change before it; none for a create
   number          INTEGER,           -- the document's; none for a create, whose event's sequence it is, and none for an erase
   collection      TEXT,              -- of a create, and of an erase
   id              TEXT,              -- of a create, and of an erase
   op              INTEGER,           -- 1 create, 2 replace, 3 patch, 4 delete, 5 erase; none for a derived change
-  revision        INTEGER,           -- derived: the document's; otherwise it is the event's sequence
+  revision        INTEGER,           -- derived: the document's, none where that is its number; otherwise it is the event's sequence
   time            INTEGER,           -- of the event; in its first change only
   tx              TEXT,              -- the transaction's id, and after a line feed the function that was called in it; in the event's first change only
   actor           TEXT,              -- who sent the request; in the event's first change only

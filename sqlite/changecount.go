@@ -7,7 +7,7 @@ import (
 
 // Ordinal returns the number of changes up to a position.
 func (s *Snapshot) Ordinal(at fanfold.Position) (n int64, err error) {
-	found, err := s.c.QueryRow("SELECT ordinal FROM change WHERE position <= ? ORDER BY position DESC LIMIT 1",
+	found, err := s.c.QueryRow("SELECT "+changeOrdinal+fromChange+"WHERE c.position <= ? ORDER BY c.position DESC LIMIT 1",
 		func(r driver.Row) { n = r.Int(0) }, int64(at))
 	if found || err != nil {
 		return n, err

@@ -10,7 +10,7 @@ import (
 )
 
 // changeColumns are the columns of a change that changes.scan reads, in its order.
-const changeColumns = "c.position, c.ordinal, " + changeCollection + ", " + changeID + ", c.op, c.revision, " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch, " + eventActor + ", " + changeNumber
+const changeColumns = "c.position, " + changeOrdinal + ", " + changeCollection + ", " + changeID + ", c.op, coalesce(c.revision, c.number), " + eventTime + ", " + eventTx + ", f.rules, c.delta, c.previous, c.previous_source, c.prior, c.omitted, f.patch, " + eventActor + ", " + changeNumber
 
 // The time, the transaction and the actor of a change's event. They stand in the event's first change.
 const (
@@ -18,6 +18,9 @@ const (
 	eventTx    = "e.tx"
 	eventActor = "e.actor"
 )
+
+// changeOrdinal is a change's ordinal. Most derived changes have none in their row: it follows from their event's first change.
+const changeOrdinal = "coalesce(c.ordinal, e.ordinal + c.position - e.position)"
 
 // The document of a change. Its key stands in its first change, and where that was before the horizon, with the document, which is there or
 // was deleted since.

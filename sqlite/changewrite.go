@@ -110,6 +110,7 @@ func (tx *Tx) count(ch *fanfold.Change) bool {
 // at once.
 func (w *changeWriter) addDerived(ch *fanfold.Change, form int64, delta []byte) error {
 	when, in, actor := ofEvent(ch)
+	ordinal, revision := storedOrdinal(ch), storedRevision(ch)
 	if ch.Previous != nil || actor != nil {
 		if err := w.flush(); err != nil {
 			return err
@@ -119,16 +120,33 @@ func (w *changeWriter) addDerived(ch *fanfold.Change, form int64, delta []byte) 
 			previous = storedPrevious(ch)
 		}
 		return w.c.Exec("INSERT INTO change (position, ordinal, prior, number, revision, time, tx, actor, form, delta, previous, previous_source, omitted) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-			int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Number, int64(ch.Revision), when, in, actor, form, delta,
+			int64(ch.Position), ordinal, int64(ch.Prior), ch.Number, revision, when, in, actor, form, delta,
 			driver.Text(ch.Previous), previous, driver.Text(ch.Omitted))
 	}
-	w.derived = append(w.derived, int64(ch.Position), ch.Ordinal, int64(ch.Prior), ch.Number,
-		int64(ch.Revision), when, in, form, bytes.Clone(delta), driver.Text(ch.Omitted))
+	w.derived = append(w.derived, int64(ch.Position), ordinal, int64(ch.Prior), ch.Number,
+		revision, when, in, form, bytes.Clone(delta), driver.Text(ch.Omitted))
 	w.bytes += len(delta)
 	if len(w.derived) < len(insertDerivedSQL)*derivedColumns && w.bytes < maxUnflushedBytes {
 		return nil
 	}
 	return w.flush()
+}
+
+// storedOrdinal returns what the row of a derived change has of its ordinal: nothing, where that follows from the one of the event's first change.
+func storedOrdinal(ch *fanfold.Change) driver.Value {
+	if ch.Position.N() > 0 {
+		return nil
+	}
+	return ch.Ordinal
+}
+
+// storedRevision returns what the row of a derived change has of the document's revision: nothing, where no event has written the document since
+// that which created it.
+func storedRevision(ch *fanfold.Change) driver.Value {
+	if int64(ch.Revision) == ch.Number {
+		return nil
+	}
+	return int64(ch.Revision)
 }
 
 // storedPrevious returns what the row of a change holds of the referenced view before it.
@@ -211,11 +229,11 @@ func (tx *Tx) ReplaceMembers(relation, target string, members []Member, n int, c
 	if err != nil {
 		return err
 	}
-	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, number, revision, form, delta, previous, previous_source)
-		SELECT p.position, ? + p.position, d.position, d.number, d.revision, ?, ?,
+	if err := tx.c.Exec(`INSERT OR FAIL INTO change (position, prior, number, revision, form, delta, previous, previous_source)
+		SELECT p.position, d.position, d.number, nullif(d.revision, d.number), ?, ?,
 			CASE WHEN `+isKeyFrameSQL+` THEN d.body END, CASE WHEN `+isKeyFrameSQL+` THEN d.source END
 		FROM temp.new_position p CROSS JOIN document d ON d.number = p.number ORDER BY p.number`,
-		tx.checkpoint.Changes+1-int64(ch.Position), id, delta); err != nil {
+		id, delta); err != nil {
 		return err
 	}
 	tx.Documents.argBuffer = tx.Documents.argBuffer[:0]

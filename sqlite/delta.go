@@ -9,7 +9,8 @@ import (
 
 // A derived change is stored as its values and a form. Many changes have a form in common. It is the rules and the JSON Patch with a
 // line feed in place of each value, and of each path through an array. The values follow each other, each with its length
-// (editor.append), after a zero. An old value is stored as its edits of the new one before it. Old values that the document's
+// (editor.append), after a zero. An old value is stored as its edits of the new one before it, and a new one or a path as its edits of
+// that in the operation before. Old values that the document's
 // changes before tell are left out: deltachain.go.
 
 // maxFormOps is how many operations a form has at most. A patch of more is one value.
@@ -115,20 +116,22 @@ func (s *splitter) stored(patch []byte) []byte {
 	if len(s.ops) == 0 {
 		s.out = s.append(s.out, patch, nil)
 	}
+	before := &patchOp{}
 	for i := range s.ops {
-		s.storeOp(&s.ops[i])
+		s.storeOp(&s.ops[i], before)
+		before = &s.ops[i]
 	}
 	return s.out
 }
 
-// storeOp appends what a form leaves out of an operation.
-func (s *splitter) storeOp(op *patchOp) {
+// storeOp appends what a form leaves out of an operation, which is after another, or the first.
+func (s *splitter) storeOp(op, before *patchOp) {
 	for _, slot := range op.slots {
 		switch slot {
 		case slotPath:
-			s.out = s.append(s.out, op.at, nil)
+			s.out = s.append(s.out, op.at, before.at)
 		case slotValue:
-			s.out = s.append(s.out, op.value, nil)
+			s.out = s.append(s.out, op.value, before.value)
 		case slotOld:
 			s.out = s.append(s.out, op.old, op.value)
 		}
@@ -180,24 +183,22 @@ func (w *patchWriter) end() (patch []byte, ok bool) {
 	return append(w.out, w.texts[0]...), true
 }
 
-// read takes what is stored of an operation by itself off a delta.
-func (o *patchOp) read(delta []byte) (op patchOp, rest []byte, ok bool) {
-	op = *o
+// read takes what is stored of an operation by itself off a delta. before is the operation before it.
+func (o *patchOp) read(delta []byte, before *patchOp) (rest []byte, ok bool) {
 	for _, slot := range o.slots {
-		var text []byte
-		if text, delta, ok = nextValue(delta, op.value, nil); !ok {
-			return op, nil, false
-		}
 		switch slot {
 		case slotPath:
-			op.at = text
+			o.at, delta, ok = nextValue(delta, before.at, nil)
 		case slotValue:
-			op.value = text
+			o.value, delta, ok = nextValue(delta, before.value, nil)
 		case slotOld:
-			op.old = text
+			o.old, delta, ok = nextValue(delta, o.value, nil)
+		}
+		if !ok {
+			return nil, false
 		}
 	}
-	return op, delta, true
+	return delta, true
 }
 
 // write adds what the form leaves out of an operation.

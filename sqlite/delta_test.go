@@ -22,6 +22,9 @@ func TestSplitPatch(t *testing.T) {
 		{`[{"op":"replace","path":"/a/0/n","value":null,"old":true}]`, `[{"op":"replace","path":` + "\n" + `,"value":` + "\n" + `,"old":` + "\n" + `}]`, 20},
 		{`[{"op":"replace","path":"/r","value":` + long("3") + "," + long("2")[1:] + `],"old":` + long("2") + "," + long("1")[1:] + `]}]`,
 			`[{"op":"replace","path":"/r","value":` + "\n" + `,"old":` + "\n" + `}]`, 200},
+		{`[{"op":"add","path":"/lines/0/productName","value":"the name"},{"op":"add","path":"/lines/12/productName","value":"the name"},{"op":"remove","path":"/m","old":"the name"},{"op":"add","path":"/n","value":"the name"}]`,
+			`[{"op":"add","path":` + "\n" + `,"value":` + "\n" + `},{"op":"add","path":` + "\n" + `,"value":` + "\n" + `},{"op":"remove","path":"/m","old":` + "\n" + `},{"op":"add","path":"/n","value":` + "\n" + `}]`,
+			1 + 23 + 11 + 15 + 5 + 11 + 11},
 		{`[{"op":"replace","path":"","value":"a` + "\n" + `","old":1}]`, wholePatch, 54},
 		{`[` + strings.Repeat(`{"op":"remove","path":"/m","old":1},`, maxFormOps) + `{"op":"remove","path":"/m","old":1}]`, wholePatch, 800},
 	} {

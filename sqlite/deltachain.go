@@ -121,22 +121,23 @@ func (w *changeWriter) storedAfter(ch *fanfold.Change, form int64) ([]byte, erro
 // least it has less than all values. ok is false for a patch that cannot be stored so.
 func (s *splitter) storeAfter(known []string, end chainEnd) (saved int, ok bool) {
 	s.out = binary.AppendUvarint(append(s.out[:0], end.depth, end.left), uint64(end.known))
-	added := 0
+	added, last := 0, &patchOp{}
 	for i := range s.ops {
-		op := &s.ops[i]
+		op, before := &s.ops[i], last
+		last = op
 		if op.path == nil && slices.ContainsFunc(known, func(p string) bool { return overlaps(p, op.at) }) {
 			return 0, false
 		}
-		before := len(s.out)
+		begin := len(s.out)
 		if op.path == nil || op.old == nil || !knows(known, op.path) {
-			s.storeOp(op)
-			added += len(s.out) - before
+			s.storeOp(op, before)
+			added += len(s.out) - begin
 			continue
 		}
 		if op.value != nil {
 			s.out = s.append(s.out, op.value, op.old)
 		}
-		saved += len(op.value) - (len(s.out) - before)
+		saved += len(op.value) - (len(s.out) - begin)
 	}
 	s.out[1] = max(end.left, uint8(min(added/chainedPerByte, maxChainDepth-int(end.depth))))
 	return saved, len(s.ops) > 0
@@ -354,22 +355,24 @@ func (r *chainReader) apply(d storedDelta, values memberValues, out *patchWriter
 		}
 		return nil, ok && len(rest) == 0 && d.depth() == 0
 	}
-	for i := range f.ops {
-		if values, delta, ok = values.apply(f.ops[i], delta, out); !ok {
+	var before patchOp
+	for _, op := range f.ops {
+		if values, delta, ok = values.apply(&op, &before, delta, out); !ok {
 			return nil, false
 		}
+		before = op
 	}
 	return values, len(delta) == 0
 }
 
 // apply does the same with an operation, whose part of the delta it takes off.
-func (m memberValues) apply(op patchOp, delta []byte, out *patchWriter) (after memberValues, rest []byte, ok bool) {
+func (m memberValues) apply(op, before *patchOp, delta []byte, out *patchWriter) (after memberValues, rest []byte, ok bool) {
 	at := -1
 	if op.path != nil && op.has(slotOld) {
 		at = m.find(op.path)
 	}
 	if at < 0 {
-		if op, delta, ok = op.read(delta); ok && out != nil {
+		if delta, ok = op.read(delta, before); ok && out != nil {
 			op.write(out)
 		}
 		if op.path != nil {

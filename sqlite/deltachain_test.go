@@ -247,6 +247,39 @@ func TestChainsEndAtElements(t *testing.T) {
 	}
 }
 
+// TestStoredOrdinals: the ordinal of a derived change that is not its event's first is not stored, nor a revision that the document began with. Both
+// are told.
+func TestStoredOrdinals(t *testing.T) {
+	const changes = 5
+	store := chainStoreOf(t, func(n int) *fanfold.Change {
+		ch := gathered(n)
+		ch.Revision = fanfold.Revision(1 + n/4)
+		return ch
+	}, changes, 2, false)
+	if err := store.Read(func(s *Snapshot) error {
+		stored := ""
+		if err := s.c.Query("SELECT ordinal, revision FROM change ORDER BY position", func(r driver.Row) error { stored += fmt.Sprintf("%v %v, ", r[0], r[1]); return nil }); err != nil {
+			return err
+		}
+		if want := "1 <nil>, <nil> <nil>, 3 <nil>, <nil> <nil>, 5 <nil>, <nil> <nil>, 7 <nil>, <nil> 2, 9 <nil>, <nil> 2, "; stored != want {
+			t.Errorf("the rows have %s, want %s", stored, want)
+		}
+		for n := 1; n <= changes; n++ {
+			at := fanfold.At(uint64(n+1), 1)
+			ch, err := s.Change(at)
+			if err != nil || ch.Ordinal != int64(2*n) || ch.Revision != fanfold.Revision(1+n/4) {
+				t.Errorf("change %d has the ordinal %d and the revision %d, %v", n, ch.Ordinal, ch.Revision, err)
+			}
+			if up, err := s.Ordinal(at); err != nil || up != int64(2*n) {
+				t.Errorf("%d changes are up to %s, %v, want %d", up, at, err, 2*n)
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestDamagedChain: a row after one that is not what it was is an error that says what to do.
 func TestDamagedChain(t *testing.T) {
 	for _, damage := range []string{"delta = NULL", "delta = x'00'", "form = 99", "prior = 0", "op = 1", "position = 5", "delta = CAST(x'07' || substr(delta, 2) AS BLOB)",

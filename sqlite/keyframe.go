@@ -13,7 +13,7 @@ import (
 
 // frameSteps are by how long a view is, in bytes, how many of a document's derived changes there are to one key frame. The
 // numbers are powers of two.
-var frameSteps = []struct{ below, every int }{{4 << 10, 64}, {64 << 10, 128}, {1 << 20, 512}, {1 << 62, 2048}}
+var frameSteps = []struct{ below, every int }{{64 << 10, 128}, {1 << 20, 512}, {1 << 62, 2048}}
 
 // Numbers that mix a sequence, so that it does not matter in which rhythm a document's changes come.
 const (

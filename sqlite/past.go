@@ -177,7 +177,7 @@ func (pa past) addTimes(doc *fanfold.Document) error {
 
 // timesSQL reads a document's revision after a change, and the times of its creation and of that revision.
 var timesSQL = "SELECT c.revision, " + createdTimeSQL + ", " + writtenTimeSQL("c.revision") +
-	" FROM (SELECT coalesce(revision, position >> 20) AS revision FROM change WHERE position = ?1) c"
+	" FROM (SELECT coalesce(revision, CASE WHEN op IS NULL THEN number END, position >> 20) AS revision FROM change WHERE position = ?1) c"
 
 // eventTimesSQL reads when a document was created, and the time of one of its writes.
 var eventTimesSQL = "SELECT " + createdTimeSQL + ", " + writtenTimeSQL("?1")

@@ -128,7 +128,7 @@ func (co *Coming) Activate(seq uint64, now int64, actor string) error {
 		return err
 	}
 	if err := co.tx.c.Exec(`INSERT OR FAIL INTO change (position, ordinal, prior, number, revision, time, actor, form, delta, omitted, previous, previous_source)
-		SELECT l.position, ?1 + l.position, p.prior, p.number, p.revision, CASE l.position WHEN ?2 THEN ?3 END, CASE l.position WHEN ?2 THEN ?4 END, f.id, p.delta, p.omitted, p.previous, p.previous_source
+		SELECT l.position, CASE l.position WHEN ?2 THEN ?1 + l.position END, p.prior, p.number, nullif(p.revision, p.number), CASE l.position WHEN ?2 THEN ?3 END, CASE l.position WHEN ?2 THEN ?4 END, f.id, p.delta, p.omitted, p.previous, p.previous_source
 		FROM temp.new_position l CROSS JOIN temp.prepared p ON p.number = l.number CROSS JOIN form f ON f.rules = p.rules AND f.patch = p.patch`,
 		co.tx.checkpoint.Changes+1-first, first, now, nullableText(actor)); err != nil {
 		return err

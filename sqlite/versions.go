@@ -241,7 +241,7 @@ func (v *versions) newestFirst() (positions []fanfold.Position, err error) {
 
 // before returns the position of the document's change before one, 0 for none, and the position of the last write at or before it.
 func (v *versions) before(at fanfold.Position) (prior, write fanfold.Position, err error) {
-	found, err := v.s.c.QueryRow("SELECT prior, CASE WHEN op IS NULL THEN revision << 20 ELSE position END FROM change WHERE position = ?", func(r driver.Row) {
+	found, err := v.s.c.QueryRow("SELECT prior, CASE WHEN op IS NULL THEN coalesce(revision, number) << 20 ELSE position END FROM change WHERE position = ?", func(r driver.Row) {
 		prior, write = fanfold.Position(r.Int(0)), fanfold.Position(r.Int(1))
 	}, int64(at))
 	if err == nil && !found {

@@ -124,7 +124,8 @@ func hashToldRow(h hash.Hash, snap *sqlite.Snapshot, columns []string, values []
 		if err != nil {
 			return err
 		}
-		row["delta"], row["patch"] = string(ch.Delta), nil
+		row["delta"], row["patch"], row["ordinal"], row["revision"] = string(ch.Delta), nil, ch.Ordinal, int64(ch.Revision)
+		row["previous"], row["previous_source"] = nil, nil // of a key frame, which tells nothing more
 	}
 	for _, name := range columns {
 		v := row[name]
