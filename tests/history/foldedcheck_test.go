@@ -160,7 +160,14 @@ func (f *folded) wantPast(s *sqlite.Snapshot, state expected, seq uint64, view s
 	for _, c := range collections {
 		for _, id := range ids {
 			key := okey{c, id}
-			body, there := f.folds.document(key, view, fanfold.At(seq, 0).String())
+			doc, _, err := s.GetAt(at, fanfold.Key{Collection: c, ID: id}, viewOf(view), 8<<20) // on this snapshot: a store that is being read is not read within
+			if err != nil {
+				return err
+			}
+			body, there := "", doc != nil
+			if there {
+				body = string(doc.Body)
+			}
 			if _, was := state.after[key]; was != there {
 				f.t.Fatalf("%s at %d is %q, want %q", key, seq, body, state.after[key])
 			} else if was {
