@@ -52,7 +52,7 @@ func (x *Indexes) Add(collection, name, components string) (id int64, err error)
 
 // Remove removes an index and its entries.
 func (x *Indexes) Remove(id int64) error {
-	if err := x.p.c.Exec("DELETE FROM index_entry WHERE idx = ? + 0", id); err != nil {
+	if err := x.p.c.Exec("DELETE FROM index_entry WHERE idx = ?", id); err != nil {
 		return err
 	}
 	delete(x.p.indexes.counts, id)
@@ -129,7 +129,7 @@ func (p *pending) writeIndexEntries() error {
 	return p.insertIndexEntries(added)
 }
 
-const removeIndexEntrySQL = "DELETE FROM index_entry WHERE idx = ? + 0 AND key = ? AND tie = ?"
+const removeIndexEntrySQL = "DELETE FROM index_entry WHERE idx = ? AND key = ? AND tie = ?"
 
 // insertIndexEntries adds entries to the file.
 func (p *pending) insertIndexEntries(entries []indexEntry) error {
@@ -159,14 +159,14 @@ func (x *Indexes) writeCounts() error {
 // CountPrefix returns how many entries of an index have keys that begin with prefix, and are less than next. It stops counting
 // at limit.
 func (x *Indexes) CountPrefix(id int64, prefix, next []byte, limit int) (n int, err error) {
-	_, err = x.p.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM index_entry WHERE idx = ? + 0 AND key >= ? AND key < ? LIMIT ? + 0)",
+	_, err = x.p.c.QueryRow("SELECT count(*) FROM (SELECT 1 FROM index_entry WHERE idx = ? AND key >= ? AND key < ? LIMIT ? + 0)",
 		func(r driver.Row) { n = int(r.Int(0)) }, id, prefix, next, int64(limit))
 	return n, err
 }
 
 // KeyFrom returns the first key of an index that is not less than from, nil where there is none.
 func (x *Indexes) KeyFrom(id int64, from []byte) (key []byte, err error) {
-	_, err = x.p.c.QueryRow("SELECT key FROM index_entry WHERE idx = ? + 0 AND key >= ? ORDER BY key LIMIT 1", func(r driver.Row) { key = r.Blob(0) }, id, from)
+	_, err = x.p.c.QueryRow("SELECT key FROM index_entry WHERE idx = ? AND key >= ? ORDER BY key LIMIT 1", func(r driver.Row) { key = r.Blob(0) }, id, from)
 	return key, err
 }
 
@@ -186,7 +186,7 @@ func (x *Indexes) MoveEntries(m IndexMove) error {
 	if m.Descends {
 		holder = "~tie"
 	}
-	where, args := " FROM index_entry WHERE idx = ? + 0 AND key >= ? AND key < ?", []driver.Value{m.ID, m.Prefix, m.Next}
+	where, args := " FROM index_entry WHERE idx = ? AND key >= ? AND key < ?", []driver.Value{m.ID, m.Prefix, m.Next}
 	if !m.All {
 		where += " AND EXISTS (SELECT 1 FROM link WHERE relation = (SELECT id FROM name WHERE text = ?) AND target = ? AND holder = " + holder + ")"
 		args = append(args, m.Relation, m.Target)
@@ -274,7 +274,7 @@ func (s *Scanner) CompareIndexEntries(fn func(IndexDifference) error) error {
 
 // CountIndexEntries returns how many entries an index has. It counts them.
 func (s *Scanner) CountIndexEntries(id int64) (n int64, err error) {
-	_, err = s.c.QueryRow("SELECT count(*) FROM index_entry WHERE idx = ? + 0", func(r driver.Row) { n = r.Int(0) }, id)
+	_, err = s.c.QueryRow("SELECT count(*) FROM index_entry WHERE idx = ?", func(r driver.Row) { n = r.Int(0) }, id)
 	s.c.Rows += int(n)
 	return n, err
 }

@@ -68,7 +68,7 @@ func (s *Snapshot) ModelSeq() (seq uint64, err error) {
 
 // entryRange returns the condition of a walk's entries, in a form with each end there is, and its arguments.
 func entryRange(w model.Walk) (condition string, args []driver.Value) {
-	condition, args = " WHERE e.idx = ? + 0", []driver.Value{w.Index}
+	condition, args = " WHERE e.idx = ?", []driver.Value{w.Index}
 	low, high := w.Low, w.High
 	if w.After != nil { // of two bounds on one side SQLite looks for one alone
 		place := []driver.Value{blob(w.After.Key), w.After.Tie}
@@ -222,7 +222,7 @@ func (s *Snapshot) eachLongKey(w *model.Walk, fn func(key []byte, entries, numbe
 
 // countKey returns how many entries the key of a walk's first one has, and the least number of their documents.
 func (s *Snapshot) countKey(w model.Walk, first model.Entry) (entries, number int64, err error) {
-	one := " FROM index_entry e WHERE e.idx = ? + 0 AND e.key = ?"
+	one := " FROM index_entry e WHERE e.idx = ? AND e.key = ?"
 	if _, err := s.c.QueryRow("SELECT count(*)"+one, func(r driver.Row) { entries = r.Int(0) }, w.Index, first.Key); err != nil {
 		return 0, 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net/url"
+	"strings"
 
 	"github.com/mattn/go-sqlite3"
 )
@@ -101,7 +102,7 @@ func (c *Conn) prepare(query string) (*stmt, error) {
 		return nil, err
 	}
 	c.watch.compiled = tables{}
-	p, err := c.raw.Prepare(query)
+	p, err := c.raw.Prepare(comparedTerms(query))
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", query, err)
 	}
@@ -110,6 +111,10 @@ func (c *Conn) prepare(query string) (*stmt, error) {
 	c.stmts[query] = s
 	return s, nil
 }
+
+// comparedTerms returns a statement whose comparisons with an argument are with a term of it. SQLite plans by the value of a bare argument there, and so
+// compiles most statements with an ORDER BY anew whenever a text or a blob is bound. The value of a term it does not look at, and its type stays.
+func comparedTerms(query string) string { return strings.ReplaceAll(query, " = ?", " = +?") }
 
 // Settle runs the statements that the connection has deferred. The error is of the first that failed.
 func (c *Conn) Settle() error {

@@ -45,3 +45,41 @@ func TestWatch(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestStatementsAreCompiledOnce: other arguments do not have SQLite compile a statement anew, whatever their types. It asks who watches when it compiles.
+func TestStatementsAreCompiledOnce(t *testing.T) {
+	f := openTestFile(t)
+	c := f.Writer
+	c.Watch([]string{"link"}, nil)
+	for _, query := range []string{
+		"SELECT holder FROM link WHERE target = ? AND holder > ? ORDER BY holder LIMIT 1",
+		"SELECT holder FROM link WHERE target = ? AND holder = ? ORDER BY holder, target",
+		"SELECT l.holder FROM link l WHERE l.target = ? AND l.holder >= ? ORDER BY l.holder DESC LIMIT 5",
+		"UPDATE link SET holder = ? WHERE target = ?",
+		"DELETE FROM link WHERE target = ? AND holder = ?",
+	} {
+		for i, target := range []Value{"a", "b", "1", "0", int64(1), int64(0), int64(7), []byte("a"), nil} {
+			if i == 1 {
+				c.watch.compiled = tables{}
+			}
+			if err := c.Query(query, func(Row) error { return nil }, target, int64(i)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if c.watch.compiled != (tables{}) {
+			t.Errorf("compiled anew: %s", query)
+		}
+	}
+	if err := addLink(f, "a", 1); err != nil {
+		t.Fatal(err)
+	}
+	for _, typed := range []Value{"a", "1"} {
+		found := 0
+		if err := c.Query("SELECT holder FROM link WHERE target = ? AND holder = ?", func(Row) error { found++; return nil }, "a", typed); err != nil {
+			t.Fatal(err)
+		}
+		if (found == 1) != (typed == "1") { // as the column's type says of a text
+			t.Errorf("holder = %v finds %d rows", typed, found)
+		}
+	}
+}
