@@ -42,7 +42,7 @@ type Store struct {
 	mu      sync.RWMutex // held for reading while a generation is in use
 	current *DB          // the generation that is served
 	number  int          // of current
-	left    ending       // how current was left: see Unclean and Killed
+	left    atomicEnding // how current was left: see Unclean and Killed
 
 	readOnly bool // OpenReadOnly opened it
 	sealing  bool // see CloseSealed
@@ -93,7 +93,7 @@ func OpenStore(dir string, opt Options) (*Store, error) {
 		}
 		if db != nil {
 			s.current, s.number = db, n
-			if s.left == endedStill {
+			if s.left.get() == endedStill {
 				s.Hashing.begin(db)
 			}
 		}
@@ -182,7 +182,7 @@ func (s *Store) openUsable(n int) (*DB, error) {
 		return nil, db.Close()
 	}
 	if cp.Seq > 0 || end == endedStill {
-		s.left = end
+		s.left.set(end)
 	}
 	return db, nil
 }
@@ -197,7 +197,7 @@ func (s *Store) rebuilt(n int, err error) {
 func (s *Store) Unclean() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return inDoubt(s.left)
+	return inDoubt(s.left.get())
 }
 
 // Killed returns whether the current generation was not closed, or not hashed, and the operating system has all that was written. Its structure was
@@ -205,7 +205,7 @@ func (s *Store) Unclean() bool {
 func (s *Store) Killed() bool {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
-	return s.left == endedKilled
+	return s.left.get() == endedKilled
 }
 
 // filePath returns the path of generation n.
@@ -420,7 +420,8 @@ func (s *Store) Swap(db *DB) error {
 	db.noteMoves(notes{s, db.number}.noteMoved)
 	s.mu.Lock()
 	old := s.current
-	s.current, s.number, s.left = db, db.number, db.left
+	s.current, s.number = db, db.number
+	s.left.set(db.left)
 	s.mu.Unlock()
 	s.closing.Go(func() {
 		if err := old.Close(); err != nil {
@@ -461,7 +462,7 @@ func (s *Store) Close() error {
 			return err
 		}
 	}
-	if noted == nil && !s.opt.AsIs && !inDoubt(s.left) && s.left != endedStill {
+	if noted == nil && !s.opt.AsIs && !inDoubt(s.left.get()) && s.left.get() != endedStill {
 		noted = s.noteSum()
 	}
 	if noted != nil {

@@ -25,7 +25,7 @@ func (s *Store) Copy(ctx context.Context, progress func(done, total int64)) (db 
 	}()
 	var src *driver.Conn
 	var left ending
-	if err := s.Use(func(current *DB) error { left = s.left; src, _, err = openSnapshot(current.Path()); return err }); err != nil {
+	if err := s.Use(func(current *DB) error { left = s.left.get(); src, _, err = openSnapshot(current.Path()); return err }); err != nil {
 		return nil, err
 	}
 	if err := errors.Join(src.CopyTo(ctx, path, progress), src.Close()); err != nil {

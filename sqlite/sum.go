@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -155,6 +156,13 @@ const (
 	endedUnknown               // nothing says that it is: the system itself may have ended
 	endedDamaged               // it is not
 )
+
+// atomicEnding is an ending that several goroutines read and write.
+type atomicEnding struct{ value atomic.Int32 }
+
+func (a *atomicEnding) get() ending { return ending(a.value.Load()) }
+
+func (a *atomicEnding) set(e ending) { a.value.Store(int32(e)) }
 
 // inDoubt tells whether nothing says that a file is as it was left.
 func inDoubt(left ending) bool { return left >= endedUnknown }

@@ -111,14 +111,14 @@ func (h *Hashing) begin(db *DB) {
 // end takes note of a file's hash, or of the error of reading it.
 func (h *Hashing) end(db *DB, have string, err error) {
 	s := h.store
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	s.mu.RLock() // a read within a read would wait for whoever waits to lock it for writing
+	defer s.mu.RUnlock()
 	switch {
 	case s.current != db || errors.Is(err, os.ErrDeadlineExceeded): // it was replaced, or the store is about to be closed
 	case err == nil && have == h.want:
-		s.left = endedClean
+		s.left.set(endedClean)
 	default:
-		s.left = endedUnknown
+		s.left.set(endedUnknown)
 		h.err = cmp.Or(err, errNotAsLeft)
 		_ = os.Remove(s.notePath(tracePrefix, s.number)) // the hash is gone already, and without a trace the next start looks at all of it
 	}
@@ -219,8 +219,8 @@ func (s *Store) CheckFile(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.left == endedKilled { // it, or a copy of it
-		s.left = endedUnknown
+	if s.left.get() == endedKilled { // it, or a copy of it
+		s.left.set(endedUnknown)
 		return errors.Join(err, os.Remove(s.notePath(tracePrefix, s.number)))
 	}
 	return err

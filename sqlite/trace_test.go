@@ -284,3 +284,21 @@ func TestClosedBeforeItsHash(t *testing.T) {
 	}
 	must(t, store.Close())
 }
+
+// TestComparedBesideAReader: the end of a file's comparison waits for no reader, for a read within a read would wait for it.
+func TestComparedBesideAReader(t *testing.T) {
+	dir, opt := t.TempDir(), Options{Fingerprint: "example", Logger: slog.New(slog.DiscardHandler)}
+	leftClean(t, dir, opt)
+	store, err := OpenStore(dir, opt)
+	must(t, err)
+	must(t, store.Read(func(*Snapshot) error {
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			store.Hashing.end(store.current, store.Hashing.want, nil)
+		}()
+		<-ended
+		return nil
+	}))
+	must(t, store.Close())
+}
