@@ -55,12 +55,20 @@ type together struct {
 }
 
 // copiesAlone returns whether all that is left to do on the level is to give documents the values of changed targets.
-func (l *level) copiesAlone() bool {
-	if len(l.freeze)+len(l.recompute)+len(l.refit)+len(l.own)+len(l.entering)+len(l.relinking)+len(l.relinkAll) > 0 {
+func (l *level) copiesAlone() bool { return len(l.own) == 0 && l.nothingBut(l.targets) }
+
+// nothingBut returns whether the level has no work but these targets, and what follows documents' own views.
+func (l *level) nothingBut(targets map[*Rule]map[string]oldValue) bool {
+	if len(l.freeze)+len(l.recompute)+len(l.refit)+len(l.entering)+len(l.relinking)+len(l.relinkAll) > 0 {
 		return false
 	}
 	for _, ids := range l.counted {
 		if len(ids) > 0 {
+			return false
+		}
+	}
+	for r, ids := range l.targets {
+		if len(ids) > len(targets[r]) {
 			return false
 		}
 	}
@@ -136,6 +144,22 @@ func (f *together) compute(w *workerMemory, l *level, v *computedView) error {
 	return nil
 }
 
+// endsInWritten returns whether the level changes no document but the one that the event writes, and that by rules which no other looks at. It has
+// its change row already.
+func (f *together) endsInWritten(l *level) bool {
+	for number := range l.own {
+		if number != f.direct {
+			return false
+		}
+	}
+	for _, r := range f.plan.Collection(f.event.Key.Collection).Rules {
+		if r.Level == l.number && r.leadsOn {
+			return false
+		}
+	}
+	return l.nothingBut(nil)
+}
+
 // isFinal returns whether the event changes none of the level's documents again, and no others for their sake. Their change rows can then be
 // written at once, in the order in which they would come at the event's end.
 func (f *together) isFinal(l *level) bool {
@@ -143,7 +167,7 @@ func (f *together) isFinal(l *level) bool {
 		return false
 	}
 	for _, later := range f.levels[l.number+1:] {
-		if !later.empty() {
+		if !later.empty() && !f.endsInWritten(later) {
 			return false
 		}
 	}
@@ -160,7 +184,7 @@ func (f *together) isFinal(l *level) bool {
 		}
 	}
 	for i := range f.computed {
-		if d := f.computed[i].d; d == nil || !d.ordered {
+		if v := &f.computed[i]; v.d == nil || !v.d.ordered || v.row.Number == f.direct {
 			return false
 		}
 	}
