@@ -9,8 +9,8 @@ import (
 
 // Bounds of the views that Save keeps in memory. Beyond them they go to a temporary table.
 const (
-	maxBeforeRows  = 16_384
-	maxBeforeBytes = 16 << 20
+	maxBeforeRows  = 65_536
+	maxBeforeBytes = 64 << 20
 )
 
 // BeforeImages holds views from before the event that is being folded.

@@ -69,8 +69,8 @@ func (f *Fold) applyDerived(c *Collection, row *sqlite.Row, view sqlite.View, d 
 
 // Bounds of the differences that are kept until the end of an event.
 const (
-	maxDifferences     = 16_384
-	maxDifferenceBytes = 8 << 20 // of their patches
+	maxDifferences     = 65_536
+	maxDifferenceBytes = 16 << 20 // of their patches
 )
 
 // differences are how one level alone changed documents, for the change rows that are written when an event is folded to the end. They are

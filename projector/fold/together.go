@@ -23,7 +23,7 @@ type Workers interface {
 	Unlock()
 }
 
-// Bounds of a level whose views are computed before any is written. A larger one is worked off document by document.
+// Bounds of the documents whose views are computed before any is written. A larger level is worked off in several parts.
 const (
 	maxTogether      = 4096
 	maxTogetherBytes = 16 << 20 // of their views before
@@ -76,37 +76,48 @@ func (l *level) nothingBut(targets map[*Rule]map[string]oldValue) bool {
 }
 
 // update does for a level what Fold.update does for each of its documents. done is false where it did nothing, because the level has too
-// few documents or too many, or other work.
+// few documents, or other work.
 func (f *together) update(l *level, numbers []int64) (done bool, err error) {
-	if f.opt.Workers == nil || len(numbers) < f.opt.WorkersFrom || len(numbers) > maxTogether || f.event.Kind == fanfold.KindModel || f.preparing != nil || f.amending != nil || !l.copiesAlone() {
+	if f.opt.Workers == nil || len(numbers) < f.opt.WorkersFrom || f.event.Kind == fanfold.KindModel || f.preparing != nil || f.amending != nil || !l.copiesAlone() {
 		return false, nil
 	}
 	defer func() { clear(f.computed) }()
 	f.computed = f.computed[:0]
-	size := 0
+	all, size := len(numbers) <= maxTogether, 0
 	if err := f.tx.Documents.Each(numbers, func(row *sqlite.Row) error {
-		f.computed = append(f.computed, computedView{row: row})
-		size += len(row.Body)
-		return f.ended()
-	}); err != nil || size > maxTogetherBytes {
+		own := *row
+		f.computed = append(f.computed, computedView{row: &own})
+		if size += len(row.Body); size <= maxTogetherBytes && len(f.computed) < maxTogether {
+			return f.ended()
+		}
+		all, size = false, 0
+		return f.updateSome(l, all)
+	}); err != nil {
 		return false, err
 	}
+	return true, f.updateSome(l, all)
+}
+
+// updateSome does what update does for the documents that wait. all says that the level has no others.
+func (f *together) updateSome(l *level, all bool) error {
 	if err := f.opt.Workers.Run(len(f.computed), func(worker, i int) error { return f.compute(&f.memory[worker], l, &f.computed[i]) }); err != nil {
-		return false, err
+		return err
 	}
-	f.final = f.isFinal(l)
+	f.final = all && f.isFinal(l)
 	defer func() { f.final = false }()
 	for i := range f.computed {
 		if err := f.apply(l, &f.computed[i]); err != nil {
-			return false, err
+			return err
 		}
 		if f.final && len(f.computed) >= manyFinal && i%finalAtOnce == finalAtOnce-1 {
 			if err := f.tx.Documents.Write(); err != nil {
-				return false, err
+				return err
 			}
 		}
 	}
-	return true, nil
+	clear(f.computed)
+	f.computed = f.computed[:0]
+	return nil
 }
 
 // Documents with final views are written finalAtOnce at a time where they are manyFinal. An event with that many ends the transaction, so
