@@ -101,7 +101,7 @@ func (s *Server) openEmbedded(ctx context.Context, durable uint64, log events.Op
 	if opt.Durability != embedded.Always && opt.Durability != embedded.Interval {
 		return nil, fanfold.Errorf(fanfold.Invalid, "--durability %q is not one of always and interval", opt.Durability)
 	}
-	log.Replicas, log.Exists, s.undisturbed = 1, embedded.HasStream(opt.Dir), s.takeStill()
+	log.Replicas, log.Exists, s.undisturbed = 1, embedded.HasStream(opt.Dir), s.isStill()
 	tails, err := embedded.CutTail(ctx, opt.Dir, durable)
 	if err != nil {
 		return nil, err
@@ -134,6 +134,7 @@ func (s *Server) start(ctx context.Context, server embedded.Options, log events.
 
 // connect starts the embedded server and connects to it.
 func (s *Server) connect(ctx context.Context, server embedded.Options) (err error) {
+	s.forgetStill()
 	if s.Embedded, err = embedded.Start(ctx, server); err == nil {
 		s.Conn, err = s.Embedded.Connect()
 	}

@@ -1,6 +1,7 @@
 package logserver
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -34,22 +35,27 @@ func (s *Server) still() string {
 // before it is ready: so an error is only logged.
 func (s *Server) noteStill() {
 	if text := s.still(); text != "" {
-		if err := os.WriteFile(filepath.Join(s.dir(), stillFile), []byte(text), 0o600); err != nil {
+		if err := os.WriteFile(s.stillPath(), []byte(text), 0o600); err != nil {
 			s.opt.Logger.Warn("how the log's files were left cannot be written down: the next start reads the log through before it is ready", "err", err)
 		}
 	}
 }
 
-// takeStill tells whether nobody has touched the files since noteStill, and removes the note. It is called before the embedded server starts.
-func (s *Server) takeStill() bool {
-	path := filepath.Join(s.dir(), stillFile)
-	noted, _, err := smallfile.Read(path, maxStillFile, 0)
-	if err != nil {
-		return false
-	}
-	same := string(noted) == s.still()
-	return os.Remove(path) == nil && same
+// isStill tells whether nobody has touched the files since noteStill. It changes nothing: a start that is refused leaves the directory as it is.
+func (s *Server) isStill() bool {
+	noted, _, err := smallfile.Read(s.stillPath(), maxStillFile, 0)
+	return err == nil && string(noted) == s.still()
 }
+
+// forgetStill removes the note, for the embedded server is about to start.
+func (s *Server) forgetStill() {
+	if err := os.Remove(s.stillPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		s.undisturbed = false
+	}
+}
+
+// stillPath returns the path of the note.
+func (s *Server) stillPath() string { return filepath.Join(s.dir(), stillFile) }
 
 // Undisturbed tells whether nobody has touched the embedded server's files between its clean end and Open, as the system says.
 func (s *Server) Undisturbed() bool { return s.undisturbed }
