@@ -134,8 +134,8 @@ func (s *Server) start(ctx context.Context, server embedded.Options, log events.
 
 // connect starts the embedded server and connects to it.
 func (s *Server) connect(ctx context.Context, server embedded.Options) (err error) {
-	s.forgetStill()
 	if s.Embedded, err = embedded.Start(ctx, server); err == nil {
+		s.forgetStill()
 		s.Conn, err = s.Embedded.Connect()
 	}
 	return err
