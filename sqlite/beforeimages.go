@@ -10,7 +10,7 @@ import (
 // Bounds of the views that Save keeps in memory. Beyond them they go to a temporary table.
 const (
 	maxBeforeRows  = 65_536
-	maxBeforeBytes = 64 << 20
+	maxBeforeBytes = 32 << 20
 )
 
 // BeforeImages holds views from before the event that is being folded.

@@ -26,7 +26,7 @@ type Workers interface {
 // Bounds of the documents whose views are computed before any is written. A larger level is worked off in several parts.
 const (
 	maxTogether      = 4096
-	maxTogetherBytes = 16 << 20 // of their views before
+	maxTogetherBytes = 16 << 20 // of their views before, and of the new ones with what they change
 )
 
 // DefaultWorkersFrom is how many documents a level changes from which on workers compute the views.
@@ -51,6 +51,7 @@ type together struct {
 
 	memory   []workerMemory // of each worker
 	computed []computedView // of the level that is being worked off
+	size     int            // of what was computed, in bytes
 	final    bool           // their documents do not change again in this event
 }
 
@@ -100,6 +101,7 @@ func (f *together) update(l *level, numbers []int64) (done bool, err error) {
 
 // updateSome does what update does for the documents that wait. all says that the level has no others.
 func (f *together) updateSome(l *level, all bool) error {
+	f.size = 0
 	if err := f.opt.Workers.Run(len(f.computed), func(worker, i int) error { return f.compute(&f.memory[worker], l, &f.computed[i]) }); err != nil {
 		return err
 	}
@@ -150,8 +152,14 @@ func (f *together) compute(w *workerMemory, l *level, v *computedView) error {
 	if err != nil || !fits {
 		return unlessTooLong(err)
 	}
-	view.Body, view.Own = bytes.Clone(view.Body), true
-	v.view, v.d = view, d.clone()
+	f.opt.Workers.Lock()
+	f.size += len(view.Body) + len(d.ops)
+	room := f.size <= maxTogetherBytes
+	f.opt.Workers.Unlock()
+	if room { // otherwise it is computed again when it is written
+		view.Body, view.Own = bytes.Clone(view.Body), true
+		v.view, v.d = view, d.clone()
+	}
 	return nil
 }
 
