@@ -47,7 +47,7 @@ func (s *Server) isStill() bool {
 	return err == nil && string(noted) == s.still()
 }
 
-// forgetStill removes the note, for the embedded server has started. What the server writes before that makes the note untrue, too.
+// forgetStill removes the note, for the embedded server has started. A note of files in which the server writes is untrue anyway.
 func (s *Server) forgetStill() {
 	if err := os.Remove(s.stillPath()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		s.undisturbed = false
