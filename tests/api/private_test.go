@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -42,13 +43,19 @@ func openOrders(t *testing.T) *house {
 	return h
 }
 
+// privateNumber is one of the private values. As part of a longer number, such as a time of day, it tells nothing.
+var privateNumber = regexp.MustCompile(`\b471[012]\b`)
+
 // told fails where an answer tells something private.
 func told(t *testing.T, what string, body []byte) {
 	t.Helper()
-	for _, text := range []string{"secret", "4711", "4710", "4712", `"cost"`, `"total"`, `"margin"`, `"agentId"`, `"revenue"`, `"phone"`, `"customerPhone"`, "orders.total", "customers.revenue"} {
+	for _, text := range []string{"secret", `"cost"`, `"total"`, `"margin"`, `"agentId"`, `"revenue"`, `"phone"`, `"customerPhone"`, "orders.total", "customers.revenue"} {
 		if strings.Contains(string(body), text) {
 			t.Errorf("%s tells %s: %s", what, text, body)
 		}
+	}
+	if number := privateNumber.Find(body); number != nil {
+		t.Errorf("%s tells %s: %s", what, number, body)
 	}
 }
 
