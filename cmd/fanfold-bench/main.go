@@ -49,7 +49,7 @@ query, --documents documents
 that are asked for by indexes and without, and what these cost writes; history, reads of what was beside those of what is;
 backup, backups beside copies of the log's files; retention, what compactions give back, and what they and erasures cost;
 bystanders, what reads and writes of other documents see while one event rewrites 10,000 copies, ten times as many, and so on up
-to --documents, beside the same requests before; sizing, what --documents documents take of disk, memory
+to --documents, beside the same requests before; sizing and richsizing, what --documents documents take of disk, memory
 and processor; kills, how long a node with --documents documents takes from a kill until it is ready; nodes, how reads and writes go with one node, two, up to --nodes. These start servers
 of their own, on the NATS server of --nats where it is given; what they write stays there.`,
 		Example: "  fanfold-bench\n  fanfold-bench --only get --quick\n  fanfold-bench --only rich --documents 1000000",
@@ -62,7 +62,7 @@ of their own, on the NATS server of --nats where it is given; what they write st
 	cmd.AddCommand(serveCommand(), replayCommand())
 	f := cmd.Flags()
 	f.StringVar(&only, "only", "", "one of "+benchNames())
-	f.IntVar(&b.documents, "documents", defaultDocuments, "how many documents rich, query, history, backup, retention, sizing and kills have, and copies the largest rename of feed and bystanders has")
+	f.IntVar(&b.documents, "documents", defaultDocuments, "how many documents rich, query, history, backup, retention, sizing, richsizing and kills have, and copies the largest rename of feed and bystanders has")
 	f.IntVar(&b.nodes.count, "nodes", 1, "how many nodes bystanders and nodes have")
 	f.IntVar(&b.nodes.steps, "steps", 1, "in how many renames, one after the other, bystanders changes its copies")
 	f.StringVar(&b.nodes.nats, "nats", "", "URL of a NATS server for bystanders and nodes to keep the log on; it must have none yet")
@@ -169,6 +169,7 @@ var rows = []row{
 	{name: "bystanders", alone: true, fewest: 1000, run: benchBystanders},
 	{name: "nodes", alone: true, run: benchNodes},
 	{name: "sizing", alone: true, fewest: 5000, run: benchSizing}, // so that there are the authors to which it refers
+	{name: "richsizing", alone: true, fewest: 5000, run: benchRichSizing},
 	{name: "kills", alone: true, fewest: 2000, run: benchKills},
 }
 

@@ -67,9 +67,11 @@ func TestBystanders(t *testing.T) {
 // TestSizing: what documents take is measured. The benchmark of nodes runs with the commands of docs/run/scale.md
 // (TestOperationsWork).
 func TestSizing(t *testing.T) {
-	r := measured(t, "--only", "sizing", "--documents", "50000")
-	if len(r) != 2 || !strings.Contains(strings.Join(r[1].Notes, "\n"), "at rest: memory") {
-		t.Errorf("%+v", r)
+	for _, only := range []string{"sizing", "richsizing"} {
+		r := measured(t, "--only", only, "--documents", "50000")
+		if len(r) != 1 || !strings.Contains(strings.Join(r[0].Notes, "\n"), "at rest: memory") {
+			t.Errorf("%s: %+v", only, r)
+		}
 	}
 }
 

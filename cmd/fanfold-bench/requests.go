@@ -45,6 +45,14 @@ func puts(name string) request {
 	}
 }
 
+// scatteredPuts does what puts does, in no order of the ids.
+func scatteredPuts(name string) request {
+	return func(dst []byte, worker, n int) []byte {
+		id := fmt.Sprintf("%016x-%s", (uint64(worker)<<32|uint64(n))*0x9e3779b97f4a7c15, name) // an odd factor gives each pair an id of its own
+		return appendRequest(dst, "PUT /v1/books/"+id, appendBook(nil, id))
+	}
+}
+
 // increments adds to a member of one of so many books.
 func increments(count int) request {
 	patch := []byte(`[{"op":"increment","path":"/sold","value":1}]`)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -22,28 +21,25 @@ type sizing struct {
 	write func(w io.Writer, round int) (written int64, err error)
 }
 
-// benchSizing measures what simple and rich documents take of a node.
+// benchSizing measures what simple documents take of a node. They come in no order of their ids.
 func benchSizing(ctx context.Context, b *bench) error {
+	simple := benchStore{model: benchModel, authors: benchAuthors, books: b.documents - benchAuthors}
+	return sizing{bench: b, dir: b.dir, name: "simple", model: benchModel, read: books(simple.books), write: func(w io.Writer, round int) (written int64, err error) {
+		err = simple.putEach(func(collection string, _ int, body string) error {
+			body = strings.Replace(body, `"language":"en"`, fmt.Sprintf(`"language":"e%d"`, round), 1)
+			written += int64(len(body))
+			return writeLine(w, collection, body)
+		}, scattered)
+		return written, err
+	}}.run(ctx)
+}
+
+// benchRichSizing measures what rich documents take of a node.
+func benchRichSizing(ctx context.Context, b *bench) error {
 	rich := richData{documents: b.documents}
 	ids := rich.counts()
-	simple := benchStore{model: benchModel, authors: benchAuthors, books: b.documents - benchAuthors}
-	for _, s := range []sizing{
-		{name: "simple", model: benchModel, read: books(simple.books), write: func(w io.Writer, round int) (written int64, err error) {
-			err = simple.putEach(func(collection string, _ int, body string) error {
-				body = strings.Replace(body, `"language":"en"`, fmt.Sprintf(`"language":"e%d"`, round), 1)
-				written += int64(len(body))
-				return writeLine(w, collection, body)
-			}, inOrder)
-			return written, err
-		}},
-		{name: "rich", model: richModel(true), read: gets(func(n int) string { return "/v1/books/" + ids.bookID(n%ids.books) }), write: func(w io.Writer, round int) (int64, error) { return rich.write(w, round+1) }},
-	} {
-		s.bench, s.dir = b, filepath.Join(b.dir, s.name)
-		if err := s.run(ctx); err != nil {
-			return err
-		}
-	}
-	return nil
+	return sizing{bench: b, dir: b.dir, name: "rich", model: richModel(true), read: gets(func(n int) string { return "/v1/books/" + ids.bookID(n%ids.books) }),
+		write: func(w io.Writer, round int) (int64, error) { return rich.write(w, round+1) }}.run(ctx)
 }
 
 // usage is what a round took.
@@ -73,8 +69,8 @@ func (s sizing) run(ctx context.Context) error {
 	}
 	each := func(v int64) float64 { return float64(v) / float64(s.documents) }
 	line := func(what string, u usage) string {
-		return fmt.Sprintf("%s: log %.0f bytes, read model %.0f bytes, CPU %.0f µs each; %.1f s; most memory %d MB",
-			what, each(u.log), each(u.rows), each(u.cpu.Microseconds()), u.took.Seconds(), u.most)
+		return fmt.Sprintf("%s: log %.0f bytes, read model %.0f bytes, CPU %.0f µs each; %.1f s, %.0f a second; most memory %d MB",
+			what, each(u.log), each(u.rows), each(u.cpu.Microseconds()), u.took.Seconds(), float64(s.documents)/u.took.Seconds(), u.most)
 	}
 	s.one(fmt.Sprintf("%d %s documents on the disk", s.documents, s.name), "bytes each", each(first.log+first.rows), each(first.written),
 		append([]string{"limit: the documents' own bytes; less is better", line("imported", first), line("written once more", again)}, work...)...)
@@ -114,13 +110,17 @@ func (s sizing) work(ctx context.Context) (notes []string, err error) {
 		memory(fmt.Sprintf("started in %.1f s", time.Since(began).Seconds()))
 		time.Sleep(idleTime)
 		memory("at rest")
-		if _, _, err := send(ctx, n.addr, nodesConns, s.read); err != nil {
-			return err
+		for _, load := range []struct {
+			of      string
+			request request
+		}{{"GETs", s.read}, {"durable PUTs", scatteredPuts("p")}} {
+			rate, lats, err := send(ctx, n.addr, nodesConns, load.request)
+			if err != nil {
+				return err
+			}
+			memory(fmt.Sprintf("after %.0f %s a second over %d connections, p99 %.1f ms", rate, load.of, nodesConns, percentile(lats, 99)))
 		}
-		memory(fmt.Sprintf("after reads over %d connections", nodesConns))
-		_, _, err := send(ctx, n.addr, nodesConns, puts("p"))
-		memory(fmt.Sprintf("after writes over %d connections", nodesConns))
-		return err
+		return nil
 	})
 	return notes, err
 }

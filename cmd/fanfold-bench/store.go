@@ -182,6 +182,12 @@ func parallel(n int, fn func(i int) error) error {
 	return group.Wait()
 }
 
+// scattered calls fn for 0 to n-1 in another order, until it returns an error.
+func scattered(n int, fn func(i int) error) error {
+	const step = 1_000_003 // a prime number, so that each i comes once where n is not a multiple of it
+	return inOrder(n, func(i int) error { return fn(i * step % n) })
+}
+
 // inOrder calls fn for 0 to n-1, one after the other, until it returns an error.
 func inOrder(n int, fn func(i int) error) error {
 	for i := range n {
