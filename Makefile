@@ -152,7 +152,7 @@ js: build
 console:
 	@$(call install,node:nodejs npm:npm chromium-headless-shell:chromium-headless-shell)
 	npm ci --prefix tests/console --no-audit --no-fund
-	cd tests/console && npx tsc -p . && npx tsc -p tsconfig.static.json
+	cd tests/console && npx tsc -p . && npx tsc -p tsconfig.src.json && npm run formatted
 	npm ci --prefix tests/openapi --no-audit --no-fund
 	npm run --prefix tests/openapi check
 	$(GOTEST:--=-subtests --) -tags=console -timeout=25m -count=1 -run='^TestConsole$$' -v ./tests/console

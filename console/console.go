@@ -25,11 +25,11 @@ type Console struct {
 
 // ofProgram is the tree of the files in the program, made at the first request of the process.
 var ofProgram = sync.OnceValues(func() (*tree, error) {
-	static, err := fs.Sub(embedded, "static")
+	dist, err := fs.Sub(embedded, "dist")
 	if err != nil {
 		return nil, err
 	}
-	return newTree(static)
+	return newTree(dist)
 })
 
 // New returns a console. With dir it serves the files of that directory, as they are at each request; otherwise those in the
@@ -47,7 +47,7 @@ func New(dir string) (*Console, error) {
 		return nil, fanfold.Wrap(err, fanfold.Invalid, "--console-dir: %v", err)
 	}
 	if _, found := t.files["main.js"]; !found {
-		return nil, fanfold.Errorf(fanfold.Invalid, "--console-dir: %s has no main.js: name the directory console/static of the source", dir)
+		return nil, fanfold.Errorf(fanfold.Invalid, "--console-dir: %s has no main.js: name the directory console/dist of the source", dir)
 	}
 	return c, nil
 }
@@ -61,7 +61,7 @@ func (c *Console) ServeFile(w http.ResponseWriter, r *http.Request, name string)
 	}
 	h := w.Header()
 	if name == "" {
-		h.Set("Content-Security-Policy", t.csp)
+		h.Set("Content-Security-Policy", policy)
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		c.send(w, r, t.page, "no-cache")

@@ -2,7 +2,9 @@ package console
 
 import "embed"
 
-// embedded holds the files of the console as they stand in the repository.
+//go:generate go run ./bundle
+
+// embedded holds the files of the console as go generate has made them.
 //
-//go:embed static
+//go:embed dist
 var embedded embed.FS

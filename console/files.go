@@ -15,7 +15,6 @@ import (
 // types are the media types of the files, by their endings. A file of no other kind is served.
 var types = map[string]string{
 	".js":  "text/javascript; charset=utf-8",
-	".mjs": "text/javascript; charset=utf-8",
 	".css": "text/css; charset=utf-8",
 	".svg": "image/svg+xml",
 	".txt": "text/plain; charset=utf-8",
@@ -30,25 +29,24 @@ type file struct {
 
 // tree holds the files of the console and the page that loads them.
 type tree struct {
-	files map[string]file // by their names below static
+	files map[string]file // by their names below dist
 	hash  string          // of all names and contents
 	page  file
-	csp   string // the policy of the page
 }
 
 // newTree reads the files and makes the page. It returns the errors of the files, and Invalid for a file of an unknown kind.
-func newTree(static fs.FS) (*tree, error) {
+func newTree(dist fs.FS) (*tree, error) {
 	t := &tree{files: map[string]file{}}
 	sum := sha256.New() // the files in the order of WalkDir, by their names
-	err := fs.WalkDir(static, ".", func(name string, d fs.DirEntry, err error) error {
+	err := fs.WalkDir(dist, ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return err
 		}
 		kind, known := types[path.Ext(name)]
 		if !known {
-			return fanfold.Errorf(fanfold.Invalid, "%s: a file of the console ends in .js, .mjs, .css, .svg or .txt", name)
+			return fanfold.Errorf(fanfold.Invalid, "%s: a file of the console ends in .js, .css, .svg or .txt", name)
 		}
-		text, err := fs.ReadFile(static, name)
+		text, err := fs.ReadFile(dist, name)
 		if err != nil {
 			return err
 		}
@@ -61,13 +59,12 @@ func newTree(static fs.FS) (*tree, error) {
 		return nil, err
 	}
 	t.hash = hex.EncodeToString(sum.Sum(nil)[:8])
-	text, csp, err := page("s/"+t.hash, t.files)
+	text, err := page("s/"+t.hash, t.files)
 	if err != nil {
 		return nil, err
 	}
-	t.csp = csp
 	t.page = newFile("text/html; charset=utf-8", text)
-	return t, err
+	return t, nil
 }
 
 // newFile returns a file of a kind.

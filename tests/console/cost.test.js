@@ -29,7 +29,7 @@ scenario('The server with ten idle tabs', { data: 'bookshop', process: true, bar
 });
 
 scenario('The binary grows by the files of the console', {}, async () => {
-  const dir = new URL('../../console/static/', import.meta.url);
+  const dir = new URL('../../console/dist/', import.meta.url);
   let all = 0;
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) all += (await readFile(`${entry.parentPath ?? entry.path}/${entry.name}`)).length;

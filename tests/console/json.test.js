@@ -1,15 +1,15 @@
 // What the console makes of documents: scan, indent, splice and differences, with a generator of documents and edits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { differences, same } from '../../console/static/json/differ.js';
-import { indent, shown } from '../../console/static/json/indent.js';
-import { lineAndColumn } from '../../console/static/json/lines.js';
-import { nodeAt } from '../../console/static/json/pointer.js';
-import { NotJSON, scan } from '../../console/static/json/scan.js';
-import { splice } from '../../console/static/json/splice.js';
-import { mustBeTaken } from '../../console/static/json/taken.js';
-import { tokenize } from '../../console/static/json/tokenize.js';
-import { tokens } from '../../console/static/json/value.js';
+import { differences, same } from '../../console/src/lib/jsontext.js';
+import { indent, shown } from '../../console/src/lib/jsontext.js';
+import { lineAndColumn } from '../../console/src/lib/jsontext.js';
+import { nodeAt } from '../../console/src/lib/jsonrows.js';
+import { NotJSON, scan } from '../../console/src/lib/json.js';
+import { splice } from '../../console/src/lib/jsontext.js';
+import { mustBeTaken } from '../../console/src/lib/jsontext.js';
+import { tokenize } from '../../console/src/lib/json.js';
+import { tokens } from '../../console/src/lib/json.js';
 import { Documents, randomOf } from './lib/documents.js';
 
 const CASES = 10_000;

@@ -40,7 +40,7 @@ scenario('The first page loads by few requests, and few bytes', { data: 'booksho
   const loaded = await page.evaluate(() => performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
     .map((e) => /** @type {PerformanceResourceTiming} */ (e)).filter((e) => e.name.includes('/_console/')).map((e) => e.encodedBodySize));
   const bytes = loaded.reduce((a, b) => a + b, 0);
-  const dir = new URL('../../console/static/', import.meta.url);
+  const dir = new URL('../../console/dist/', import.meta.url);
   let all = 0;
   for (const entry of await readdir(dir, { recursive: true, withFileTypes: true })) {
     if (entry.isFile()) all += gzipSync(await readFile(`${entry.parentPath ?? entry.path}/${entry.name}`), { level: 9 }).length;

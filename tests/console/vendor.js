@@ -1,4 +1,4 @@
-// Fetches the packages that console/vendor.json names, and copies their files, byte for byte, into console/static/vendor.
+// Fetches the packages that console/vendor.json names, and copies their files, byte for byte, into console/vendor.
 // Another version begins with its name, version and integrity there; the sums of the files are written by this script.
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
@@ -15,10 +15,14 @@ try {
     const archive = join(dir, packed.filename);
     const integrity = 'sha512-' + createHash('sha512').update(await readFile(archive)).digest('base64');
     if (integrity !== p.integrity) throw new Error(`${p.name} ${p.version} is ${integrity}, and vendor.json has ${p.integrity}`);
+    const licence = execFileSync('tar', ['-tzf', archive], { encoding: 'utf8' }).split('\n').find((name) => /^package\/licen[cs]e(\.\w+)?$/i.test(name));
+    if (licence === undefined) throw new Error(`${p.name} ${p.version} has no licence`);
+    const own = p.files[0].file.replace(/\.\w+$/, '.licence.txt');
+    p.files = [...p.files.filter((/** @type {any} */ f) => f.file !== own), { file: own, from: licence.slice('package/'.length), sha256: '' }];
     for (const f of p.files) {
       const text = execFileSync('tar', ['-xzOf', archive, 'package/' + f.from], { maxBuffer: 1 << 26 });
       f.sha256 = createHash('sha256').update(text).digest('hex');
-      await writeFile(new URL('static/vendor/' + f.file, list), text);
+      await writeFile(new URL('vendor/' + f.file, list), text);
     }
     console.log(`${p.name} ${p.version}`);
   }

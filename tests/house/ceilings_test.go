@@ -180,7 +180,7 @@ func packagesOf(files []*houseFile) []measure {
 	count, lines, all := map[string]int{}, map[string]int{}, 0
 	for _, f := range files {
 		isGo, dir := strings.HasSuffix(f.path, ".go"), f.dir()
-		page := strings.HasPrefix(f.path, "console/static/") || dir == scriptSource
+		page := strings.HasPrefix(f.path, "console/src/") || dir == scriptSource
 		if strings.HasPrefix(f.path, "tests/") || strings.HasSuffix(f.path, "_test.go") || !isGo && !page || strings.Contains(f.path, "/vendor/") {
 			continue
 		}
@@ -188,7 +188,7 @@ func packagesOf(files []*houseFile) []measure {
 		case isGo:
 			count[dir]++
 		case dir != scriptSource:
-			dir = "console/static"
+			dir = "console/src"
 		}
 		n := strings.Count(f.text, "\n")
 		lines[dir], all = lines[dir]+n, all+n

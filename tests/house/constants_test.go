@@ -20,7 +20,7 @@ type constants map[string]ast.Expr
 var scriptConstant = regexp.MustCompile(`(?m)^(?:export )?const ([A-Za-z]\w*) = ([\d_<*+ ().e-]+);?(?: *//.*)?$`)
 
 // scriptObject is an object of numbers there.
-var scriptObject = regexp.MustCompile(`(?m)^(?:export )?const ([A-Z]+) = \{ ([^}]*) \};`)
+var scriptObject = regexp.MustCompile(`(?m)^(?:export )?const ([A-Z_]+) = \{ ([^}]*) \};`)
 
 // units are the constants of other packages that ours are made of.
 var units = map[string]int64{

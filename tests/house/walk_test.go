@@ -25,7 +25,7 @@ type houseFile struct {
 var positions = token.NewFileSet()
 
 // made are files that a program writes.
-var made = []string{"clients/js/dist", "clients/js/src/wire.d.ts", "tests/openapi/goclient/made.gen.go", "tests/openapi/goclient/typed/made.gen.go", "tests/openapi/made"}
+var made = []string{"clients/js/dist", "console/dist", "clients/js/src/wire.d.ts", "tests/openapi/goclient/made.gen.go", "tests/openapi/goclient/typed/made.gen.go", "tests/openapi/made"}
 
 // readHouse reads the files of the project once, without data of tests and what is made, installed or hidden.
 var readHouse = sync.OnceValues(func() (files []*houseFile, err error) {

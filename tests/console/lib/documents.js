@@ -1,6 +1,6 @@
 // Documents at random, with all that JSON lets somebody write.
 
-/** @typedef {import('../../../console/static/json/scan.js').Node} Node */
+/** @typedef {import('../../../console/src/lib/json.js').Node} Node */
 
 /**
  * Returns a source of numbers from 0 to 1, the same for the same seed (mulberry32).

@@ -1,0 +1,173 @@
+import { html, useEffect, useMemo, useState } from '../lib/html.js';
+import { goTo, placeHref } from '../lib/place.js';
+import { FeedState, Patch } from '../ui/changes.js';
+import { CopyAsCurl, DocumentLink, Visible, number } from '../ui/parts.js';
+import { byRule, useFeed } from './kept.js';
+
+/** @typedef {import('./kept.js').Item} Item */
+
+/** How many events are shown at first. */
+const FIRST = 100;
+
+/** What the states of the feed are called. */
+const words = { off: 'Beginning', open: 'Following', cut: 'Waiting', ended: 'Ended' };
+
+/**
+ * The change feed, from now or from a position on.
+ * @param {{ place: import('../lib/place.js').Place }} props
+ */
+export function ChangesPage({ place }) {
+  const { params } = place;
+  const since = params.get('since') || 'now';
+  const query = queryOf(params);
+  const [paused, setPaused] = useState(false);
+  const { kept, state, problem, position, again, anew } = useFeed(since, { ...query, mode: 'all' }, paused);
+  const [shown, setShown] = useState(FIRST);
+  useEffect(() => setShown(FIRST), [params]);
+  const oldest = problem?.of.oldest;
+  return html`
+    <${Choice} params=${params} since=${since} again=${anew} />
+    <p class="actions">
+      ${
+        paused
+          ? html`<button type="button" onClick=${() => setPaused(false)}>Resume</button>`
+          : html`<button type="button"
+        onClick=${() => setPaused(true)}>Pause</button>`
+      }
+      <span class="quiet"><span role="status">${paused ? 'Paused' : words[state]}</span>${position && html` at <code>${position}</code>`}
+        </span>
+    </p>
+    ${
+      !paused &&
+      html`<${FeedState} state=${state} problem=${problem} again=${again}>${
+        oldest &&
+        html`<p><a
+      href=${placeHref(['_changes'], { ...query, since: oldest })}>Begin at ${oldest}</a></p>`
+      }<//>`
+    }
+    <ul aria-label="Changes" class="changes">${kept.items.slice(0, shown).map(
+      (item) => html`<${ChangeItem} key=${item.seq} item=${item}
+      derived=${item.derived} gone=${item.gone} />`,
+    )}</ul>
+    ${kept.items.length === 0 && state !== 'ended' && html`<p class="quiet">No change has come yet.</p>`}
+    ${kept.items.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + FIRST)}>Show ${FIRST} more</button></p>`}
+    ${kept.gone > 0 && html`<p class="quiet">${kept.gone.toLocaleString('en')} older rows are not kept here.</p>`}
+    <${CopyAsCurl} asked=${{ path: ['_changes'], query: { ...query, mode: 'all', feed: 'continuous', since } }} />`;
+}
+
+/**
+ * Returns the query of the feed that a place asks for, without since.
+ * @param {URLSearchParams} params
+ * @returns {Record<string, string>}
+ */
+const queryOf = (params) =>
+  Object.fromEntries(
+    ['collections', 'filter', 'params', 'derived', 'cascades', 'partition']
+      .map((name) => [name, params.get(name) ?? ''])
+      .filter(([, value]) => value !== ''),
+  );
+
+/** How many documents of a rule are shown at first. */
+const FIRST_ROWS = 50;
+
+/**
+ * What one event did: the write, and its derived changes on demand.
+ * @param {{ item: Item, derived: number, gone: number }} props derived and gone are those of the item, by which preact sees that it has
+ * changed
+ */
+export function ChangeItem({ item, derived, gone }) {
+  const [open, setOpen] = useState(false);
+  // An element that is the same is not looked at again: hundreds stand here while others come.
+  return useMemo(
+    () => html`<li>
+    <${What} item=${item} /> <code>${item.write?.seq ?? item.cause?.seq ?? item.seq}</code> <time class="quiet" datetime=${item.time}>
+      ${item.time}</time><${By} item=${item} />
+    ${
+      derived > 0 &&
+      html` <button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>
+      ${number(derived)} derived change${derived === 1 ? '' : 's'}</button>`
+    }
+    ${
+      open &&
+      html`<div class="derived">
+      ${gone > 0 && html`<p class="quiet">${number(gone)} of them are not kept here.</p>`}
+      ${byRule(item.rows).map(([rule, rows]) => html`<${Rule} key=${rule} rule=${rule} rows=${rows} />`)}</div>`
+    }
+  </li>`,
+    [item, derived, gone, open],
+  );
+}
+
+/** What was written, and how. @param {{ item: Item }} props */
+function What({ item: { write, cause, whole } }) {
+  if (write) return html`<${DocumentLink} collection=${write.collection} id=${write.id} /> <strong>${write.op}</strong>`;
+  if (cause?.collection) return html`<${DocumentLink} collection=${cause.collection} id=${cause.id} />`;
+  if (whole) return 'The model';
+  return cause?.rule === 'erase' ? 'An erasure' : 'A document that you may not read';
+}
+
+/** Who wrote it, and what it follows from. @param {{ item: Item }} props */
+const By = ({ item: { write } }) =>
+  html`${write?.actor && html` by <${Visible} text=${write.actor} max=${80} />`}${
+    write?.cause?.collection &&
+    html` <span class="quiet">because of <${DocumentLink} collection=${write.cause.collection} id=${write.cause.id} /></span>`
+  }`;
+
+/**
+ * The derived changes of one rule, by document.
+ * @param {{ rule: string, rows: import('../lib/feed.js').Row[] }} props
+ */
+function Rule({ rule, rows }) {
+  const [shown, setShown] = useState(FIRST_ROWS);
+  return html`<h2><${Visible} text=${rule} max=${200} />: ${number(rows.length)}</h2>
+    <ul>${rows.slice(0, shown).map((row) => html`<${Derived} key=${row.seq} row=${row} />`)}</ul>
+    ${
+      rows.length > shown &&
+      html`<button type="button" onClick=${() => setShown(shown + FIRST_ROWS)}>Show ${FIRST_ROWS} more of ${rule}
+      </button>`
+    }`;
+}
+
+/** @param {{ row: import('../lib/feed.js').Row }} props */
+const Derived = ({ row }) =>
+  useMemo(
+    () => html`<li><${DocumentLink} collection=${row.collection} id=${row.id} /> <${Patch} patch=${row.patch} max=${5} /></li>`,
+    [row],
+  );
+
+/**
+ * The form that chooses what is followed. The place has it all.
+ * @param {{ params: URLSearchParams, since: string, again: () => void }} props again begins anew where the place stays the same
+ */
+export function Choice({ params, since, again }) {
+  const go = (/** @type {SubmitEvent} */ event) => {
+    event.preventDefault();
+    const given = new FormData(/** @type {HTMLFormElement} */ (event.currentTarget));
+    const text = (/** @type {string} */ name) => String(given.get(name) ?? '').trim() || undefined;
+    const names = text('collections')
+      ?.split(/[\s,]+/)
+      .filter(Boolean)
+      .join(',');
+    const rest = Object.fromEntries(['params', 'cascades', 'partition'].map((name) => [name, params.get(name)]));
+    const href = placeHref(['_changes'], {
+      since: text('since'),
+      collections: names,
+      filter: text('filter'),
+      derived: given.get('derived') ? undefined : 'exclude',
+      ...rest,
+    });
+    if (href === location.hash) again();
+    else goTo(href);
+  };
+  // What is typed stays while rows come and the page is drawn anew.
+  return html`<form aria-label="Feed" class="query" key=${params.toString()} onSubmit=${go}>
+    <label>From <input name="since" defaultValue=${since} title="now, 0, a position or a time" autocomplete="off" /></label>
+    <label>Collections <input name="collections" defaultValue=${params.get('collections') ?? ''}
+      title="names, separated by commas; none for all" autocomplete="off" spellcheck=${false} /></label>
+    <label>Filter <input name="filter" defaultValue=${params.get('filter') ?? ''} title="an expression over doc, previous and change"
+      autocomplete="off" spellcheck=${false} /></label>
+    <label class="box"><input type="checkbox" name="derived"
+      defaultChecked=${params.get('derived') !== 'exclude'} /> Derived changes</label>
+    <button type="submit">Follow</button>
+  </form>`;
+}

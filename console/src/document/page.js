@@ -1,0 +1,238 @@
+import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js';
+import { ask, request } from '../lib/http.js';
+import { member, read, textOf } from '../lib/json.js';
+import { stepsOf } from '../lib/jsonrows.js';
+import { useLoad } from '../lib/load.js';
+import { placeHref } from '../lib/place.js';
+import { ChangesSeen, useSeen } from '../ui/changes.js';
+import { ProblemAlert } from '../ui/dialogs.js';
+import { JsonView, named } from '../ui/json.js';
+import { CopyAsCurl, LongText, Time, Visible } from '../ui/parts.js';
+import { PastBanner, PastProblem } from '../ui/past.js';
+import { EditActions } from '../ui/preview.js';
+import { Absent, Carried, Kind, Origin, Referred, Refers } from './links.js';
+import { idOf, isAt, kindOf, linksOf } from './model.js';
+
+/** How many places are marked as changed. */
+const MAX_MARKED = 200;
+
+/**
+ * A document: its embedded view, where its values come from, and what it is tied to.
+ * @param {{ place: import('../lib/place.js').Place }} props
+ */
+export function DocumentPage({ place }) {
+  const { parts } = place;
+  const at = place.params.get('at');
+  const asked = askedOf(place);
+  const { value, problem, busy, again } = useLoad(async (signal) => ({ ...(await load({ ...asked, signal })), at }), [at]);
+  const doc = value?.at === at ? value : undefined; // not one of another time
+  const now = at === null;
+  // The document is shown before anything else is asked for.
+  const model = useLoad(async (signal) => (doc ? loadModel(signal) : undefined), [doc]);
+  const lineage = useLoad(async (signal) => (doc && now ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
+  const { rows, changed } = useFollowed(parts, now ? (doc?.position ?? '') : '', busy, again);
+  return html`<${PastBanner} place=${place} position=${doc?.position ?? ''} />
+    <${PastProblem} place=${place} problem=${problem} again=${again}>${
+      problem?.status === 404 &&
+      html`<p>See the <a
+      href=${placeHref([parts[0]], { at })}>collection</a>.</p>`
+    }<//>
+    ${!doc && html`<${CopyAsCurl} asked=${asked} />`}
+    ${
+      doc &&
+      html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />
+        ${now && html`, seen at <code>${doc.position}</code>`}.
+      ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
+      ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} />`}</div>
+    <div class="beside"><div>
+      <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${now ? lineage.value : undefined} model=${model.value}
+        changed=${changed} />
+      ${now && html`<${ChangesSeen} rows=${rows} />`}
+      <${CopyAsCurl} asked=${asked} />
+    </div><div>
+      <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
+      ${now && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
+      <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
+      ${
+        now &&
+        html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />
+        <${Carried} lineage=${lineage.value} />`
+      }
+    </div></div>`
+    }`;
+}
+
+/**
+ * Follows the changes of a document: it is asked for anew, one request at a time. It returns them, and where they were.
+ * @param {string[]} parts
+ * @param {string} position of the document, empty where it is not to be followed
+ * @param {boolean} busy whether it is being asked for
+ * @param {() => void} again asks for it
+ */
+function useFollowed([collection, id], position, busy, again) {
+  const first = useRef('');
+  if (first.current === '' || position === '') first.current = position;
+  const [stale, setStale] = useState(false);
+  const [changed, setChanged] = useState(new Set());
+  const rows = useSeen(
+    [collection],
+    first.current,
+    (row) => row.id === id,
+    (come) => {
+      setChanged(
+        new Set(come.flatMap((row) => (row.patch?.elements ?? []).map((op) => textOf(member(op, 'path')) ?? '')).slice(0, MAX_MARKED)),
+      );
+      setStale(true);
+    },
+  );
+  useEffect(() => {
+    if (!stale || busy) return;
+    setStale(false);
+    again();
+  }, [stale, busy]);
+  return { rows, changed };
+}
+
+/**
+ * A document that is too long for a view, as text in pieces and as a file.
+ * @param {{ text: string, name: string }} props name is that of the file
+ */
+export function WholeText({ text, name }) {
+  const download = () => {
+    const address = URL.createObjectURL(new Blob([text], { type: 'application/json' }));
+    const link = document.createElement('a');
+    link.href = address;
+    link.download = name;
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000);
+  };
+  return html`<p>The document has ${text.length.toLocaleString('en')} characters, and is shown as text. <button type="button"
+    onClick=${download}>Download</button></p>
+    <div class="json whole"><${LongText} text=${text} of="the document" first=${10_000} /></div>`;
+}
+
+/**
+ * The region with the document itself. Derived values are marked once it is known which they are.
+ * @param {{ doc: Document, parts: string[], at: string | null, lineage: any, model: any, changed?: Set<string> }} props
+ */
+export function DocumentRegion({ doc, parts, at, lineage, model, changed }) {
+  const [opened, setOpened] = useState('');
+  const marks = useMemo(() => marksOf(lineage), [lineage]);
+  const links = useMemo(() => linksOf(model, parts[0]), [model]);
+  const opener = useRef(/** @type {HTMLElement | null} */ (null));
+  const close = () => {
+    opener.current?.focus();
+    setOpened('');
+  };
+  const open = (/** @type {string} */ pointer, /** @type {Event} */ event) => {
+    opener.current = /** @type {HTMLElement} */ (event.currentTarget);
+    setOpened(pointer);
+  };
+  const adds = {
+    marked: (/** @type {string} */ pointer) => marks.values.has(pointer),
+    inside: (/** @type {string} */ pointer) => marks.inside.get(pointer) ?? 0,
+    beside: (/** @type {string} */ pointer) => {
+      const value = marks.values.get(pointer);
+      return (
+        value &&
+        html` <${Kind} kind=${kindOf(value, model)} state=${value.state} /> <button type="button" class="small"
+        aria-label=${`Origin of ${named(pointer)}`} aria-expanded=${opened === pointer}
+          onClick=${(/** @type {Event} */ event) => (opened === pointer ? close() : open(pointer, event))}>Origin</button>`
+      );
+    },
+    under: (/** @type {string} */ pointer) =>
+      opened === pointer &&
+      marks.values.has(pointer) &&
+      html`<${Origin} key=${pointer} value=${marks.values.get(pointer)} parts=${parts} model=${model} onClose=${close} />`,
+    href: (/** @type {string} */ pointer, /** @type {import('../lib/json.js').Node} */ node) => {
+      const steps = links.length ? stepsOf(pointer) : [];
+      const link = links.find((l) => isAt(steps, l.path));
+      const id = link && idOf(node);
+      return link && id !== undefined ? placeHref([link.to, id], { at }) : undefined;
+    },
+    changed,
+  };
+  return html`<section aria-label="Document">${
+    doc.root
+      ? html`<${JsonView} root=${doc.root} adds=${adds} />`
+      : html`<${WholeText} text=${doc.text} name=${parts.join('-') + '.json'} />`
+  }</section>`;
+}
+
+/**
+ * Returns the derived values of a lineage by their pointers, and for each object or array how many are within it.
+ * @param {any} lineage
+ */
+function marksOf(lineage) {
+  const values = new Map();
+  const inside = new Map();
+  for (const value of lineage?.derived ?? []) {
+    if (!value.path || value.state === 'no value') continue;
+    values.set(value.path, value);
+    for (let at = value.path.lastIndexOf('/'); at > 0; at = value.path.lastIndexOf('/', at - 1)) {
+      const outer = value.path.slice(0, at);
+      inside.set(outer, (inside.get(outer) ?? 0) + 1);
+    }
+  }
+  return { values, inside };
+}
+
+/** Texts of more bytes are shown as they are. */
+const MAX_TREE = 4 << 20;
+
+/**
+ * A document as it came.
+ * @typedef {object} Document
+ * @property {string} text
+ * @property {import('../lib/json.js').Node | undefined} root of a text that is not too long
+ * @property {string} revision
+ * @property {string} etag
+ * @property {string} position
+ * @property {string} written the time of its last own write
+ */
+
+/**
+ * Returns what asks for a document.
+ * @param {import('../lib/place.js').Place} place
+ */
+export const askedOf = ({ parts, params }) => ({ path: parts, query: { at: params.get('at') } });
+
+/**
+ * Asks for a document, and reads it in turns.
+ * @param {import('../lib/http.js').Asked} asked
+ * @returns {Promise<Document>}
+ */
+export async function load(asked) {
+  const { text, headers } = await request(asked);
+  const isShort = text.length <= MAX_TREE && new Blob([text]).size <= MAX_TREE;
+  return {
+    text,
+    root: isShort ? await read(text, asked.signal) : undefined,
+    revision: headers.get('Fanfold-Revision') ?? '',
+    etag: headers.get('ETag') ?? '',
+    position: headers.get('Fanfold-Position') ?? '',
+    written: headers.get('Last-Modified') ?? '',
+  };
+}
+
+/**
+ * Asks where the derived values of a document come from, at its position or later.
+ * @param {string[]} parts
+ * @param {string} position
+ * @param {AbortSignal} signal
+ */
+export const loadLineage = (parts, position, signal) =>
+  ask({ path: [...parts, '_lineage'], headers: { 'Fanfold-Min-Position': position }, signal });
+
+/**
+ * Asks for the model. Whoever may not read it has none.
+ * @param {AbortSignal} signal
+ */
+export async function loadModel(signal) {
+  try {
+    return await ask({ path: ['_model'], signal });
+  } catch (error) {
+    if ([401, 403, 404].includes(/** @type {any} */ (error)?.status)) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,238 @@
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
+import { Problem, request } from '../lib/http.js';
+import { NotJSON, scan } from '../lib/json.js';
+import { nodeAt } from '../lib/jsonrows.js';
+import { indent, lineAndColumn } from '../lib/jsontext.js';
+import { useLoad } from '../lib/load.js';
+import { goTo, placeHref, saved, tellSaved } from '../lib/place.js';
+import { ProblemAlert } from '../ui/dialogs.js';
+import { CopyAsCurl, Visible, select } from '../ui/parts.js';
+import { Arrival } from './arrival.js';
+import { Draft } from './draft.js';
+
+/** The longest document that a text box takes, in UTF-16 code units, and the most lines: a browser lays out all of them at once. */
+const LONGEST = 4 * 1024 * 1024;
+const MOST_LINES = 20_000;
+
+/**
+ * The editor of a document.
+ * @param {{ place: import('../lib/place.js').Place }} props
+ */
+export function EditPage({ place }) {
+  const [collection, id] = place.parts;
+  const { value: read, problem, again } = useLoad((signal) => readDocument(collection, id, signal), []);
+  const href = placeHref(place.parts);
+  const done = (/** @type {import('../lib/write.js').Written} */ written) => {
+    tellSaved({ href, what: collection + '/' + id + ' is saved', written });
+    goTo(href);
+  };
+  const initial = useMemo(() => (read && read.text.length <= LONGEST ? indent(read.text) : undefined), [read]);
+  const lines = useMemo(() => linesOf(initial ?? ''), [initial]);
+  const long = read !== undefined && (initial === undefined || lines > MOST_LINES);
+  return html`<${ProblemAlert} problem=${problem} again=${again}>${
+    problem?.status === 404 &&
+    html`<p>See the <a
+    href=${placeHref([collection])}>collection</a>.</p>`
+  }<//>
+    ${
+      long &&
+      html`<p>The document ${initial === undefined ? 'is' : `has ${lines.toLocaleString('en')} lines, and is`} too long for a text box.
+        Write it by the API, or by the command <code>fanfold put</code>.</p>`
+    }
+    ${
+      read &&
+      !long &&
+      html`<p class="quiet">As it is written, at revision ${read.revision}: what the store derives is not in it.</p>
+      <${Draft} collection=${collection} id=${id} read=${read} initial=${initial} onSaved=${done}><a href=${href}>Back to the document</a>
+        <//>`
+    }
+    <${CopyAsCurl} asked=${askedFor(collection, id)} />`;
+}
+
+/**
+ * Returns how many lines a text has.
+ * @param {string} text
+ */
+function linesOf(text) {
+  let lines = 1;
+  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
+  return lines;
+}
+
+/**
+ * The page of a document that is yet to be.
+ * @param {{ place: import('../lib/place.js').Place }} props
+ */
+export function NewPage({ place }) {
+  const [collection] = place.parts;
+  const [id, setId] = useState('');
+  const field = useRef(/** @type {HTMLInputElement | null} */ (null));
+  useLayoutEffect(() => field.current?.focus(), []);
+  const done = (/** @type {import('../lib/write.js').Written} */ written) => {
+    const made = id === '' ? decodeURIComponent(written.location.split('/').pop() ?? '') : id;
+    const href = placeHref([collection, made]);
+    tellSaved({ href, what: collection + '/' + made + ' is saved', written });
+    goTo(href);
+  };
+  return html`<p>In <a href=${placeHref([collection])}><${Visible} text=${collection} /></a>.</p>
+    <p><label>Id <input ref=${field} value=${id} onInput=${(/** @type {any} */ event) => setId(event.target.value)} autocomplete="off"
+      autocapitalize="off" spellcheck=${false} size="40" aria-describedby="about-id" /></label>
+      <span id="about-id" class="quiet">Empty for one that the store makes.</span></p>
+    <${Draft} collection=${collection} id=${id} onSaved=${done}><a href=${placeHref([collection])}>Back to the collection</a><//>`;
+}
+
+/**
+ * The text box of a document. It takes the focus, and Tab leaves it. What is typed stays in it, whatever else the page shows.
+ * @param {{ box: { current: HTMLTextAreaElement | null }, initial: string, wrong: boolean, focus: boolean, onInput?: () => void }} props
+ * wrong says that a message below is about it
+ */
+export function TextBox({ box, initial, wrong, focus, onInput }) {
+  useLayoutEffect(() => {
+    if (!focus) return;
+    box.current?.focus();
+    box.current?.setSelectionRange(0, 0);
+  }, []);
+  const rows = Math.min(36, Math.max(12, initial.split('\n', 40).length + 1));
+  return html`<textarea class="document" aria-label="Document" ref=${box} defaultValue=${initial} rows=${rows} onInput=${onInput}
+    spellcheck=${false} autocomplete="off" autocapitalize="off"
+    aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${wrong ? 'mistakes' : undefined}></textarea>`;
+}
+
+/**
+ * What is wrong at a place of the text.
+ * @typedef {{ what: string, from: number, to: number }} Mistake
+ */
+
+/**
+ * Returns what is wrong with a text that is not JSON, or no document.
+ * @param {NotJSON} error
+ * @returns {Mistake}
+ */
+export const mistakeOf = (error) => ({ what: error.message, from: error.at, to: error.at + 1 });
+
+/**
+ * Returns the places in a text that a refusal is about. A member that is not there is looked for in what is around it.
+ * @param {string} text JSON
+ * @param {import('../lib/http.js').Problem} problem
+ * @returns {Mistake[]}
+ */
+export function mistakesOf(text, problem) {
+  const list = /** @type {any[]} */ (Array.isArray(problem.of.problems) ? problem.of.problems : []);
+  const root = scan(text);
+  return list
+    .filter((one) => typeof one.path === 'string' && /^(?:\/|$)/.test(one.path))
+    .slice(0, 100)
+    .map((one) => {
+      let path = String(one.path);
+      while (path !== '' && !nodeAt(root, path)) path = path.slice(0, path.lastIndexOf('/'));
+      const node = nodeAt(root, path) ?? root;
+      return {
+        what: String(one.path) + ' ' + String(one.detail ?? ''),
+        from: node.start,
+        to: node.members || node.elements ? node.start + 1 : node.end,
+      };
+    });
+}
+
+/**
+ * Mistakes by line and column, each with a button that goes there.
+ * @param {{ text: string, mistakes: Mistake[], box: { current: HTMLTextAreaElement | null } }} props text in which they are
+ */
+export const Mistakes = ({ text, mistakes, box }) =>
+  html`<ul class="mistakes">${mistakes.map(({ what, from, to }) => {
+    const { line, column } = lineAndColumn(text, from);
+    return html`<li><button type="button" class="plain"
+      onClick=${() => box.current && select(box.current, from, to)}>line ${line}, column ${column}</button>: <${Visible} text=${what}
+        max=${1000} /></li>`;
+  })}</ul>`;
+
+/**
+ * What was saved last, on the page to which the save has led, until another place is shown.
+ * @param {{ place: import('../lib/place.js').Place }} props
+ */
+export function SavedHere({ place }) {
+  const here = placeHref(place.parts, place.params);
+  const of = saved.value;
+  useEffect(
+    () => () => {
+      if (saved.value?.href === here) saved.value = null;
+    },
+    [here],
+  );
+  if (of?.href !== here) return null;
+  return html`<p role="status" class="quiet"><${Visible} text=${of.what} max=${300} />, at <code>${of.written.position}</code>.</p>
+    ${
+      (of.written.derived ?? 0) > 0 &&
+      html`<${Arrival} position=${of.written.position} derived=${of.written.derived}
+      took=${of.written.took} visible=${of.written.visible} />`
+    }`;
+}
+
+/**
+ * A document as it is written.
+ * @typedef {object} Read
+ * @property {string} text its bytes
+ * @property {string} etag
+ * @property {number} revision
+ * @property {string} position that the answer shows
+ */
+
+/**
+ * The request for a document as it is written.
+ * @param {string} collection
+ * @param {string} id
+ */
+export const askedFor = (collection, id) => ({ path: [collection, id], query: { view: 'referenced' } });
+
+/**
+ * Reads a document as it is written.
+ * @param {string} collection
+ * @param {string} id
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Read>}
+ * @throws {Problem}
+ */
+export async function readDocument(collection, id, signal) {
+  const { text, headers } = await request({ ...askedFor(collection, id), signal });
+  return {
+    text,
+    etag: headers.get('ETag') ?? '',
+    revision: Number(headers.get('Fanfold-Revision')),
+    position: headers.get('Fanfold-Position') ?? '',
+  };
+}
+
+/**
+ * Reads a document that may be gone.
+ * @param {string} collection
+ * @param {string} id
+ * @returns {Promise<Read | undefined>} undefined where there is none
+ * @throws {Problem}
+ */
+export async function readIfThere(collection, id) {
+  try {
+    return await readDocument(collection, id);
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Returns the request that saves a document: over what was read, as a new one of an id, or as one whose id the store makes.
+ * @param {string} collection
+ * @param {string} id empty where the store makes it
+ * @param {Read | undefined} over
+ * @param {string} body
+ * @returns {import('../lib/http.js').Asked}
+ */
+export function saving(collection, id, over, body) {
+  const headers = { Prefer: 'handling=strict' }; // members that the store derives are told, not dropped
+  if (id === '') return { method: 'POST', path: [collection], headers, body };
+  return {
+    method: 'PUT',
+    path: [collection, id],
+    headers: { ...headers, ...(over ? { 'If-Match': over.etag } : { 'If-None-Match': '*' }) },
+    body,
+  };
+}

@@ -1,0 +1,174 @@
+import { html, useEffect, useRef } from '../lib/html.js';
+import { hasRole, request } from '../lib/http.js';
+import { member, textOf, tokens } from '../lib/json.js';
+import { useLoad } from '../lib/load.js';
+import { compare, hasRules, leftOut, mayStore, moved, read, store, take, wasWithoutRules } from '../lib/moving.js';
+import { draft, goTo, placeHref } from '../lib/place.js';
+import { ProblemAlert } from '../ui/dialogs.js';
+import { DropField } from '../ui/files.js';
+import { DocumentLink, Section, Table, Visible, counted, number } from '../ui/parts.js';
+import { FileToMove } from './file.js';
+
+/** @typedef {import('../lib/moving.js').Rule} Rule */
+
+/** Files that are moved in: a look at each first, then what became of it, a model that is proposed, and which copies were wrong. */
+export function ImportPage() {
+  const files = moved.value;
+  const stored = files.filter(({ phase }) => phase === 'stored');
+  const storing = files.some(({ phase }) => phase === 'storing');
+  const waiting = files.filter(({ phase }) => phase === 'looked').length;
+  const done = useRef(/** @type {HTMLElement | null} */ (null));
+  const all = files.length > 0 && stored.length === files.length;
+  const was = useRef(all);
+  useEffect(() => {
+    if (all && !was.current) done.current?.focus();
+    was.current = all;
+  }, [all]);
+  return html`${files.length === 0 && html`<p>Nothing was dropped yet.</p>`}
+    ${leftOut.value && html`<p role="status"><${Visible} text=${leftOut.value} max=${2000} /></p>`}
+    ${files.map((one) => html`<${FileToMove} key=${one.number} one=${one} storing=${storing} />`)}
+    ${
+      !all &&
+      files.length > 0 &&
+      html`<p class="actions"><button type="button" class="main" disabled=${!mayStore.value || storing} onClick=${store}>
+        ${`Import ${counted(waiting || files.length, 'file')}`}</button>
+      <span role="status" class="quiet">${storing ? 'Storing. Leave this tab open.' : mayStore.value ? 'Nothing is stored yet.' : ''}</span>
+        </p>`
+    }
+    ${
+      all &&
+      html`<p role="status" tabindex="-1" ref=${done}>${sentence(stored)}</p>
+      ${
+        hasRole('admin')
+          ? html`<${Drift} key=${stored.map(({ number }) => number).join()} />
+        <${Proposal} />`
+          : html`<p>Whoever has the role <code>admin</code> can have a model proposed, and copies compared.</p>`
+      }`
+    }
+    ${!storing && html`<${DropField} title=${files.length > 0 ? 'Drop more files here' : 'Drop your export here'} onFiles=${take} />`}`;
+}
+
+/** Says what became of all files. @param {import('../lib/moving.js').Moved[]} stored */
+const sentence = (stored) =>
+  `${counted(
+    stored.reduce((sum, of) => sum + of.stored.written, 0),
+    'document',
+  )} stored, ${counted(
+    stored.reduce((sum, of) => sum + of.stored.refused, 0),
+    'line',
+  )} refused.`;
+
+/**
+ * How a file is read, for whoever knows better than the server.
+ * @param {{ one: import('../lib/moving.js').Moved, formats: Record<string, string> }} props formats are what formats are called
+ */
+export function HowItIsRead({ one: { number, reading, problem }, formats }) {
+  const set = (/** @type {keyof import('../lib/moving.js').Reading} */ name) => (/** @type {any} */ event) =>
+    read(number, { [name]: event.target.type === 'checkbox' ? event.target.checked : event.target.value });
+  return html`<details open=${problem !== undefined}><summary>How it is read</summary>
+    <form class="query" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+      <label>Format <select value=${reading.from} onChange=${set('from')}><option value="auto">as it looks</option>
+        ${Object.entries(formats).map(([name, what]) => html`<option value=${name}>${what}</option>`)}</select></label>
+      <label>Member with the list of documents <input value=${reading.list} autocomplete="off" autocapitalize="off" spellcheck=${false}
+        onInput=${set('list')} /></label>
+      <label class="box"><input type="checkbox" checked=${reading.keepExtended}
+        onChange=${set('keepExtended')} /> Keep values without a JSON form</label>
+    </form>
+    <p><label>Members with another name, as OLD=NEW, one a line <textarea rows="2" value=${reading.rename} autocomplete="off"
+      autocapitalize="off" spellcheck=${false} onInput=${set('rename')} /></label></p>
+    <p><label>Members to drop, one a line <textarea rows="2" value=${reading.drop} autocomplete="off" autocapitalize="off"
+      spellcheck=${false} onInput=${set('drop')} /></label></p>
+  </details>`;
+}
+
+/** How much of the text is shown. The editor has all. */
+const MAX = 20_000;
+
+/** A model that is proposed for what is stored, with the evidence. Nothing applies it but somebody, in the editor. */
+export function Proposal() {
+  const { value, problem, again, busy } = useLoad((signal) => request({ path: ['_suggest-model'], signal }), []);
+  const edit = () => {
+    draft.value = value?.text ?? null;
+    goTo(placeHref(['_model'], { draft: '' }));
+  };
+  return html`<${Section} title="Proposed model">
+    <${ProblemAlert} problem=${problem} again=${again} />
+    ${busy && !value && html`<p role="status">The server looks at a sample of the documents.</p>`}
+    ${
+      value &&
+      html`<p>This is a guess from the values. The comments say how often each line holds. Nothing is applied: read it, change it, preview
+        it.</p>
+      <p class="actions"><button type="button" class="main" onClick=${edit}>Open it in the editor</button></p>
+      <pre aria-label="Model in YAML"><${Visible} text=${value.text} max=${MAX} /></pre>`
+    }
+  <//>`;
+}
+
+/** What the files brought for derived members, beside what the rules give. */
+export function Drift() {
+  const { value, problem, again, busy } = useLoad(async (signal) => ((await hasRules(signal)) ? compare(signal) : null), []);
+  return html`<${Section} title="Which copies were wrong">
+    <${ProblemAlert} problem=${problem} again=${again} />
+    ${busy && html`<p role="status">What the files brought is compared with what the rules give.</p>`}
+    ${
+      value === null &&
+      html`<p>No model applies that derives members. Apply one, and come back here:
+      then the files are compared with what its rules give.</p>`
+    }
+    ${
+      value &&
+      html`<p role="status" class="foundOf">${foundOf(value.rules)} ${counted(value.documents, 'document')} compared.</p>
+      <${Table} label="Values by rule" head=${['Rule', ['Right'], ['Wrong'], ['Missing'], ['Orphaned'], 'Note']}>${value.rules.map(
+        (rule) => html`<tr key=${rule.rule}>
+        <td><code><${Visible} text=${rule.rule} max=${200} /></code></td><td class="number">${number(rule.right)}</td><td class="number">
+          ${number(rule.wrong)}</td>
+        <td class="number">${number(rule.missing)}</td><td class="number">${number(rule.orphaned)}</td><td>${note(rule)}</td></tr>`,
+      )}<//>
+      ${value.rules
+        .filter(({ examples, isNew }) => examples.length > 0 && !isNew)
+        .map(
+          (rule) => html`<${Examples} key=${rule.rule}
+        rule=${rule} />`,
+        )}
+      <p>The store shows what is right. What was
+        brought ${wasWithoutRules.value ? 'stays in the documents as they were written' : 'is dropped'}.
+        All differences, not the first 20 of each rule:</p>
+      <pre aria-label="All differences">${command()}</pre>`
+    }
+    ${!busy && html`<p class="actions"><button type="button" onClick=${again}>Compare again</button></p>`}
+  <//>`;
+}
+
+/** Returns the command that writes all differences. What files brought without a rule is stored with the documents. */
+function command() {
+  const server = new URL('..', document.baseURI).href.replace(/\/$/, '');
+  return wasWithoutRules.value
+    ? `fanfold drift --out differences.ndjson --server ${server}`
+    : `fanfold import DIRECTORY --drift --dry-run --out differences.ndjson --server ${server}`;
+}
+
+/** Says how many values were not right. @param {Rule[]} rules */
+function foundOf(rules) {
+  const wrong = rules.reduce((sum, { wrong, orphaned, missing, isNew }) => sum + wrong + orphaned + (isNew ? 0 : missing), 0);
+  return wrong === 0 ? 'Every value that was brought is right.' : `${counted(wrong, 'value')} ${wrong === 1 ? 'was' : 'were'} not right.`;
+}
+
+/** Says why a rule has no counts. @param {Rule} rule */
+const note = ({ frozen, isNew }) => (frozen ? 'frozen: not compared' : isNew ? 'new: no document brought a value' : '');
+
+/**
+ * Examples of values that were not right.
+ * @param {{ rule: Rule }} props
+ */
+function Examples({ rule }) {
+  const shown = (/** @type {import('../lib/json.js').Node | undefined} */ node) =>
+    node ? html`<${Visible} text=${tokens(node)} max=${200} />` : html`<span class="quiet">nothing</span>`;
+  const text = (/** @type {import('../lib/json.js').Node} */ of, /** @type {string} */ name) => textOf(member(of, name)) ?? '';
+  return html`<h3><code><${Visible} text=${rule.rule} max=${200} /></code></h3>
+    <${Table} label=${`Examples of ${rule.rule}`} head=${['Kind', 'Document', 'Member', 'Brought', 'Right']}>${rule.examples.map(
+      (of) => html`<tr>
+      <td>${text(of, 'kind')}</td><td><${DocumentLink} collection=${text(of, 'collection')} id=${text(of, 'id')} /></td>
+      <td><code><${Visible} text=${text(of, 'path')} max=${200} /></code></td><td>${shown(member(of, 'brought'))}</td><td>
+        ${shown(member(of, 'right'))}</td></tr>`,
+    )}<//>`;
+}

@@ -1,0 +1,192 @@
+import { useEffect, useLayoutEffect, useRef, useState } from './html.js';
+import { Problem, ask, request } from './http.js';
+import { plain, scan } from './json.js';
+
+/**
+ * What a component has asked for: the value once it is there, or the problem. A value stays until the next one has come.
+ * @template T
+ * @typedef {{ value?: T, problem?: Problem, busy: boolean, again: () => void }} Loaded
+ */
+
+/** The first and the longest pause before what has failed for now is asked for again, in milliseconds. */
+const PAUSES = { first: 1000, longest: 10_000 };
+
+/**
+ * Asks for something whenever deps change, and gives up what was asked before. A problem that passes is tried again by itself,
+ * while the tab is seen.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} fn
+ * @param {any[]} deps
+ * @returns {Loaded<T>}
+ */
+export function useLoad(fn, deps) {
+  const [tries, setTries] = useState(0);
+  const [state, setState] = useState(/** @type {{ value?: T, problem?: Problem, busy: boolean }} */ ({ busy: true }));
+  const pause = useRef(PAUSES.first);
+  useLayoutEffect(() => {
+    // an effect would ask only once the page is painted without it
+    const ending = new AbortController();
+    // A problem that passes stays until something else is known, or a screen reader would tell it with each try.
+    setState((now) => ({ value: now.value, problem: now.problem?.passing ? now.problem : undefined, busy: true }));
+    fn(ending.signal).then(
+      (value) => {
+        if (ending.signal.aborted) return;
+        pause.current = PAUSES.first;
+        setState({ value, busy: false });
+      },
+      (error) => {
+        if (ending.signal.aborted) return;
+        const problem = asProblem(error);
+        setState((now) => ({ value: now.value, problem, busy: false }));
+        if (!problem.passing) return;
+        whenSeen(pause.current, ending.signal, () => setTries((n) => n + 1));
+        pause.current = Math.min(2 * pause.current, PAUSES.longest);
+      },
+    );
+    return () => ending.abort();
+  }, [...deps, tries]);
+  return { ...state, again: () => setTries((n) => n + 1) };
+}
+
+/**
+ * Calls a function after a while, and once the tab is seen.
+ * @param {number} ms
+ * @param {AbortSignal} signal ends it
+ * @param {() => void} then
+ */
+function whenSeen(ms, signal, then) {
+  const timer = setTimeout(() => {
+    if (!document.hidden) then();
+    else document.addEventListener('visibilitychange', then, { once: true, signal });
+  }, ms);
+  signal.addEventListener('abort', () => clearTimeout(timer));
+}
+
+/**
+ * Returns an error as a problem. Errors of the console itself are shown, too, and written to the browser's log.
+ * @param {any} error
+ */
+export function asProblem(error) {
+  if (error instanceof Problem) return error;
+  console.error(error);
+  return new Problem(0, { title: 'The console failed', detail: String(error?.message ?? error) });
+}
+
+/** How long until something is asked again after a problem that passes, in milliseconds. */
+const AFTER_PROBLEM = 5000;
+
+/**
+ * What is asked for again and again: the newest value, and the problem of the last try.
+ * @template T
+ * @typedef {{ value?: T, problem?: Problem, again: () => void }} Polled
+ */
+
+/**
+ * Asks for something now, and again after a pause, one request at a time. A hidden tab asks for nothing.
+ * @template T
+ * @param {(signal: AbortSignal) => Promise<T>} fn
+ * @param {any[]} deps begin anew
+ * @param {(value: T) => number} pauseOf returns milliseconds, Infinity where it ends
+ * @returns {Polled<T>}
+ */
+export function usePolled(fn, deps, pauseOf) {
+  const [state, setState] = useState(/** @type {{ value?: T, problem?: Problem }} */ ({}));
+  const latest = useRef({ fn, pauseOf });
+  latest.current = { fn, pauseOf };
+  const now = useRef(() => {});
+  useEffect(() => {
+    const ending = new AbortController();
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    let timer;
+    let due = 0;
+    let busy = false;
+    const plan = (/** @type {number} */ pause) => {
+      clearTimeout(timer);
+      due = performance.now() + pause;
+      if (!document.hidden && !busy && pause !== Infinity) timer = setTimeout(look, pause);
+    };
+    const look = async () => {
+      busy = true;
+      due = Infinity;
+      let pause = Infinity;
+      try {
+        const value = await latest.current.fn(ending.signal);
+        if (ending.signal.aborted) return;
+        setState({ value });
+        pause = latest.current.pauseOf(value);
+      } catch (error) {
+        if (ending.signal.aborted) return;
+        const problem = asProblem(error);
+        setState((before) => ({ value: before.value, problem }));
+        if (problem.passing) pause = AFTER_PROBLEM;
+      }
+      busy = false;
+      plan(Math.min(pause, Math.max(0, due - performance.now())));
+    };
+    now.current = () => plan(0);
+    const seen = () => plan(Math.max(0, due - performance.now()));
+    document.addEventListener('visibilitychange', seen);
+    setState({});
+    plan(0);
+    return () => {
+      ending.abort();
+      clearTimeout(timer);
+      document.removeEventListener('visibilitychange', seen);
+    };
+  }, deps);
+  return { ...state, again: () => now.current() };
+}
+
+// Work that takes long: it goes on in the background, and is asked for until it is done.
+
+/** After so many seconds the work goes on in the background, and so often it is asked for, in milliseconds. */
+const WAIT = 2;
+const EVERY = 500;
+
+/** @typedef {{ phase: string, done: number, total: number }} Work */
+
+/**
+ * @typedef {object} Done
+ * @property {number} status
+ * @property {(name: string) => string} header returns a header of the answer, empty where it has none
+ * @property {any} body
+ */
+
+/**
+ * Sends a request for work that may take long, and returns its answer.
+ * @param {import('./http.js').Asked} asked
+ * @param {{ signal: AbortSignal, onWork: (work: Work) => void, ends: boolean }} of onWork is told how far it is; ends says that the
+ *   work ends with the signal
+ * @returns {Promise<Done>}
+ * @throws {Problem}
+ */
+export async function runWork(asked, { signal, onWork, ends }) {
+  const { status, headers, text } = await request({
+    ...asked,
+    headers: { ...asked.headers, Prefer: `respond-async, wait=${WAIT}` },
+    signal,
+  });
+  const location = headers.get('Location') ?? '';
+  if (status !== 202 || !location.includes('/_work/'))
+    return { status, header: (name) => headers.get(name) ?? '', body: text === '' ? null : plain(scan(text)) };
+  const path = ['_work', location.slice(location.lastIndexOf('/') + 1)];
+  try {
+    for (;;) {
+      const work = await ask({ path, signal });
+      if (work.status >= 400) throw new Problem(work.status, work.result ?? {}, new Headers(work.headers ?? {}));
+      if (work.status !== undefined) return { status: work.status, header: (name) => headerOf(work.headers, name), body: work.result };
+      onWork(work);
+      await new Promise((resolve) => setTimeout(resolve, EVERY));
+      signal.throwIfAborted();
+    }
+  } catch (error) {
+    if (signal.aborted && ends) request({ method: 'DELETE', path }).catch(() => {}); // it ended, or ends by itself
+    throw error;
+  }
+}
+
+/**
+ * @param {Record<string, string> | undefined} headers
+ * @param {string} name
+ */
+const headerOf = (headers, name) => Object.entries(headers ?? {}).find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1] ?? '';

@@ -1,0 +1,268 @@
+// Files that are moved in: what they were taken for, what became of them, and what they brought. It lasts as long as the tab, so that
+// somebody can go to the model and come back.
+import { computed, signal } from './html.js';
+import { Problem, ask, request } from './http.js';
+import { plain, scan } from './json.js';
+import { asProblem } from './load.js';
+
+/** How many files are taken at once. */
+const MAX_FILES = 200;
+
+/** How many files that are left out are named. */
+const NAMED = 20;
+
+/**
+ * How a file is read.
+ * @typedef {object} Reading
+ * @property {string} from a format; auto finds it out
+ * @property {string} collection
+ * @property {string} id the member that is the id; empty for none
+ * @property {string} list the member that has the documents
+ * @property {string} rename OLD=NEW, one a line
+ * @property {string} drop names, one a line
+ * @property {boolean} keepExtended
+ */
+
+/**
+ * A file that is moved in.
+ * @typedef {object} Moved
+ * @property {number} number
+ * @property {File} file
+ * @property {Reading} reading
+ * @property {'looking' | 'looked' | 'storing' | 'stored'} phase
+ * @property {any} [found] what a dry run has found
+ * @property {any} [stored] what became of it
+ * @property {Problem} [problem] of what was done last
+ */
+
+/** The files, in the order in which they came. @type {import('@preact/signals').Signal<Moved[]>} */
+export const moved = signal([]);
+
+/** What is to be said of files that were not taken. */
+export const leftOut = signal('');
+
+/** Whether the model had no rule when the files were stored: what they brought is stored, too. */
+export const wasWithoutRules = signal(false);
+
+/** Whether every file was looked at, and one is yet to be stored. */
+export const mayStore = computed(
+  () =>
+    moved.value.some(({ phase }) => phase === 'looked') &&
+    moved.value.every(
+      ({ phase, found, reading }) => (phase === 'looked' && found && (reading.collection || !found.proposed)) || phase === 'stored',
+    ),
+);
+
+/** What ends the look at a file, by its number. @type {Map<number, AbortController>} */
+const looks = new Map();
+
+let last = 0;
+
+/** Changes a file. @param {number} number @param {Partial<Moved>} to */
+const change = (number, to) => {
+  moved.value = moved.value.map((one) => (one.number === number ? { ...one, ...to } : one));
+};
+
+/**
+ * Takes files, and looks at each. Nothing is stored.
+ * @param {File[]} files
+ * @param {string[]} left the names of others, which are no exports
+ */
+export function take(files, left) {
+  const fresh = files.slice(0, MAX_FILES).map((file) => ({
+    number: ++last,
+    file,
+    phase: /** @type {const} */ ('looking'),
+    reading: { from: 'auto', collection: '', id: '', list: '', rename: '', drop: '', keepExtended: false },
+  }));
+  leftOut.value =
+    (files.length > MAX_FILES
+      ? `Of ${files.length} files the first ${MAX_FILES} were taken. fanfold import takes a directory with all. `
+      : '') +
+    (left.length > 0
+      ? 'Left out: ' + left.slice(0, NAMED).join(', ') + (left.length > NAMED ? ` and ${left.length - NAMED} more` : '')
+      : '');
+  moved.value = [...moved.value.filter(({ phase }) => phase !== 'stored'), ...fresh];
+  lookAtAll(fresh.map(({ number }) => number));
+}
+
+/** Looks at files, one after the other. @param {number[]} numbers */
+async function lookAtAll(numbers) {
+  for (const number of numbers) await look(number);
+}
+
+/** Leaves a file out. @param {number} number */
+export function leave(number) {
+  looks.get(number)?.abort();
+  moved.value = moved.value.filter((one) => one.number !== number);
+}
+
+/** Says how a file is to be read. @param {number} number @param {Partial<Reading>} to */
+export const read = (number, to) => {
+  moved.value = moved.value.map((one) => (one.number === number ? { ...one, reading: { ...one.reading, ...to } } : one));
+};
+
+/** Has the server look at a file: a dry run. @param {number} number */
+export async function look(number) {
+  const one = moved.value.find((of) => of.number === number);
+  if (!one) return;
+  looks.get(number)?.abort();
+  const ending = new AbortController();
+  looks.set(number, ending);
+  change(number, { phase: 'looking', problem: undefined });
+  try {
+    const found = await sent(one, { dryRun: 'true' }, ending.signal);
+    const collection = one.reading.collection || found.proposed || '';
+    change(number, { phase: 'looked', found, reading: { ...one.reading, collection } });
+  } catch (error) {
+    if (!ending.signal.aborted) change(number, { phase: 'looked', found: undefined, problem: asProblem(error) });
+  }
+}
+
+/** Stores every file, one after the other, in their order. */
+export async function store() {
+  wasWithoutRules.value = !(await hasRules().catch(() => true));
+  for (const { number } of moved.value.filter(({ phase }) => phase === 'looked')) {
+    const one = moved.value.find((of) => of.number === number);
+    if (!one) continue;
+    change(number, { phase: 'storing', problem: undefined });
+    try {
+      change(number, { phase: 'stored', stored: await sent(one, {}) });
+    } catch (error) {
+      change(number, { phase: 'looked', problem: asProblem(error) });
+      return;
+    }
+  }
+}
+
+/** Returns the parameters by which a file is read. @param {Moved} of */
+function parameters({ file, reading }) {
+  const query = new URLSearchParams({ from: reading.from });
+  const lines = (/** @type {string} */ text) =>
+    text
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean);
+  if (file.name) query.set('name', file.name.slice(-100));
+  if (reading.collection) query.set('collection', reading.collection);
+  if (reading.list) query.set('list', reading.list);
+  if (reading.keepExtended) query.set('keepExtended', 'true');
+  for (const line of [...lines(reading.rename), ...(reading.id ? [reading.id + '=id'] : [])]) query.append('rename', line);
+  for (const name of lines(reading.drop)) query.append('drop', name);
+  return query;
+}
+
+/**
+ * Sends a file to be stored, and returns the report.
+ * @param {Moved} of
+ * @param {Record<string, string>} more parameters
+ * @param {AbortSignal} [signal]
+ */
+async function sent(of, more, signal) {
+  const query = parameters(of);
+  for (const [name, value] of Object.entries(more)) query.set(name, value);
+  return ask({ method: 'POST', path: ['_import'], query, headers: { 'Content-Type': 'application/octet-stream' }, body: of.file, signal });
+}
+
+/** Tells whether the model that applies derives members. @param {AbortSignal} [signal] */
+export async function hasRules(signal) {
+  const model = await ask({ path: ['_model'], headers: { Accept: 'application/json' }, signal });
+  return Object.values(model.collections ?? {}).some((of) => Object.keys(of?.derive ?? {}).length > 0);
+}
+
+/**
+ * What the files brought for a rule.
+ * @typedef {{ rule: string, right: number, wrong: number, missing: number, orphaned: number, isNew: boolean, frozen: boolean, examples:
+ * import('./json.js').Node[] }} Rule
+ */
+
+/** How many examples of a rule are shown. */
+const EXAMPLES = 20;
+
+/**
+ * Compares what the stored files brought with what the rules give. The server computes it; of several files the counts are added.
+ * @param {AbortSignal} signal
+ * @returns {Promise<{ documents: number, rules: Rule[] }>}
+ */
+export async function compare(signal) {
+  /** @type {Map<string, Rule>} */
+  const rules = new Map();
+  let documents = 0;
+  for (const of of moved.value.filter(({ phase }) => phase === 'stored')) {
+    const { text } = await request({
+      method: 'POST',
+      path: ['_drift'],
+      query: parameters(of),
+      signal,
+      body: of.file,
+      headers: { 'Content-Type': 'application/octet-stream', 'Fanfold-Min-Position': of.stored.position, 'Fanfold-Timeout': '60' },
+    });
+    const root = scan(text);
+    const report = plain(root);
+    documents += report.documents;
+    const nodes = root.members?.find(({ name }) => name === 'rules')?.value.elements ?? [];
+    report.rules.forEach((/** @type {any} */ rule, /** @type {number} */ i) =>
+      add(rules, rule, nodes[i].members?.find(({ name }) => name === 'examples')?.value.elements ?? []),
+    );
+  }
+  return { documents, rules: [...rules.values()] };
+}
+
+/**
+ * Adds what one file brought for a rule.
+ * @param {Map<string, Rule>} rules
+ * @param {any} rule
+ * @param {import('./json.js').Node[]} examples
+ */
+function add(rules, rule, examples) {
+  const sum = rules.get(rule.rule) ?? {
+    rule: rule.rule,
+    right: 0,
+    wrong: 0,
+    missing: 0,
+    orphaned: 0,
+    isNew: true,
+    frozen: rule.frozen === true,
+    examples: [],
+  };
+  for (const name of /** @type {const} */ (['right', 'wrong', 'missing', 'orphaned'])) sum[name] += rule[name];
+  sum.isNew &&= rule.new === true;
+  sum.examples = [...sum.examples, ...examples].slice(0, EXAMPLES);
+  rules.set(rule.rule, sum);
+}
+
+/** How long a line may be, in characters. A row has at most the old and the new text of a document, and what surrounds them. */
+const LONGEST = 64 << 20;
+
+/** Puts pieces of a text together to lines. */
+export class Splitter {
+  constructor() {
+    /** @type {string[]} */
+    this.pieces = [];
+    this.length = 0;
+  }
+
+  /**
+   * Returns the lines that a piece has completed.
+   * @param {string} piece
+   * @returns {string[]}
+   * @throws {Problem} where a line is too long to keep
+   */
+  add(piece) {
+    const lines = piece.split('\n');
+    const rest = /** @type {string} */ (lines.pop());
+    if (lines.length > 0) {
+      lines[0] = this.pieces.join('') + lines[0];
+      this.pieces = [];
+      this.length = 0;
+    }
+    if (rest !== '') this.pieces.push(rest);
+    this.length += rest.length;
+    if (this.length > LONGEST)
+      throw new Problem(0, {
+        title: 'A change is too long to be shown',
+        detail: 'A row of the feed has more than 64 MiB. Begin later, or without its collection.',
+      });
+    return lines;
+  }
+}

@@ -1,0 +1,187 @@
+import { html, useEffect, useRef, useState } from '../lib/html.js';
+import { draft, guard, placeHref, replacePlace } from '../lib/place.js';
+import { ProblemAlert } from '../ui/dialogs.js';
+import { Visible, number } from '../ui/parts.js';
+import { MAX_PLACE } from '../ui/preview.js';
+import { useBase } from './page.js';
+import { ModelPreview, ModelProblem, useChange } from './preview.js';
+
+/**
+ * The editor of the model: its text, a preview, and what applies the text that was previewed.
+ * @param {{ etag: string, suggest: string | null, isDrafted: boolean, pending: boolean, onChanged: () => void }} props etag of the model
+ * that applies;
+ *   suggest is what a place wants merged in; isDrafted says that the text of another page stands in for the model's; pending says that
+ * another model is announced; onChanged is called after a change
+ */
+export function Editor({ etag, suggest, isDrafted, pending, onChanged }) {
+  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const [typed, setTyped] = useState('');
+  const { base, theirs, problem, again, takeTheirs, applied, against } = useBase(etag, box);
+  const { state, preview, merge, apply, stop, forget } = useChange({
+    onApplied: (text) => {
+      applied(text);
+      if (suggest !== null || isDrafted) replacePlace(placeHref(['_model']));
+      onChanged();
+    },
+    onStale: onChanged,
+  });
+  const suggested = useSuggestion(suggest, base, state, (patch, etag, take) =>
+    merge(patch, etag, (text) => {
+      if (!box.current) return;
+      box.current.value = text;
+      setTyped(text);
+      take(text);
+      box.current.focus();
+      box.current.scrollIntoView({ block: 'center' });
+    }),
+  );
+  const drafted = useDraft(isDrafted, base, box, setTyped);
+  const [sure, setSure] = useState(false);
+  useEffect(() => setSure(false), [state.previewed]);
+  useEffect(forget, [theirs]); // what was previewed is told of a model that applies no more
+  useEffect(() => setTyped(box.current?.value ?? ''), [base]);
+  const clean = useRef('');
+  clean.current = base?.text ?? '';
+  useEffect(
+    () =>
+      guard(
+        () =>
+          box.current !== null &&
+          box.current.value !== clean.current &&
+          box.current.value !== suggested.put.current.text &&
+          box.current.value !== drafted.current,
+      ),
+    [],
+  );
+  if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} asked />`;
+
+  const busy = state.phase !== 'idle';
+  const { previewed } = state;
+  const isSame = previewed !== undefined && previewed.text === typed;
+  const text = () => box.current?.value ?? '';
+  return html`<section aria-label="Editor" class="model-editor"><h2>Edit</h2>
+    ${suggested.note}${isDrafted && drafted.current !== null && html`<p>The proposal stands in the text.</p>`}
+    <textarea class="document" aria-label="Model" ref=${box} defaultValue=${base.text}
+      rows=${Math.min(30, Math.max(12, base.text.split('\n', 40).length + 1))}
+        readOnly=${state.phase === 'applying' || state.phase === 'merging'}
+      onInput=${() => setTyped(text())} spellcheck=${false} autocomplete="off" autocapitalize="off"
+        aria-invalid=${state.problem && state.text === typed ? 'true' : undefined}></textarea>
+    ${
+      theirs &&
+      html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
+      <p>Another model applies than the one that this text was made from. A preview compares with the model of now: what only that one has
+        is told as gone.</p>
+      <button type="button" onClick=${() => {
+        takeTheirs();
+        forget();
+      }}>Take theirs</button></div>`
+    }
+    <${ProblemAlert} problem=${problem} again=${again} asked />
+    <${ModelProblem} problem=${state.problem} text=${state.text ?? ''} box=${box} />
+    <p class="actions"><button type="button" class=${isSame ? '' : 'main'} aria-disabled=${busy ? 'true' : undefined}
+      onClick=${busy ? undefined : () => preview(text(), against())}>Preview</button>
+      <button type="button" class=${isSame ? 'main' : ''} disabled=${!isSame || busy || !mayApply(previewed.preview, sure)}
+        onClick=${apply}>Apply</button>
+      ${(state.phase === 'previewing' || state.phase === 'merging') && html`<button type="button" onClick=${stop}>Stop</button>`}
+      <span role="status" class="quiet">${told(state, typed, pending)}</span></p>
+    ${previewed && html`<${ModelPreview} preview=${previewed.preview} isSame=${isSame} sure=${sure} onSure=${setSure} />`}
+  </section>`;
+}
+
+/**
+ * Tells whether what was previewed can be applied.
+ * @param {any} preview
+ * @param {boolean} sure that what it takes away is to go
+ */
+const mayApply = (preview, sure) =>
+  !preview.problems?.length &&
+  !preview.misfits?.length &&
+  preview.differences.length > 0 &&
+  (sure || !preview.differences.some((/** @type {any} */ one) => one.removes));
+
+/** What the phases are called. @type {Record<string, string>} */
+const SAYS = { merging: 'Looking at what the suggestion changes', previewing: 'Looking at what it changes', applying: 'Applying it' };
+
+/**
+ * Says how the change stands.
+ * @param {import('./preview.js').State} state
+ * @param {string} typed
+ * @param {boolean} pending
+ */
+function told({ phase, work, applied, previewed }, typed, pending) {
+  if (phase !== 'idle')
+    return SAYS[phase] + (work && work.total > 0 ? `: ${work.phase}, ${number(work.done)} of ${number(work.total)}` : '');
+  if (applied?.applied)
+    return `It applies since ${applied.position}: ${number(applied.values)} values on ${number(applied.documents)} documents changed.`;
+  if (applied && pending) return 'It is being prepared, and applies then.';
+  if (previewed && previewed.text !== typed) return 'The text is another one than was previewed.';
+  return pending && previewed ? 'Another model is being prepared. Withdraw it, or wait for it.' : '';
+}
+
+/**
+ * Has the suggestion of a place, a JSON merge patch, put into the text, once that is there. Where another model came before that, it
+ * is tried again with the text of that one.
+ * @param {string | null} suggest
+ * @param {import('./page.js').Base | null} base
+ * @param {import('./preview.js').State} state
+ * @param {(patch: string, etag: string, take: (text: string) => void) => void} merge
+ */
+function useSuggestion(suggest, base, state, merge) {
+  const tried = useRef({ patch: /** @type {string | null} */ (null), etag: '' });
+  const put = useRef({ patch: /** @type {string | null} */ (null), text: '' });
+  const tooLong = suggest !== null && suggest.length > MAX_PLACE;
+  const stale = state.problem?.status === 412 && state.text === suggest;
+  useEffect(() => {
+    if (!base || suggest === null || tooLong || (tried.current.patch === suggest && !(stale && tried.current.etag !== base.etag))) return;
+    tried.current = { patch: suggest, etag: base.etag };
+    merge(suggest, base.etag, (text) => {
+      put.current = { patch: suggest, text };
+    });
+  }, [base, suggest, stale]);
+  return {
+    note:
+      suggest === null
+        ? null
+        : noteOf(suggest, tooLong, put.current.patch === suggest, tried.current.patch === suggest && state.phase !== 'merging'),
+    put,
+  };
+}
+
+/**
+ * Puts the text that another page has proposed into the text box, once that is there.
+ * @param {boolean} isDrafted
+ * @param {import('./page.js').Base | null} base
+ * @param {{ current: HTMLTextAreaElement | null }} box
+ * @param {(text: string) => void} setTyped
+ * @returns {{ current: string | null }} what was put
+ */
+function useDraft(isDrafted, base, box, setTyped) {
+  const put = useRef(/** @type {string | null} */ (null));
+  useEffect(() => {
+    if (!isDrafted || !base || put.current !== null || draft.value === null || !box.current) return;
+    put.current = draft.value;
+    box.current.value = draft.value;
+    setTyped(draft.value);
+    box.current.focus();
+    box.current.setSelectionRange(0, 0);
+    box.current.scrollIntoView({ block: 'center' });
+  }, [isDrafted, base]);
+  return put;
+}
+
+/**
+ * Says what became of a suggestion.
+ * @param {string} suggest
+ * @param {boolean} tooLong
+ * @param {boolean} isPut it stands in the text
+ * @param {boolean} wasTried
+ */
+function noteOf(suggest, tooLong, isPut, wasTried) {
+  if (tooLong) return html`<p>The suggestion is longer than a place may be.</p>`;
+  if (isPut) return html`<p>The suggestion stands in the text.</p>`;
+  return (
+    wasTried &&
+    html`<p>The suggestion could not be put into the text. This is it, as a merge patch:</p><pre aria-label="Suggestion"><${Visible}
+      text=${suggest} /></pre>`
+  );
+}

@@ -1,0 +1,140 @@
+import { html, useEffect, useMemo, useState } from '../lib/html.js';
+import { member, textOf, tokens } from '../lib/json.js';
+import { followAgain, liveState, useLive } from '../lib/live.js';
+import { ProblemAlert } from './dialogs.js';
+import { DocumentLink, Visible } from './parts.js';
+
+/** @typedef {import('../lib/json.js').Node} Node */
+/** @typedef {import('../lib/feed.js').Row} Row */
+
+/** How much of a value is shown in a line. */
+const MAX_VALUE = 120;
+
+/**
+ * A value that differs, in a line: where it is, what was and what is.
+ * @param {{ path: string, old?: Node, value?: Node, bare?: boolean, after?: any }} props a value that came has no old one, and one that
+ * went has no new one; bare shows
+ *   texts without quotation marks, where both are texts; after stands at the end
+ */
+export function Difference({ path, old, value, bare = false, after }) {
+  const texts = bare && old?.kind === 'string' && value?.kind === 'string';
+  const shown = (/** @type {Node} */ node) => html`<${Visible} text=${texts ? textOf(node) : tokens(node)} max=${MAX_VALUE} />`;
+  return html`<div class="difference"><code><${Visible} text=${path || 'the document'} max=${MAX_VALUE} /></code>: ${
+    old
+      ? html`<del>
+    ${shown(old)}</del>`
+      : html`<span class="quiet">nothing</span>`
+  } → ${value ? html`<ins>${shown(value)}</ins>` : html`<span class="quiet">nothing</span>`}${after}</div>`;
+}
+
+/**
+ * A JSON Patch with old values, a line an operation.
+ * @param {{ patch: Node | undefined, max?: number, bare?: boolean, after?: any }} props max is how many lines are shown; bare and after are
+ * those of each line
+ */
+export function Patch({ patch, max = 20, bare, after }) {
+  const all = patch?.elements ?? [];
+  return html`${all.slice(0, max).map(
+    (op) => html`<${Difference} path=${textOf(member(op, 'path')) ?? ''} old=${member(op, 'old')}
+    value=${member(op, 'value')} bare=${bare} after=${after} />`,
+  )}
+    ${all.length > max && html`<div class="quiet">${all.length - max} more</div>`}`;
+}
+
+/** How many changes the log keeps, and of how many characters. The newest is always there. */
+const MAX_SEEN = { rows: 50, size: 4 << 20 };
+
+/** How long nothing must come until a screen reader is told how many changes came, in milliseconds. */
+const QUIET = 1000;
+
+/**
+ * Keeps the newest changes of what a page shows. It returns them, and a log for the page.
+ * @param {string[]} collections
+ * @param {string} since the position of what is shown, empty as long as there is none
+ * @param {(row: Row) => boolean} concerns whether a change is one of what the page shows
+ * @param {(rows: Row[]) => void} take is given those that do
+ */
+export function useSeen(collections, since, concerns, take) {
+  const [rows, setRows] = useState(/** @type {Row[]} */ ([]));
+  useLive(collections, since, (come) => {
+    const mine = come.filter(concerns);
+    if (mine.length === 0) return;
+    setRows((now) => newest([...mine.toReversed(), ...now]));
+    take(mine);
+  });
+  return rows;
+}
+
+/** @param {Row[]} rows the newest first */
+function newest(rows) {
+  let size = 0;
+  return rows.slice(0, MAX_SEEN.rows).filter((row, i) => (size += row.size) <= MAX_SEEN.size || i === 0);
+}
+
+/**
+ * The log of what has changed since the page was opened, and whether the feed that tells it is cut.
+ * @param {{ rows: Row[] }} props the newest first
+ */
+export function ChangesSeen({ rows }) {
+  const { state, problem } = liveState.value;
+  const gone = problem?.status === 410;
+  return html`<${FeedState} state=${state} problem=${problem} again=${gone ? () => location.reload() : followAgain}>
+      <p>What is shown does not follow changes any more.</p><//>
+    <${Count} rows=${rows} />
+    <div role="log" aria-label="Changes seen" aria-live="off" class="seen">${rows.map((row) => html`<${Seen} key=${row.seq} row=${row} />`)}
+      </div>`;
+}
+
+/**
+ * Tells once, when some changes have come, how many they were. The log itself would be read row by row.
+ * @param {{ rows: Row[] }} props
+ */
+function Count({ rows }) {
+  const newest = rows[0]?.seq ?? '';
+  const [told, setTold] = useState({ seq: '', words: '' });
+  useEffect(() => {
+    if (newest === told.seq) return undefined;
+    const timer = setTimeout(() => {
+      const before = rows.findIndex((row) => row.seq === told.seq);
+      const count = before < 0 ? rows.length : before;
+      setTold({ seq: newest, words: `${count} change${count === 1 ? '' : 's'} seen at ${newest}` });
+    }, QUIET);
+    return () => clearTimeout(timer);
+  }, [newest]);
+  return html`<p role="status" class="unseen">${told.words}</p>`;
+}
+
+/**
+ * A change: what it did, by whom, and where.
+ * @param {{ row: Row }} props
+ */
+function Seen({ row }) {
+  const { cause } = row;
+  // The same element is not looked at again.
+  return useMemo(() => {
+    const by = html`${cause?.collection && html`, by <${DocumentLink} collection=${cause.collection} id=${cause.id} />`}
+      ${cause && !cause.collection && html`, by the rule <${Visible} text=${String(cause.rule ?? '')} max=${200} />`}${
+        row.actor && html`, by <${Visible} text=${row.actor} max=${80} />`
+      } <span class="quiet">at <code>${row.seq}</code></span>`;
+    const what = html`<${Visible} text=${row.collection + '/' + row.id} max=${200} />: ${row.op}`;
+    return html`<div>${row.patch ? html`<${Patch} patch=${row.patch} max=${5} bare after=${by} />` : html`${what}${by}`}</div>`;
+  }, [row]);
+}
+
+/**
+ * What is wrong with a feed: a line as long as it mends itself, an alert once it has ended.
+ * @param {{ state: 'off' | 'open' | 'cut' | 'ended', problem?: import('../lib/http.js').Problem, again: () => void, children?: any }} props
+ * children say what helps, where another try does not
+ */
+export function FeedState({ state, problem, again, children }) {
+  const why = problem && problem.title + (problem.detail ? ': ' + problem.detail : '');
+  return html`<p role="status" class="quiet">${
+    state === 'cut' &&
+    html`The feed was cut${
+      why &&
+      html` (<${Visible} text=${why}
+    max=${300} />)`
+    }. It goes on by itself.`
+  }</p>
+    ${state === 'ended' && html`<${ProblemAlert} problem=${problem} again=${again}>${children}<//>`}`;
+}

@@ -1,5 +1,0 @@
-import { html, render } from './lib/html.js';
-import { App } from './frame/app.js';
-
-document.body.replaceChildren(); // the header that was there before the modules came
-render(html`<${App} />`, document.body);
