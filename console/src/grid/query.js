@@ -157,9 +157,9 @@ function Words({ plan }) {
   const walked = plan.index === null ? 'Walked no index' : `Walked ${plan.entries.toLocaleString('en')} of ${plan.index}`;
   const fact = (/** @type {string} */ name, /** @type {any} */ text) => html`<dt>${name}</dt><dd>${text}</dd>`;
   const code = (/** @type {string} */ text) => html`<code><${Visible} text=${text} max=${4000} /></code>`;
+  const found = `read ${documents(plan.documents)}, of which ${plan.matched.toLocaleString('en')} match`;
   return html`<p role="status">
-    ${walked},
-      read ${documents(plan.documents)}, of which ${plan.matched.toLocaleString('en')} match, in ${(plan.seconds * 1000).toFixed(1)} ms.
+    ${walked}, ${found}, in ${(plan.seconds * 1000).toFixed(1)} ms.
       ${!plan.complete && ' A bound was passed: without “Explain” this is refused.'}</p>
     <dl>
       ${plan.conditions.length > 0 && fact('Decided by the index', code(plan.conditions.join(' && ')))}
