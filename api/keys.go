@@ -324,9 +324,35 @@ func collectionRights(rights *access.Rights, collection string) wire.CollectionR
 	return out
 }
 
+// addShape adds what the sender of a request may know of the relations and rules of a collection that they read.
+func addShape(out *wire.CollectionRights, rights *access.Rights, of *model.Collection) {
+	reading := rights.Grant(of.Name, model.ActRead)
+	unseen := reading.Mask()
+	out.Relations, out.Derive = map[string]wire.ReadRelation{}, map[string]wire.ReadRule{}
+	for _, r := range of.Relations {
+		if rights.CheckSees(r.To) == nil && unseen.Touches(r.Path) == "" {
+			out.Relations[r.Name] = wire.ReadRelation{Path: r.Path.String(), To: r.To}
+		}
+	}
+	for _, r := range of.Rules {
+		if unseen.Touches(r.Path) != "" {
+			continue
+		}
+		rule := wire.ReadRule{Kind: string(r.Kind)}
+		if along := r.Relation; along != nil && rights.CheckSees(along.To) == nil && rights.CheckSees(along.Collection) == nil {
+			rule.Relation = along.FullName()
+		}
+		out.Derive[r.Path.String()] = rule
+	}
+}
+
 // me answers GET /v1/_me: whom the node takes the sender for, and what they may do.
 func me(c echo.Context) error {
-	if err := parameters(c); err != nil {
+	if err := parameters(c, "relations"); err != nil {
+		return err
+	}
+	shapes, err := oneOf(c, "relations", "false", "true")
+	if err != nil {
 		return err
 	}
 	rights := rightsOf(c)
@@ -334,6 +360,9 @@ func me(c echo.Context) error {
 	out := wire.Principal{ID: p.ID, Name: p.Name, Roles: p.Own(), Sub: p.Sub, Issuer: p.Issuer, Claims: p.Claims, Open: p.IsOpen(), Collections: map[string]wire.CollectionRights{}}
 	for _, of := range rights.Model().Collections {
 		if may := collectionRights(rights, of.Name); may.Read || may.May != nil {
+			if shapes && may.Read {
+				addShape(&may, rights, of)
+			}
 			out.Collections[of.Name] = may
 		}
 	}

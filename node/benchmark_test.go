@@ -61,6 +61,18 @@ func request(b *testing.B, n *node.Node, status int, method, path, body string) 
 	}
 }
 
+// waitFolded waits until a node has folded all that is in its log.
+func waitFolded(b *testing.B, n *node.Node) {
+	b.Helper()
+	last, err := n.Log.LastSeq(b.Context())
+	if err == nil {
+		err = n.Store.Applied.Wait(b.Context(), last)
+	}
+	if err != nil {
+		b.Fatal(err)
+	}
+}
+
 // BenchmarkGet reads one document through the API's handler.
 func BenchmarkGet(b *testing.B) {
 	n := openNode(b, "")
@@ -80,13 +92,7 @@ func BenchmarkGetWithKey(b *testing.B) {
 			if err := put(n, "books", `{"id":"b1","title":"The Go Programming Language","owner":"ann"}`); err != nil {
 				b.Fatal(err)
 			}
-			last, err := n.Log.LastSeq(b.Context())
-			if err == nil {
-				err = n.Store.Applied.Wait(b.Context(), last)
-			}
-			if err != nil {
-				b.Fatal(err)
-			}
+			waitFolded(b, n)
 			r := httptest.NewRequest(http.MethodGet, "http://localhost/v1/books/b1", nil)
 			if c.model != "" {
 				for _, k := range []keys.Settings{{Name: "ops", Roles: []string{model.RoleAdmin}}, {Name: "ann", Sub: "ann", Roles: []string{"reader"}}} {
@@ -117,13 +123,7 @@ func BenchmarkLookup(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	last, err := n.Log.LastSeq(b.Context())
-	if err == nil {
-		err = n.Store.Applied.Wait(b.Context(), last)
-	}
-	if err != nil {
-		b.Fatal(err)
-	}
+	waitFolded(b, n)
 	for name, path := range map[string]func(i int) string{
 		"index": func(i int) string {
 			return "/v1/books?filter=" + url.QueryEscape("doc.k == params.k") + "&params=" + url.QueryEscape(fmt.Sprintf(`{"k":%d}`, i))

@@ -68,6 +68,28 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// TestNeverThere: no index is proposed for a member that none of the documents has that were looked at. One that some document has
+// after the first ones is proposed.
+func TestNeverThere(t *testing.T) {
+	w := bigShelf(t, 300, "{}")
+	for _, r := range []query.Request{
+		{Filter: "doc.nonesuch == 1", MaxScan: 50},
+		{Sort: []string{"nonesuch"}, MaxScan: 50},
+		{Filter: "doc.a == 1 && doc.nonesuch > 2", MaxScan: 50},
+	} {
+		r.Limit = 10
+		_, err := w.ask(r)
+		if e := needs(t, err); e.Suggest != nil || !strings.Contains(err.Error(), `None of the 50 documents that were looked at has a member "nonesuch"`) {
+			t.Errorf("%+v: %v, %s", r, err, e.Suggest)
+		}
+	}
+	w.apply(t, put("things", "d00045", `{"id":"d00045","nonesuch":1}`))
+	_, err := w.ask(query.Request{Sort: []string{"nonesuch"}, MaxScan: 299, Limit: 10})
+	if e := needs(t, err); e.Suggest == nil {
+		t.Errorf("a member that some document has is taken for a wrong name: %v", err)
+	}
+}
+
 // TestNeedsIndex: past maxScan the error has a line for the model, and explain answers.
 func TestNeedsIndex(t *testing.T) {
 	w := bigShelf(t, 300, "{ old: [s] }")

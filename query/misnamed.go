@@ -2,6 +2,8 @@ package query
 
 import (
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/model"
@@ -17,7 +19,8 @@ const (
 type misnamed struct {
 	paths  [][]string
 	hints  []string // for each path, "" while nothing is like it
-	looked int
+	looked int      // documents, up to the sample
+	absent [][]string // the paths that no document has had, in the sample and after it
 }
 
 // misnamed returns what looks for the members that the query names.
@@ -45,7 +48,7 @@ func (q *Query) misnamed() misnamed {
 			add(a.of)
 		}
 	}
-	return misnamed{paths: paths, hints: make([]string, len(paths))}
+	return misnamed{paths: paths, hints: make([]string, len(paths)), absent: slices.Clone(paths)}
 }
 
 // namesOf returns the names of a path up to its first array.
@@ -59,8 +62,11 @@ func namesOf(path model.Path) (names []string) {
 	return names
 }
 
-// look looks at a document, unless enough were looked at.
+// look looks at a document: for hints, unless enough were looked at, and for members that no document has.
 func (m *misnamed) look(doc *jsondoc.Tree) {
+	if len(m.absent) > 0 {
+		m.absent = slices.DeleteFunc(m.absent, func(path []string) bool { return hasMember(doc, path) })
+	}
 	if len(m.paths) == 0 || m.looked == misnamedSample {
 		return
 	}
@@ -93,6 +99,35 @@ func lookUp(doc *jsondoc.Tree, path []string) (has bool, hint string) {
 		at = next
 	}
 	return true, ""
+}
+
+// hasMember tells whether a document has the member at a path, or something else than an object on the way.
+func hasMember(doc *jsondoc.Tree, path []string) bool {
+	at := jsondoc.Root
+	for _, name := range path {
+		if doc.Kind(at) != jsondoc.Object {
+			return true
+		}
+		if at = doc.Member(at, name); at == jsondoc.None {
+			return false
+		}
+	}
+	return true
+}
+
+// never names the members that the query names, and that none of so many documents has; "" where too few were looked at, or each
+// has some.
+func (m *misnamed) never() string {
+	if m.looked < misnamedSample || len(m.absent) == 0 {
+		return ""
+	}
+	names := make([]string, 0, maxHints)
+	for _, path := range m.absent[:min(len(m.absent), maxHints)] {
+		if name := strconv.Quote(strings.Join(path, ".")); !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return strings.Join(names, " and ")
 }
 
 // found returns a sentence for each misnamed member.

@@ -128,7 +128,8 @@ func (r *run) end(err error) (*Result, error) {
 		return r.result, nil
 	}
 	var suggested *suggestion
-	if r.q.request.Visible == nil { // an index would tell what the rule looks at
+	never := r.sample.misnamed.never()
+	if r.q.request.Visible == nil && never == "" { // an index would tell what the rule looks at, and none helps a wrong name
 		suggested = r.suggest()
 	}
 	if suggested != nil {
@@ -138,9 +139,12 @@ func (r *run) end(err error) (*Result, error) {
 		return r.result, nil
 	}
 	failed := &NeedsIndex{Why: bound.why, Plan: r.out}
-	if suggested != nil {
+	switch {
+	case suggested != nil:
 		failed.Suggest, failed.Line = suggested.patch, suggested.line
-	} else if r.q.request.Visible == nil {
+	case never != "" && r.q.request.Visible == nil:
+		failed.Why += fmt.Sprintf(". None of the %d documents that were looked at has a member %s: is it the name that you mean?", r.out.Documents, never)
+	case r.q.request.Visible == nil:
 		failed.Why += ". " + r.noSuggestion()
 	}
 	return nil, failed

@@ -253,7 +253,7 @@ func plain(message string) string {
 	case of(absent) != nil:
 		return of(absent)[1] + " is missing"
 	case of(undeclared) != nil:
-		return "there is no '" + of(undeclared)[1] + "' here"
+		return undeclaredName(of(undeclared)[1])
 	case of(overload) != nil:
 		return "'" + operatorOf(of(overload)[1]) + "' does not take " + strings.ReplaceAll(of(overload)[2], ", ", " and ")
 	case of(noRange) != nil:
@@ -266,6 +266,15 @@ func plain(message string) string {
 		return "'" + of(takenName)[1] + "' cannot be a name"
 	}
 	return strings.TrimPrefix(message, "Syntax error: ")
+}
+
+// undeclaredName says that an expression has a name that is none. One that is no variable anywhere may be a member's.
+func undeclaredName(name string) string {
+	said := "there is no '" + name + "' here"
+	if !slices.Contains([]string{"doc", "old", "meta", "element", "params", "auth", "facts"}, name) {
+		said += "; a member is named with its document, such as doc." + name
+	}
+	return said
 }
 
 // operatorOf returns an operator as expressions have it, for the name that cel-go has for it: + for _+_.

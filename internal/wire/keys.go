@@ -73,6 +73,21 @@ type CollectionRights struct {
 
 	May   []string `json:"may,omitempty" schema:"{'items':{'enum':['read','create','update','delete']}}" doc:"The actions that are let, for some documents at least. Absent where read and write say it."`
 	Where []string `json:"where,omitempty" schema:"{'items':{'enum':['read','create','update','delete']}}" doc:"Those of may for which the model's expression decides about each document."`
+
+	Relations map[string]ReadRelation `json:"relations,omitempty" doc:"With relations=true: the relations of its documents by name, as far as the principal reads the collections on both sides, and the member."`
+	Derive    map[string]ReadRule     `json:"derive,omitempty" doc:"With relations=true: the rules of its documents by path, as far as the principal reads the members."`
+}
+
+// ReadRelation is a relation as a reader of its documents may know it.
+type ReadRelation struct {
+	Path string `json:"path" doc:"Of the ids in a document, such as authors[].id."`
+	To   string `json:"to" ref:"CollectionName"`
+}
+
+// ReadRule is a rule as a reader of its documents may know it.
+type ReadRule struct {
+	Kind     string `json:"kind" enum:"copy|count|sum|min|max|avg|ids|recent|value"`
+	Relation string `json:"relation,omitempty" doc:"The full name of the relation along which the values come, such as books.authors. Absent where the principal does not read the other collection, and for what is made of the document itself."`
 }
 
 // RevokeTokensBody says whose tokens are refused.

@@ -68,7 +68,7 @@ func TestPrivateMembers(t *testing.T) {
 	h.admin.Merge("orders", "o1", `{"margin":4712}`)
 	h.admin.Delete("orders", "o4")
 	for _, path := range []string{"/v1/orders/o0", "/v1/orders/o0?view=referenced", "/v1/orders/o0?fields=margin,name,lines", "/v1/orders/o0?expand=customer", "/v1/orders?expand=customer",
-		"/v1/customers/c1", "/v1/customers/c1?view=referenced", "/v1/customers", "/v1/orders", "/v1/orders?view=referenced", "/v1/orders?ids=o0,o1,o9", "/v1/orders?filter=doc.rank>=0&sort=-rank",
+		"/v1/_me?relations=true", "/v1/customers/c1", "/v1/customers/c1?view=referenced", "/v1/customers", "/v1/orders", "/v1/orders?view=referenced", "/v1/orders?ids=o0,o1,o9", "/v1/orders?filter=doc.rank>=0&sort=-rank",
 		"/v1/orders?filter=doc.state=='new'&count=true", "/v1/orders?sort=state&limit=2", "/v1/orders?group=state&compute=count", "/v1/orders?group=lines", "/v1/orders?filter=size(doc.lines)==2&view=referenced",
 		"/v1/customers/c1/orders?relation=customer", "/v1/customers/c1/orders?relation=customer&page=last", "/v1/customers/c1/orders?relation=customer&page=1", "/v1/customers/c1/orders?relation=customer&sort=rank",
 		"/v1/orders/o0?at=" + first, "/v1/orders?at=" + first, "/v1/customers/c1/orders?relation=customer&at=" + first, "/v1/customers/c1/orders?relation=customer&page=1&at=" + first, "/v1/orders/o0?expand=customer&at=" + first,
@@ -376,4 +376,38 @@ func bareText(t *testing.T, doc []byte) string {
 	}
 	delete(members, "_meta")
 	return fmt.Sprint(members)
+}
+
+// TestShapesOfMe: a reader is told the relations and rules of what it reads, and nothing of what it does not.
+func TestShapesOfMe(t *testing.T) {
+	h := openOrders(t)
+	shapes := func(c *harness.Client, want string) {
+		t.Helper()
+		var of struct {
+			Collections map[string]struct{ Relations, Derive json.RawMessage }
+		}
+		if err := json.Unmarshal(c.Want(http.StatusOK, "GET", "/v1/_me?relations=true", "").Body, &of); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for _, name := range []string{"customers", "orders"} {
+			got += string(of.Collections[name].Relations) + string(of.Collections[name].Derive)
+		}
+		if got != want {
+			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+	seller := h.asSub(t, "sue", "seller")
+	shapes(seller, `{"customer":{"path":"customerId","to":"customers"}}{"customerName":{"kind":"copy","relation":"orders.customer"}}`)
+	if body := string(seller.Want(http.StatusOK, "GET", "/v1/_me", "").Body); strings.Contains(body, "relation") {
+		t.Errorf("it is told without being asked for: %s", body)
+	}
+	seller.Want(http.StatusBadRequest, "GET", "/v1/_me?relations=yes", "")
+	staff := h.asSub(t, "stan", "staff")
+	shapes(staff, `{"lastOrders":{"kind":"recent","relation":"orders.customer"},"revenue":{"kind":"sum","relation":"orders.customer"}}`+
+		`{"agent":{"path":"agentId","to":"customers"},"customer":{"path":"customerId","to":"customers"}}`+
+		`{"customerName":{"kind":"copy","relation":"orders.customer"},"customerPhone":{"kind":"copy","relation":"orders.customer"},"total":{"kind":"value"}}`)
+	h = openHouse(t, "collections:\n  customers: { access: { read: [staff] } }\n  orders:\n    access: { read: [everyone] }\n" +
+		"    relations: { customer: { path: customerId, to: customers } }\n    derive: { name: { copy: customer, value: doc.name, publish: true } }\n", nil)
+	shapes(h.asSub(t, "sue", "seller"), `{"name":{"kind":"copy"}}`)
 }

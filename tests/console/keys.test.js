@@ -92,3 +92,49 @@ scenario('A key that ends in mid-work is asked for again, and what was typed sta
   await page.getByRole('region', { name: 'Document' }).getByText('Two').waitFor();
   assert.equal((await store.bytes('books', 'b1')).toString(), '{"id":"b1","title":"Two","authorId":"a1"}');
 });
+
+/** A shop that the role clerk reads. Nobody but an administrator reads its model. */
+const shop = {
+  model: `
+collections:
+  books:
+    access: { read: [clerk] }
+    relations: { author: { path: authorId, to: authors } }
+    derive:
+      authorName: { copy: author, value: doc.name }
+  authors:
+    access: { read: [clerk], update: [clerk] }
+    derive: { countOfBooks: { count: books.author } }
+`,
+  documents: {
+    authors: { a1: { name: 'Ada' } },
+    books: { b1: { title: 'One', authorId: 'a1' } },
+  },
+};
+
+scenario('Whoever may not read the model sees the relations and links of what they read', { data: shop, closed: true }, async ({ store, tab, page }) => {
+  const key = await store.newKey('clerk');
+  assert.equal((await store.send('GET', '/v1/_model', undefined, { Authorization: 'Bearer ' + key })).status, 403);
+  await tab.open('#/books/b1');
+  await useKey(page, key, true);
+  const doc = page.getByRole('region', { name: 'Document', exact: true });
+  await doc.getByRole('link', { name: /a1/ }).waitFor();
+  await doc.getByText('copy', { exact: true }).waitFor();
+  await page.getByRole('region', { name: 'Refers to', exact: true }).getByRole('link', { name: 'a1', exact: true }).waitFor();
+  await tab.open('#/authors/a1', 'authors/a1');
+  await page.getByRole('button', { name: 'Show books by author' }).click();
+  await page.getByRole('link', { name: /b1/ }).first().waitFor();
+});
+
+scenario('Whoever may see the keys is told who wrote by their names', { data: shop, closed: true }, async ({ store, tab, page }) => {
+  const { key } = (await store.want('POST', '/v1/_keys', JSON.stringify({ name: 'ops', roles: ['clerk'] }))).json;
+  await store.want('PATCH', '/v1/authors/a1', '{"name":"Ada L."}', { 'Content-Type': 'application/merge-patch+json', Authorization: 'Bearer ' + key });
+  await tab.open('#/authors/a1/_history');
+  await useKey(page, store.key, true);
+  await page.getByText('by ops', { exact: true }).first().waitFor();
+  await page.reload();
+  await page.getByRole('button', { name: 'Forget key' }).click();
+  await useKey(page, key);
+  await page.getByRole('list', { name: 'Versions', exact: true }).getByText('Ada L.').first().waitFor();
+  assert.equal(await page.getByText(/by (ops|key:)/).count(), 0); // whoever reads the document is not told who wrote it
+});

@@ -2,7 +2,7 @@ package described
 
 // ofKeys lists the operations with the tag keys.
 var ofKeys = []Operation{
-	{Route: "GET /v1/_me", ID: "me", Summary: "Whom the node takes the sender for",
+	{Route: "GET /v1/_me", ID: "me", Summary: "Whom the node takes the sender for", Takes: "relations",
 		Answers: []Answer{
 			{"200", "The principal.", "", is("Principal")},
 		},

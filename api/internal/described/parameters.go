@@ -61,6 +61,7 @@ var Parameters = map[string]Parameter{
 	"limit-history":        {Name: "limit", In: "query", Schema: `{"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}`, Text: "Most versions of the page."},
 	"derived":              {In: "query", Schema: `{"type": "string", "enum": ["include", "exclude"], "default": "include"}`, Text: "exclude: no derived changes."},
 	"include_docs":         {In: "query", Schema: `{"type": "boolean", "default": true}`, Text: "With doc, the document after the change."},
+	"relations":            {In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "With the relations and rules of each collection that the sender reads."},
 	"dryRun":               {In: "query", Schema: `{"type": "boolean", "default": false}`, Text: "Tell what would go, and erase nothing."},
 	"child":                {In: "path", Schema: `{"$ref": "#/components/schemas/CollectionName"}`, Text: "A collection with a relation to this one."},
 	"since":                {In: "query", Schema: `{"type": "string", "default": "0"}`, Text: "Behind this position, as it was given out; 0, now, or an RFC 3339 time; <sequence>-<n> alone is taken of any store, and so is <sequence>, which stands behind everything that the event changed. One beyond this node is kept until the node is there: an answer has head then, and so do the heartbeats of the endless transports, which go on once the node is there."},

@@ -1416,10 +1416,27 @@ export interface components {
         };
         CollectionName: string;
         CollectionRights: {
+            /** @description With relations=true: the rules of its documents by path, as far as the principal reads the members. */
+            derive?: {
+                [key: string]: {
+                    /** @enum {string} */
+                    kind: "copy" | "count" | "sum" | "min" | "max" | "avg" | "ids" | "recent" | "value";
+                    /** @description The full name of the relation along which the values come, such as books.authors. Absent where the principal does not read the other collection, and for what is made of the document itself. */
+                    relation?: string;
+                };
+            };
             /** @description The actions that are let, for some documents at least. Absent where read and write say it. */
             may?: ("read" | "create" | "update" | "delete")[];
             /** @description Every document, or those that where lets. */
             read: boolean;
+            /** @description With relations=true: the relations of its documents by name, as far as the principal reads the collections on both sides, and the member. */
+            relations?: {
+                [key: string]: {
+                    /** @description Of the ids in a document, such as authors[].id. */
+                    path: string;
+                    to: components["schemas"]["CollectionName"];
+                };
+            };
             /** @description Those of may for which the model's expression decides about each document. */
             where?: ("read" | "create" | "update" | "delete")[];
             /** @description Create, update and delete every document. */
@@ -4082,6 +4099,8 @@ export interface components {
         refreshParameter: string;
         /** @description Which relation, where several lead from the child collection. */
         relationParameter: string;
+        /** @description With the relations and rules of each collection that the sender reads. */
+        relationsParameter: boolean;
         /** @description With from: OLD=NEW, another name for a member at the top level, each time it is given. */
         renameParameter: string[];
         /** @description Documents keep the numbers of sequences that they come with, and the counters go on after the greatest. It needs the role admin. */
@@ -6072,7 +6091,10 @@ export interface operations {
     };
     me: {
         parameters: {
-            query?: never;
+            query?: {
+                /** @description With the relations and rules of each collection that the sender reads. */
+                relations?: components["parameters"]["relationsParameter"];
+            };
             header?: never;
             path?: never;
             cookie?: never;

@@ -1,5 +1,6 @@
 import { html, useEffect, useMemo, useState } from '../lib/html.js';
 import { goTo, placeHref } from '../lib/place.js';
+import { Actor } from '../ui/actor.js';
 import { FeedState, Patch } from '../ui/changes.js';
 import { CopyAsCurl, DocumentLink, Visible, number } from '../ui/parts.js';
 import { byRule, useFeed } from './kept.js';
@@ -108,7 +109,7 @@ function What({ item: { write, cause, whole } }) {
 
 /** Who wrote it, and what it follows from. @param {{ item: Item }} props */
 const By = ({ item: { write } }) =>
-  html`${write?.actor && html` by <${Visible} text=${write.actor} max=${80} />`}${
+  html`${write?.actor && html` by <${Actor} of=${write.actor} />`}${
     write?.cause?.collection &&
     html` <span class="quiet">because of <${DocumentLink} collection=${write.cause.collection} id=${write.cause.id} /></span>`
   }`;

@@ -5,6 +5,7 @@ import { stepsOf } from '../lib/jsonrows.js';
 import { useLoad } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ChangesSeen, useSeen } from '../ui/changes.js';
+import { loadShape } from '../lib/shape.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { JsonView, named } from '../ui/json.js';
 import { CopyAsCurl, LongText, Time, Visible } from '../ui/parts.js';
@@ -28,7 +29,7 @@ export function DocumentPage({ place }) {
   const doc = value?.at === at ? value : undefined; // not one of another time
   const now = at === null;
   // The document is shown before anything else is asked for.
-  const model = useLoad(async (signal) => (doc ? loadModel(signal) : undefined), [doc]);
+  const model = useLoad(async (signal) => (doc ? loadShape(signal) : undefined), [doc]);
   const lineage = useLoad(async (signal) => (doc && now ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
   const { rows, changed } = useFollowed(parts, now ? (doc?.position ?? '') : '', busy, again);
   return html`<${PastBanner} place=${place} position=${doc?.position ?? ''} />
@@ -223,16 +224,3 @@ export async function load(asked) {
  */
 export const loadLineage = (parts, position, signal) =>
   ask({ path: [...parts, '_lineage'], headers: { 'Fanfold-Min-Position': position }, signal });
-
-/**
- * Asks for the model. Whoever may not read it has none.
- * @param {AbortSignal} signal
- */
-export async function loadModel(signal) {
-  try {
-    return await ask({ path: ['_model'], signal });
-  } catch (error) {
-    if ([401, 403, 404].includes(/** @type {any} */ (error)?.status)) return null;
-    throw error;
-  }
-}

@@ -248,3 +248,13 @@ export function isLater(position, than) {
   const [otherEvent, otherChange] = than.split('-').map(Number);
   return event > otherEvent || (event === otherEvent && change > otherChange);
 }
+
+/**
+ * Tells whether the reader may do something with documents of a collection, some of them at least. As long as that is not known, they may.
+ * @param {string} collection
+ * @param {'create' | 'update' | 'delete'} act
+ */
+export function may(collection, act) {
+  const of = me.value?.collections?.[collection] ?? me.value?.otherCollections;
+  return !of || of.write === true || of.may?.includes(act) === true;
+}

@@ -3,6 +3,7 @@ import { request } from '../lib/http.js';
 import { member, plain, read, textOf } from '../lib/json.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref, tellSaved } from '../lib/place.js';
+import { Actor } from '../ui/actor.js';
 import { Patch } from '../ui/changes.js';
 import { CopyAsCurl, DocumentLink, Time, Visible } from '../ui/parts.js';
 import { PastProblem } from '../ui/past.js';
@@ -126,7 +127,7 @@ export function Version({ version, newest, revert }) {
         class="quiet">(<${Visible} text=${(cause.rules ?? [cause.rule]).join(', ')} max=${300} />)</span>`
         }</span>`
       }
-      ${actor && html` <span>by <${Visible} text=${actor} max=${80} /></span>`}</header>
+      ${actor && html` <span>by <${Actor} of=${actor} /></span>`}</header>
     ${patch ? html`<${Patch} patch=${patch} />` : isThere && html`<p class="quiet">What it changed is too long to be shown.</p>`}
     ${
       isThere &&

@@ -2,6 +2,7 @@ import { html, useEffect, useMemo, useState } from '../lib/html.js';
 import { member, textOf, tokens } from '../lib/json.js';
 import { followAgain, liveState, useLive } from '../lib/live.js';
 import { ProblemAlert } from './dialogs.js';
+import { Actor } from './actor.js';
 import { DocumentLink, Visible } from './parts.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */
@@ -114,7 +115,7 @@ function Seen({ row }) {
   return useMemo(() => {
     const by = html`${cause?.collection && html`, by <${DocumentLink} collection=${cause.collection} id=${cause.id} />`}
       ${cause && !cause.collection && html`, by the rule <${Visible} text=${String(cause.rule ?? '')} max=${200} />`}${
-        row.actor && html`, by <${Visible} text=${row.actor} max=${80} />`
+        row.actor && html`, by <${Actor} of=${row.actor} />`
       } <span class="quiet">at <code>${row.seq}</code></span>`;
     const what = html`<${Visible} text=${row.collection + '/' + row.id} max=${200} />: ${row.op}`;
     return html`<div>${row.patch ? html`<${Patch} patch=${row.patch} max=${5} bare after=${by} />` : html`${what}${by}`}</div>`;
