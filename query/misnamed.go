@@ -18,8 +18,8 @@ const (
 // misnamed finds members that a query names, and that none of the first documents has, although each of some has one with a like name.
 type misnamed struct {
 	paths  [][]string
-	hints  []string // for each path, "" while nothing is like it
-	looked int      // documents, up to the sample
+	hints  []string   // for each path, "" while nothing is like it
+	looked int        // documents, up to the sample
 	absent [][]string // the paths that no document has had, in the sample and after it
 }
 

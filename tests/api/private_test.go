@@ -407,7 +407,7 @@ func TestShapesOfMe(t *testing.T) {
 	shapes(staff, `{"lastOrders":{"kind":"recent","relation":"orders.customer"},"revenue":{"kind":"sum","relation":"orders.customer"}}`+
 		`{"agent":{"path":"agentId","to":"customers"},"customer":{"path":"customerId","to":"customers"}}`+
 		`{"customerName":{"kind":"copy","relation":"orders.customer"},"customerPhone":{"kind":"copy","relation":"orders.customer"},"total":{"kind":"value"}}`)
-	h = openHouse(t, "collections:\n  customers: { access: { read: [staff] } }\n  orders:\n    access: { read: [everyone] }\n" +
+	h = openHouse(t, "collections:\n  customers: { access: { read: [staff] } }\n  orders:\n    access: { read: [everyone] }\n"+
 		"    relations: { customer: { path: customerId, to: customers } }\n    derive: { name: { copy: customer, value: doc.name, publish: true } }\n", nil)
 	shapes(h.asSub(t, "sue", "seller"), `{"name":{"kind":"copy"}}`)
 }
