@@ -50,7 +50,7 @@ for (const [name, [place, there]] of Object.entries(pages)) {
 
 scenario('The frame is the same on every page', shop, async ({ tab, page }) => {
   await tab.open('#/');
-  await page.getByText('open to everybody').waitFor();
+  await page.getByText('nobody needs a key').waitFor();
   await page.getByRole('status', { name: 'Node' }).getByText('ready').waitFor();
   await golden(page.getByRole('banner'), 'frame-banner');
   await golden(page.getByRole('contentinfo'), 'frame-contentinfo');

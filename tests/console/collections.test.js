@@ -3,6 +3,7 @@ import assert from 'node:assert/strict';
 import { accessible } from './lib/checks.js';
 import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
+import { hold, waiting } from './lib/tab.js';
 
 /** @param {import('playwright-core').Page} page */
 const table = (page) => page.getByRole('table', { name: 'Collections', exact: true });
@@ -23,7 +24,9 @@ scenario('Collections are listed with their numbers of documents, and lead to th
   await table(page).waitFor();
 });
 
-scenario('Many collections come page by page', { data: { documents: Object.fromEntries(Array.from({ length: 103 }, (_, i) => ['c' + String(i).padStart(3, '0'), { d: {} }])) } }, async ({ tab, page }) => {
+const many = { data: { documents: Object.fromEntries(Array.from({ length: 103 }, (_, i) => ['c' + String(i).padStart(3, '0'), { d: {} }])) } };
+
+scenario('Many collections come page by page', many, async ({ tab, page }) => {
   await tab.open('#/', 'Collections');
   const names = () => table(page).getByRole('link').allTextContents();
   await table(page).getByRole('link', { name: 'c099' }).waitFor();
@@ -115,4 +118,73 @@ scenario('Who may not know how the store stands sees the collections that are th
   await table(page).getByRole('link', { name: 'books', exact: true }).waitFor();
   assert.deepEqual(await table(page).getByRole('link').allTextContents(), ['books']);
   assert.equal(await page.getByText('eeds attention').count(), 0);
+});
+
+scenario('What is no longer asked is dim, and Cancel leads back to what was answered', many, async ({ tab, page }) => {
+  await tab.open('#/', 'Collections');
+  const names = () => table(page).getByRole('link').allTextContents();
+  await table(page).getByRole('link', { name: 'c099' }).waitFor();
+  const go = await hold(page, (url) => url.pathname === '/v1' && url.searchParams.has('cursor'));
+  await page.getByRole('link', { name: 'Next page', exact: true }).click();
+  await waiting(page).filter({ has: table(page) }).waitFor();
+  assert.ok(await page.locator('main .answer').evaluate((element) => Number(getComputedStyle(element).opacity)) < 0.7, 'the rows of the first page look as those of the next');
+  const asked = tab.requests.length;
+  await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await waiting(page).waitFor({ state: 'detached' });
+  assert.equal(new URL(page.url()).hash, '#/');
+  assert.equal((await names())[0], 'c000');
+  assert.equal(await page.locator('main .answer').evaluate((element) => getComputedStyle(element).opacity), '1');
+  assert.deepEqual(tab.requests.slice(asked).filter((r) => new URL(r.url()).pathname === '/v1' && new URL(r.url()).searchParams.get('limit') === '100'), [], 'what is known was asked again');
+  go();
+  await page.getByRole('link', { name: 'Next page', exact: true }).click();
+  await table(page).getByRole('link', { name: 'c102' }).waitFor();
+  assert.equal(await waiting(page).count(), 0);
+});
+
+/** Places, what each asks for first, and what tells that the answer is there. @type {[string, string, (page: import('playwright-core').Page) => import('playwright-core').Locator][]} */
+const slow = [
+  ['#/', '/v1', (page) => table(page)],
+  ['#/_model', '/v1/_model', (page) => page.getByRole('table', { name: 'Rules', exact: true })],
+  ['#/books/huckleberry-finn', '/v1/books/huckleberry-finn', (page) => page.getByRole('region', { name: 'Document', exact: true })],
+  ['#/books/huckleberry-finn/_history', '/v1/books/huckleberry-finn/_history', (page) => page.getByRole('list', { name: 'Versions', exact: true })],
+];
+
+scenario('First loads show the form of what comes, and can be cancelled', { data: 'bookshop', shared: true }, async ({ tab, page, newTab }) => {
+  for (const [place, path, answer] of slow) {
+    await page.goto('about:blank');
+    const go = await hold(page, (url) => url.pathname === path);
+    await tab.open(place);
+    await waiting(page).locator('.skeleton').waitFor();
+    await page.getByRole('button', { name: 'Cancel', exact: true }).click();
+    const alert = page.getByRole('alert').filter({ hasText: 'Cancelled' });
+    await alert.waitFor();
+    assert.equal(await waiting(page).count(), 0, place);
+    go();
+    await alert.getByRole('button', { name: 'Try again', exact: true }).click();
+    await answer(page).waitFor();
+    await page.unrouteAll();
+  }
+  const other = await newTab();
+  await hold(other.page, (url) => url.pathname === '/v1/_changes');
+  await other.open('#/', 'Collections');
+  await table(other.page).waitFor();
+  await other.open('#/_changes', 'Changes');
+  await waiting(other.page).locator('.skeleton').waitFor();
+  assert.equal(await other.page.getByText('No change has come yet.').count(), 0, 'nobody knows that yet');
+  await other.page.getByRole('button', { name: 'Cancel', exact: true }).click();
+  await table(other.page).waitFor(); // the last place that was answered
+});
+
+scenario('A document of another time is dim until the answer comes', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books/huckleberry-finn');
+  const region = page.getByRole('region', { name: 'Document', exact: true });
+  await page.getByRole('button', { name: 'Origin of /authors/0/name' }).waitFor();
+  const go = await hold(page, (url) => url.pathname === '/v1/books/huckleberry-finn' && url.searchParams.has('at'));
+  await page.goto(page.url() + '?at=200');
+  await page.getByText('As of 200').waitFor();
+  await waiting(page).filter({ has: region }).waitFor();
+  go();
+  await waiting(page).waitFor({ state: 'detached' });
+  await region.waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Origin of /authors/0/name' }).count(), 0);
 });

@@ -148,7 +148,7 @@ scenario('What fails and what is hot is marked by its form', { data: failing }, 
   const row = rules.getByRole('row').filter({ hasText: 'size(doc.name)' });
   await row.getByRole('link', { name: 'countries/at', exact: true }).first().waitFor();
   await rules.getByRole('row').filter({ hasText: 'tenth' }).getByRole('link', { name: 'people/p0', exact: true }).first().waitFor();
-  await graph(page).getByRole('img', { name: 'people.country to countries, 2 rules, 1 failing, hot, 1200 documents each', exact: true }).waitFor();
+  await graph(page).getByRole('img', { name: 'people.country to countries, 2 rules, 1 failing, hot, 1200 documents each on average', exact: true }).waitFor();
   await graph(page).getByRole('link', { name: 'people, 1,200 documents, 2 failing', exact: true }).waitFor();
   await graph(page).getByRole('link', { name: 'countries, 1 document', exact: true }).waitFor();
   await accessible(page);

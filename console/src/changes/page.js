@@ -3,6 +3,7 @@ import { goTo, placeHref } from '../lib/place.js';
 import { Actor } from '../ui/actor.js';
 import { FeedState, Patch } from '../ui/changes.js';
 import { CopyAsCurl, DocumentLink, Visible, number } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
 import { byRule, useFeed } from './kept.js';
 
 /** @typedef {import('./kept.js').Item} Item */
@@ -26,6 +27,7 @@ export function ChangesPage({ place }) {
   const [shown, setShown] = useState(FIRST);
   useEffect(() => setShown(FIRST), [params]);
   const oldest = problem?.of.oldest;
+  const waits = state === 'off' && !paused && kept.items.length === 0;
   return html`
     <${Choice} params=${params} since=${since} again=${anew} />
     <p class="actions">
@@ -46,6 +48,7 @@ export function ChangesPage({ place }) {
       href=${placeHref(['_changes'], { ...query, since: oldest })}>Begin at ${oldest}</a></p>`
       }<//>`
     }
+    <${Pending} of=${{ value: waits ? undefined : kept, cancel: () => setPaused(true) }}>
     <ul aria-label="Changes" class="changes">${kept.items.slice(0, shown).map(
       (item) => html`<${ChangeItem} key=${item.seq} item=${item}
       derived=${item.derived} gone=${item.gone} />`,
@@ -53,6 +56,7 @@ export function ChangesPage({ place }) {
     ${kept.items.length === 0 && state !== 'ended' && html`<p class="quiet">No change has come yet.</p>`}
     ${kept.items.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + FIRST)}>Show ${FIRST} more</button></p>`}
     ${kept.gone > 0 && html`<p class="quiet">${kept.gone.toLocaleString('en')} older rows are not kept here.</p>`}
+    <//>
     <${CopyAsCurl} asked=${{ path: ['_changes'], query: { ...query, mode: 'all', feed: 'continuous', since } }} />`;
 }
 

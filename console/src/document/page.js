@@ -10,6 +10,7 @@ import { ProblemAlert } from '../ui/dialogs.js';
 import { JsonView, named } from '../ui/json.js';
 import { CopyAsCurl, LongText, Time, Visible } from '../ui/parts.js';
 import { PastBanner, PastProblem } from '../ui/past.js';
+import { Pending } from '../ui/pending.js';
 import { EditActions } from '../ui/preview.js';
 import { Absent, Carried, Kind, Origin, Referred, Refers } from './links.js';
 import { idOf, isAt, kindOf, linksOf } from './model.js';
@@ -23,23 +24,26 @@ const MAX_MARKED = 200;
  */
 export function DocumentPage({ place }) {
   const { parts } = place;
-  const at = place.params.get('at');
   const asked = askedOf(place);
-  const { value, problem, busy, again } = useLoad(async (signal) => ({ ...(await load({ ...asked, signal })), at }), [at]);
-  const doc = value?.at === at ? value : undefined; // not one of another time
+  const askedAt = place.params.get('at');
+  const loaded = useLoad(async (signal) => ({ ...(await load({ ...asked, signal })), at: askedAt }), [askedAt]);
+  const { problem, busy, stale, again } = loaded;
+  // One of another time stays until the answer comes, and all that is told of it is of that time.
+  const doc = stale && problem ? undefined : loaded.value;
+  const at = doc ? doc.at : askedAt;
   const now = at === null;
   // The document is shown before anything else is asked for.
   const model = useLoad(async (signal) => (doc ? loadShape(signal) : undefined), [doc]);
   const lineage = useLoad(async (signal) => (doc && now ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
-  const { rows, changed } = useFollowed(parts, now ? (doc?.position ?? '') : '', busy, again);
-  return html`<${PastBanner} place=${place} position=${doc?.position ?? ''} />
+  const { rows, changed } = useFollowed(parts, now && !stale ? (doc?.position ?? '') : '', busy, again);
+  return html`<${PastBanner} place=${place} position=${stale ? '' : (doc?.position ?? '')} />
     <${PastProblem} place=${place} problem=${problem} again=${again}>${
       problem?.status === 404 &&
       html`<p>See the <a
-      href=${placeHref([parts[0]], { at })}>collection</a>.</p>`
+      href=${placeHref([parts[0]], { at: askedAt })}>collection</a>.</p>`
     }<//>
-    ${!doc && html`<${CopyAsCurl} asked=${asked} />`}
-    ${
+    ${!doc && problem && html`<${CopyAsCurl} asked=${asked} />`}
+    <${Pending} of=${loaded} shape="text">${
       doc &&
       html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />
         ${now && html`, seen at <code>${doc.position}</code>`}.
@@ -60,7 +64,7 @@ export function DocumentPage({ place }) {
         <${Carried} lineage=${lineage.value} />`
       }
     </div></div>`
-    }`;
+    }<//>`;
 }
 
 /**

@@ -3,9 +3,10 @@ import { Problem, ask, request } from './http.js';
 import { plain, scan } from './json.js';
 
 /**
- * What a component has asked for: the value once it is there, or the problem. A value stays until the next one has come.
+ * What a component has asked for: the value once it is there, or the problem. A value stays until the next one has come. It is stale
+ * while it answers another question than the one that is asked now. cancel gives the question up.
  * @template T
- * @typedef {{ value?: T, problem?: Problem, busy: boolean, again: () => void }} Loaded
+ * @typedef {{ value?: T, problem?: Problem, busy: boolean, stale: boolean, again: () => void, cancel: () => void }} Loaded
  */
 
 /** The first and the longest pause before what has failed for now is asked for again, in milliseconds. */
@@ -13,7 +14,7 @@ const PAUSES = { first: 1000, longest: 10_000 };
 
 /**
  * Asks for something whenever deps change, and gives up what was asked before. A problem that passes is tried again by itself,
- * while the tab is seen.
+ * while the tab is seen. Where cancel was called, the question that the value answers is not asked once more.
  * @template T
  * @param {(signal: AbortSignal) => Promise<T>} fn
  * @param {any[]} deps
@@ -21,23 +22,33 @@ const PAUSES = { first: 1000, longest: 10_000 };
  */
 export function useLoad(fn, deps) {
   const [tries, setTries] = useState(0);
-  const [state, setState] = useState(/** @type {{ value?: T, problem?: Problem, busy: boolean }} */ ({ busy: true }));
+  const [state, setState] = useState(/** @type {{ value?: T, of?: any[], problem?: Problem, busy: boolean }} */ ({ busy: true }));
   const pause = useRef(PAUSES.first);
+  const asking = useRef(/** @type {AbortController | null} */ (null));
+  const cancelled = useRef(false);
+  const isOf = (/** @type {any[] | undefined} */ of) => of !== undefined && of.every((value, i) => Object.is(value, deps[i]));
   useLayoutEffect(() => {
     // an effect would ask only once the page is painted without it
     const ending = new AbortController();
+    const isKnown = cancelled.current && isOf(state.of);
+    cancelled.current = false;
+    if (isKnown) {
+      setState((now) => ({ value: now.value, of: now.of, busy: false }));
+      return undefined;
+    }
+    asking.current = ending;
     // A problem that passes stays until something else is known, or a screen reader would tell it with each try.
-    setState((now) => ({ value: now.value, problem: now.problem?.passing ? now.problem : undefined, busy: true }));
+    setState((now) => ({ ...now, problem: now.problem?.passing ? now.problem : undefined, busy: true }));
     fn(ending.signal).then(
       (value) => {
         if (ending.signal.aborted) return;
         pause.current = PAUSES.first;
-        setState({ value, busy: false });
+        setState({ value, of: deps, busy: false });
       },
       (error) => {
         if (ending.signal.aborted) return;
         const problem = asProblem(error);
-        setState((now) => ({ value: now.value, problem, busy: false }));
+        setState((now) => ({ ...now, problem, busy: false }));
         if (!problem.passing) return;
         whenSeen(pause.current, ending.signal, () => setTries((n) => n + 1));
         pause.current = Math.min(2 * pause.current, PAUSES.longest);
@@ -45,8 +56,21 @@ export function useLoad(fn, deps) {
     );
     return () => ending.abort();
   }, [...deps, tries]);
-  return { ...state, again: () => setTries((n) => n + 1) };
+  const again = () => {
+    cancelled.current = false;
+    setTries((n) => n + 1);
+  };
+  const cancel = () => {
+    asking.current?.abort();
+    cancelled.current = true;
+    setState((now) => ({ ...now, busy: false, problem: isOf(now.of) ? undefined : givenUp() }));
+  };
+  const { value, problem, busy } = state;
+  return { value, problem, busy, stale: state.of !== undefined && !isOf(state.of), again, cancel };
 }
+
+/** What stands in the place of an answer that the reader does not wait for. */
+export const givenUp = () => new Problem(0, { title: 'Cancelled', detail: 'The answer was not waited for.' });
 
 /**
  * Calls a function after a while, and once the tab is seen.

@@ -71,9 +71,29 @@ addEventListener('hashchange', () => {
     history.pushState(null, '', shown || '#/');
     return;
   }
+  come();
+});
+
+/** Shows the place of the address. */
+function come() {
+  if (waiting === 0) answered = shown || '#/';
   shown = location.hash;
   place.value = parsePlace(shown);
-});
+  visit();
+}
+
+/** How many places the tab remembers. */
+const VISITED = 20;
+
+/** The places that the tab has shown, the newest first. They go with the tab. @type {import('@preact/signals').Signal<(Place & { href: string })[]>} */
+export const visited = signal([]);
+
+/** Remembers the place that is shown. */
+function visit() {
+  const href = shown || '#/';
+  visited.value = [{ ...place.value, href }, ...visited.value.filter((one) => one.href !== href)].slice(0, VISITED);
+}
+visit();
 
 /**
  * Goes to a place, as a link does.
@@ -89,9 +109,29 @@ export const goTo = (href) => {
  */
 export function replacePlace(href) {
   history.replaceState(null, '', href);
-  shown = location.hash;
-  place.value = parsePlace(shown);
+  come();
 }
+
+// What is waited for: a page whose answer does not come can be left for the last one that was shown whole.
+
+/** How many parts of the page wait for an answer to another question than the one that they show. */
+let waiting = 0;
+
+/** The last place that waited for nothing when it was left. @type {string | null} */
+let answered = null;
+
+/** Says that a part of the page waits for its answer. It returns a function that ends that. */
+export function wait() {
+  waiting++;
+  return () => {
+    waiting--;
+  };
+}
+
+/** Goes back to the last place that was answered, in the place of this one. */
+export const backToAnswered = () => {
+  if (answered !== null && answered !== (shown || '#/')) replacePlace(answered);
+};
 
 // Text that is not saved yet: leaving it asks.
 

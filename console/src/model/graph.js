@@ -46,7 +46,8 @@ export function Graph({ place, model, declared, counts, found }) {
     }</div>
     <p class="quiet">An arrow leads where values go, and has the number of its rules; a dashed line has none. A triangle marks what fails:
       an error, no room, or no value
-      anywhere. A double line is hot: ${HOT.toLocaleString('en')} documents or more take their values from one.</p>
+      anywhere. A double line is hot: ${HOT.toLocaleString('en')} documents or more take their values from one on average. Single documents may have
+      more: their pages tell it.</p>
   </div>`;
 }
 
@@ -121,7 +122,7 @@ export function GraphEdge({ edge, place: { x, y, points } }) {
     `${relation.key} to ${relation.to}`,
     rulesIn(relation),
     failing > 0 && `${failing} failing`,
-    load > 0 && `hot, ${load} documents each`,
+    load > 0 && `hot, ${load} documents each on average`,
   ]
     .filter(Boolean)
     .join(', ');
@@ -280,7 +281,7 @@ export const rulesIn = ({ rules }) => (rules.length === 1 ? '1 rule' : rules.len
  * @param {DrawnEdge} edge
  */
 export const labelOf = ({ relation, load }) =>
-  `${relation.name} · ${rulesIn(relation)}` + (load > 0 ? ` · hot, ${load.toLocaleString('en')} each` : '');
+  `${relation.name} · ${rulesIn(relation)}` + (load > 0 ? ` · hot, ${load.toLocaleString('en')} each on average` : '');
 
 /**
  * Places a graph from left to right in the direction of copies: from what is referred to, to what refers to it.

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from '../lib/html.js';
 import { Problem, ask, hasRole, me, request } from '../lib/http.js';
 import { plain, scan } from '../lib/json.js';
 import { useLive } from '../lib/live.js';
-import { asProblem } from '../lib/load.js';
+import { asProblem, givenUp } from '../lib/load.js';
 
 /** What asks for the model. */
 export const asked = { path: ['_model'] };
@@ -100,7 +100,7 @@ const NOTHING = { etag: '', position: '', counts: new Map() };
 /**
  * Shows the model that applies, and follows it: the feed tells of the documents, and every few seconds the node is asked whether the
  * model is still the same.
- * @returns {{ shown: Shown, problem?: import('../lib/http.js').Problem, again: () => void }}
+ * @returns {{ shown: Shown, problem?: import('../lib/http.js').Problem, again: () => void, cancel: () => void }}
  */
 export function useModel() {
   const [shown, setShown] = useState(NOTHING);
@@ -151,7 +151,11 @@ export function useModel() {
       look();
     }, REST);
   });
-  return { shown, problem, again: look };
+  const cancel = () => {
+    looking.current?.abort();
+    setProblem(givenUp());
+  };
+  return { shown, problem, again: look, cancel };
 }
 
 /**

@@ -5,6 +5,7 @@ import { moved } from '../lib/moving.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { CopyAsCurl, DocumentLink, Table, Visible, number, shortOrLong } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
 import { OtherDocument } from '../ui/preview.js';
 import { Preparation, declaredIn, foundBy, isFailing } from './declared.js';
 import { Editor } from './editor.js';
@@ -16,17 +17,17 @@ import { asked, loadText, useModel } from './load.js';
  * @param {{ place: import('../lib/place.js').Place }} props
  */
 export function ModelPage({ place }) {
-  const { shown, problem, again } = useModel();
+  const { shown, problem, again, cancel } = useModel();
   const { model, status, counts, etag, pending = false } = shown;
   const mayEdit = hasRole('admin');
   const declared = useMemo(() => model && declaredIn(model), [model]);
   const found = useMemo(() => foundBy(status), [status]);
   return html`<${ProblemAlert} problem=${problem} again=${again} />
-    ${
+    <${Pending} of=${{ value: model, problem, cancel }}>${
       declared &&
       html`<${Preparation} pending=${pending} status=${status} mayEdit=${mayEdit} onChanged=${again} />
-      <${Relations} relations=${declared.relations} />
-      <${Rules} rules=${declared.rules} found=${found} />
+      <${Relations} relations=${declared.relations} chosen=${place.params.get('relation')} />
+      <${Rules} rules=${declared.rules} found=${found} chosen=${place.params.get('rule')} />
       <${Functions} functions=${declared.functions} />
       <${Graph} place=${place} model=${model} declared=${declared} counts=${counts} found=${found} />
       ${
@@ -35,7 +36,7 @@ export function ModelPage({ place }) {
         html`<${Editor} etag=${etag} suggest=${place.params.get('suggest')}
         isDrafted=${place.params.has('draft')} pending=${pending} onChanged=${again} />`
       }`
-    }
+    }<//>
     ${
       moved.value.some(({ phase }) => phase === 'stored') &&
       html`<p><a
@@ -158,9 +159,10 @@ export const CollectionLink = ({ name }) => html`<a href=${placeHref([name])}><$
 
 /**
  * The relations of the model.
- * @param {{ relations: import('./declared.js').Relation[] }} props
+ * @param {{ relations: import('./declared.js').Relation[], chosen: string | null }} props chosen is the key of the one that is shown
  */
-export function Relations({ relations }) {
+export function Relations({ relations, chosen }) {
+  const shown = useChosen(chosen);
   return html`<h2 id="relations">Relations</h2>
     ${
       relations.length === 0
@@ -169,7 +171,7 @@ export function Relations({ relations }) {
       <thead><tr><th scope="col">Collection</th><th scope="col">Relation</th><th scope="col">Path</th><th scope="col">To</th><th
         scope="col">On delete</th><th scope="col" class="number">Rules</th></tr></thead>
       <tbody>${relations.map(
-        (r) => html`<tr key=${r.key}>
+        (r) => html`<tr key=${r.key} ...${r.key === chosen ? shown : {}}>
         <td><${CollectionLink} name=${r.collection} /></td>
         <td><${Visible} text=${r.name} max=${100} /></td>
         <td><code><${Visible} text=${r.path} max=${200} /></code></td>
@@ -186,10 +188,14 @@ const STEP = 100;
 
 /**
  * The rules of the model, with what the node has found about them where the reader may know it.
- * @param {{ rules: import('./declared.js').Rule[], found?: (rule: string) => import('./declared.js').Found }} props
+ * @param {{ rules: import('./declared.js').Rule[], found?: (rule: string) => import('./declared.js').Found, chosen: string | null }} props
+ * chosen is the name of the one that is shown
  */
-export function Rules({ rules, found }) {
-  const [max, setMax] = useState(STEP);
+export function Rules({ rules, found, chosen }) {
+  const [most, setMax] = useState(STEP);
+  const at = rules.findIndex(({ name }) => name === chosen);
+  const max = Math.max(most, Math.ceil((at + 1) / STEP) * STEP);
+  const shown = useChosen(chosen);
   const more = Math.min(STEP, rules.length - max);
   return html`<h2>Rules</h2>
     ${
@@ -199,17 +205,34 @@ export function Rules({ rules, found }) {
       <thead><tr><th scope="col">Collection</th><th scope="col">Path</th><th scope="col">Kind</th><th scope="col">From</th><th
         scope="col">Expression</th>
         ${found && html`<th scope="col">Error</th>`}</tr></thead>
-      <tbody>${rules.slice(0, max).map((rule) => html`<${Row} key=${rule.name} rule=${rule} found=${found?.(rule.name)} />`)}</tbody>
+      <tbody>${rules.slice(0, max).map(
+        (rule) => html`<${Row} key=${rule.name} rule=${rule} found=${found?.(rule.name)}
+        shown=${rule.name === chosen && shown} />`,
+      )}</tbody>
     </table></div>`
     }
     ${more > 0 && html`<p><button type="button" class="small" onClick=${() => setMax(max + STEP)}>Show ${more} more rules</button></p>`}`;
 }
 
 /**
- * @param {{ rule: import('./declared.js').Rule, found?: import('./declared.js').Found }} props
+ * Shows the row that a place names: in sight, with the focus.
+ * @param {string | null} name
  */
-function Row({ rule, found }) {
-  return html`<tr class=${found && isFailing(found) ? 'failing' : undefined}>
+function useChosen(name) {
+  const ref = useRef(/** @type {HTMLElement | null} */ (null));
+  useEffect(() => {
+    ref.current?.scrollIntoView({ block: 'center' });
+    ref.current?.focus({ preventScroll: true });
+  }, [name]);
+  return { ref, class: 'chosen', tabindex: -1 };
+}
+
+/**
+ * @param {{ rule: import('./declared.js').Rule, found?: import('./declared.js').Found, shown: ReturnType<typeof useChosen> | false }} props
+ */
+function Row({ rule, found, shown }) {
+  const kind = found && isFailing(found) ? 'failing' : '';
+  return html`<tr class=${kind || undefined} ...${shown && { ...shown, class: `${kind} chosen`.trim() }}>
     <td><${CollectionLink} name=${rule.collection} /></td>
     <td><code><${Visible} text=${rule.path} max=${200} /></code></td>
     <td>${rule.kind}</td>

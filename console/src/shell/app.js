@@ -5,20 +5,16 @@ import { place, placeHref, saved } from '../lib/place.js';
 import { visible } from '../lib/text.js';
 import { KeyDialog, ProblemAlert } from '../ui/dialogs.js';
 import { Visible } from '../ui/parts.js';
-import { NodeLine, Who } from './node.js';
+import { Pending } from '../ui/pending.js';
+import { GoTo } from './goto.js';
+import { NodeLine } from './node.js';
 import { routeOf } from './routes.js';
-
-const LINKS = [
-  { name: 'Collections', parts: [] },
-  { name: 'Model', parts: ['_model'] },
-  { name: 'Changes', parts: ['_changes'] },
-  { name: 'Operations', parts: ['_status'] },
-];
+import { Sidebar, Trail } from './sidebar.js';
 
 /** @returns {Promise<any>} */
 const savedHere = async () => (await import('../editor/page.js')).SavedHere;
 
-/** The frame around each page: a banner, the navigation, the page with its heading, and how the node stands. */
+/** The frame around each page: the sidebar, the way to the page, the page with its heading, and how the node stands. */
 export function App() {
   const at = place.value;
   const { page: Page, load, title } = routeOf(at);
@@ -37,17 +33,12 @@ export function App() {
   };
   return html`
     <a class="skip" href="#main" onClick=${skip}>Skip to content</a>
-    <header><span class="name">Fanfold</span>
-      <nav aria-label="Console">${LINKS.map(
-        (link) => html`<a href=${placeHref(link.parts)}
-        aria-current=${link.parts.join('/') === (path === '' ? '' : path) ? 'page' : undefined}>${link.name}</a>`,
-      )}</nav>
-      <${Who} />
-    </header>
+    <${Sidebar} />
+    <${Trail} />
     <main id="main"><h1 tabindex="-1" ref=${heading}><${Visible} text=${title} /></h1>${
       saved.value &&
       html`<${LatePage} load=${savedHere}
-      place=${at} />`
+      place=${at} bare />`
     }<${Guarded} key=${readers.value + ' ' + path} place=${at}>${
       Page
         ? html`<${Page} place=${at} />`
@@ -55,7 +46,7 @@ export function App() {
         load=${load} place=${at} />`
     }<//></main>
     <footer><${NodeLine} /></footer>
-    <${KeyDialog} />`;
+    <${GoTo} /><${KeyDialog} />`;
 }
 
 /**
@@ -76,9 +67,9 @@ const EVERY = 3000;
 
 /**
  * A page whose modules are loaded now. Where they do not come, it says so, for the server may have another version by now.
- * @param {{ load: () => Promise<any>, place: import('../lib/place.js').Place }} props
+ * @param {{ load: () => Promise<any>, place: import('../lib/place.js').Place, bare?: boolean }} props bare shows nothing until they come
  */
-export function LatePage({ load, place }) {
+export function LatePage({ load, place, bare = false }) {
   const [loaded, setLoaded] = useState(/** @type {{ page?: any, failed?: boolean }} */ ({}));
   useLayoutEffect(() => {
     // before the page is painted without it
@@ -103,7 +94,8 @@ export function LatePage({ load, place }) {
         title: 'The page cannot be loaded',
         detail: 'The server does not answer, or has another version by now.',
       })} again=${() => location.reload()} />`;
-  return Page ? html`<${Page} place=${place} />` : null;
+  if (Page) return html`<${Page} place=${place} />`;
+  return bare ? null : html`<${Pending} of=${{}} />`;
 }
 
 /**

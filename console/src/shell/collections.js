@@ -1,11 +1,13 @@
-import { html } from '../lib/html.js';
+import { html, useEffect } from '../lib/html.js';
 import { ask } from '../lib/http.js';
-import { useLoad, usePolled } from '../lib/load.js';
+import { useLoad } from '../lib/load.js';
 import { moved, take } from '../lib/moving.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { DropField } from '../ui/files.js';
 import { CopyAsCurl, Visible } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
+import { looks, needs } from './node.js';
 
 /**
  * The collections of the store, page by page, and what needs attention.
@@ -14,11 +16,14 @@ import { CopyAsCurl, Visible } from '../ui/parts.js';
 export function CollectionsPage({ place }) {
   const cursor = place.params.get('cursor') || undefined;
   const asked = { path: [], query: { limit: 100, cursor } };
-  const { value, problem, again } = useLoad((signal) => ask({ ...asked, signal }), [cursor]);
+  const loaded = useLoad((signal) => ask({ ...asked, signal }), [cursor]);
+  const { problem, again } = loaded;
+  const value = problem && !problem.passing ? undefined : loaded.value;
   const isEmpty = value && value.collections.length === 0;
   const hasNoDocument = value && !cursor && !value.next && value.collections.every((/** @type {any} */ c) => c.documents === 0);
-  return html`<${ProblemAlert} problem=${problem} again=${again} />
-    ${hasNoDocument && html`<${DropExport} />`}
+  return html`<${Attention} />
+    <${ProblemAlert} problem=${problem} again=${again} />
+    <${Pending} of=${loaded}>${hasNoDocument && html`<${DropExport} />`}
     ${isEmpty && !cursor && html`<${EmptyStore} />`}
     ${
       value &&
@@ -39,8 +44,8 @@ export function CollectionsPage({ place }) {
         html`<a
       href=${placeHref([], { cursor: value.next })}>Next page</a>`
       }</p>`
-    }
-    <${Attention} />
+    }<//>
+    ${needs.value?.length === 0 && html`<p class="quiet">Nothing needs attention.</p>`}
     <${CopyAsCurl} asked=${asked} />`;
 }
 
@@ -57,27 +62,17 @@ export function DropExport() {
     ${moved.value.length > 0 && html`<p><a href=${placeHref(['_import'])}>The files that you dropped</a></p>`}`;
 }
 
-/** How long until it is asked again what needs attention, in milliseconds. */
-const EVERY = 15_000;
-
-/** What of a store needs somebody's attention, as its status has it. @typedef {{ what: string, detail: string, place?: string }} Need */
-
-/** What needs attention. It is nothing where the reader may not know whether all is well. */
+/** What needs attention, as a list. It is nothing where there is none, or the reader may not know it. */
 export function Attention() {
-  const { value, problem } = usePolled(
-    async (signal) => /** @type {Need[]} */ ((await ask({ path: ['_status'], signal })).needs ?? []),
-    [],
-    () => EVERY,
-  );
-  const needs = problem?.status === 0 ? [{ what: problem.title, detail: '' }, ...(value ?? [])] : value;
-  if (!needs) return null;
-  if (needs.length === 0) return html`<p class="quiet">Nothing needs attention.</p>`;
-  return html`<h2>Needs attention</h2>
-    <ul aria-label="Needs attention" class="needs">${needs.map(
-      ({ what, detail, place }) => html`<li>
+  useEffect(() => {
+    looks.value++;
+  }, []);
+  if (!needs.value?.length) return null;
+  return html`<ul aria-label="Needs attention" class="needs">${needs.value.map(
+    ({ what, detail, place }) => html`<li>
       <strong><${Visible} text=${what} max=${300} /></strong>${detail && html`: <${Visible} text=${detail} max=${1000} />`}
       ${place && html` <a href=${'#' + place}><${Visible} text=${nameOf(place)} max=${300} /></a>`}</li>`,
-    )}</ul>`;
+  )}</ul>`;
 }
 
 /** Returns what a place is called. @param {string} place as an address has it */

@@ -1,4 +1,4 @@
-import { html, useEffect, useRef, useState } from '../lib/html.js';
+import { html, signal, useEffect, useRef, useState } from '../lib/html.js';
 import { addressOf, ask, askReady, forgetKey, hasRole, key, keyHeaders, me, readers } from '../lib/http.js';
 import { forgetSavedByOthers, mayLeave, settled } from '../lib/place.js';
 import { Visible } from '../ui/parts.js';
@@ -12,7 +12,17 @@ const EVERY = 10_000;
  * @property {string} word ready or not, and why not
  * @property {string} [position]
  * @property {string} [lag]
+ * @property {Need[]} [needs] for whoever may know it
+ * @property {boolean} [unreachable]
  */
+
+/** What of a store needs somebody's attention, as its status has it. @typedef {{ what: string, detail: string, place?: string }} Need */
+
+/** What needs attention, null where the reader may not know it, or nobody knows yet. @type {import('@preact/signals').Signal<Need[] | null>} */
+export const needs = signal(null);
+
+/** How often somebody has come who wants to know now what needs attention. */
+export const looks = signal(0);
 
 /** The line that says whether the node is ready, and why not. Whoever may know it sees its position and its lag. */
 export function NodeLine() {
@@ -29,6 +39,8 @@ export function NodeLine() {
       const now = await standing(ending.signal);
       if (ending.signal.aborted) return;
       setOf(now);
+      if (!now.unreachable) needs.value = now.needs ?? null;
+      else needs.value = [UNREACHABLE, ...(needs.value ?? []).filter((one) => one !== UNREACHABLE)];
       clearTimeout(timer);
       timer = setTimeout(look, EVERY);
     };
@@ -39,11 +51,14 @@ export function NodeLine() {
       clearTimeout(timer);
       document.removeEventListener('visibilitychange', look);
     };
-  }, [used, known]);
+  }, [used, known, looks.value]);
   // Positions change all the time: a screen reader tells whether the node is ready, and no more.
   return html`<p role="status" aria-label="Node" aria-live="off"><span aria-live="polite"><${Visible} text=${of.word} max=${400} /></span>
     ${of.position && html`, at <code>${of.position}</code>`}${of.lag && ', ' + of.lag}</p>`;
 }
+
+/** @type {Need} */
+const UNREACHABLE = { what: 'The server cannot be reached', detail: '' };
 
 /**
  * Asks the node how it stands. A key that is refused here is not asked for: the page does that.
@@ -52,18 +67,21 @@ export function NodeLine() {
  */
 async function standing(ending) {
   const signal = AbortSignal.any([ending, AbortSignal.timeout(EVERY)]);
+  /** @type {Need[] | undefined} */
+  let needs;
   try {
     if (hasRole('monitor')) {
       const response = await fetch(addressOf({ path: ['_status'] }), { headers: keyHeaders(), cache: 'no-store', signal });
       const of = await response.json();
+      if (response.ok) needs = of.needs ?? [];
       if (response.ok && of.nodes.find((/** @type {any} */ n) => n.self)?.ready)
-        return { word: 'ready', position: of.position, lag: lagOf(of) };
+        return { word: 'ready', position: of.position, lag: lagOf(of), needs };
     }
     const { ok, of, status } = await askReady(signal);
     const why = Array.isArray(of.problems) ? of.problems.map((/** @type {any} */ p) => p.detail ?? p).join('; ') : '';
-    return { word: ok ? 'ready' : 'not ready: ' + (why || of.detail || of.title || status) };
+    return { word: ok ? 'ready' : 'not ready: ' + (why || of.detail || of.title || status), needs };
   } catch {
-    return { word: 'the server cannot be reached' };
+    return { word: 'the server cannot be reached', unreachable: true };
   }
 }
 
@@ -99,6 +117,6 @@ export function Who() {
     forgetKey();
     location.reload(); // so that nothing stays on the page that the key has let in
   };
-  return html`<span class="who">${of?.name && html`<${Visible} text=${String(of.name)} max=${80} />`}${of?.open && 'open to everybody'}
-    ${used !== '' && html` <button type="button" onClick=${forget}>Forget key</button>`}</span>`;
+  return html`<p class="who">${of?.name && html`<${Visible} text=${String(of.name)} max=${80} />`}${of?.open && 'nobody needs a key'}
+    ${used !== '' && html` <button type="button" class="small" onClick=${forget}>Forget key</button>`}</p>`;
 }

@@ -26,6 +26,8 @@ const model = async () => (await import('../model/page.js')).ModelPage;
 const history = async () => (await import('../time/page.js')).HistoryPage;
 
 /** @returns {Promise<any>} */
+const begin = async () => (await import('./begin.js')).NewCollectionPage;
+/** @returns {Promise<any>} */
 const moving = async () => (await import('../import/page.js')).ImportPage;
 /** @returns {Promise<any>} */
 const status = async () => (await import('../operations/page.js')).StatusPage;
@@ -38,6 +40,7 @@ const group = async () => (await import('../operations/groups.js')).GroupPage;
  * @returns {Route}
  */
 export function routeOf({ parts, params }) {
+  if (parts.length === 0 && params.has('new')) return { load: begin, title: 'New collection' };
   if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
   if (parts.length === 1 && parts[0] === '_changes') return { load: changes, title: 'Changes' };
   if (parts.length === 1 && parts[0] === '_status') return { load: status, title: 'Operations' };

@@ -7,6 +7,7 @@ import { Actor } from '../ui/actor.js';
 import { Patch } from '../ui/changes.js';
 import { CopyAsCurl, DocumentLink, Time, Visible } from '../ui/parts.js';
 import { PastProblem } from '../ui/past.js';
+import { Pending } from '../ui/pending.js';
 import { Compare, Revert, conditionOf, useRevert } from './compare.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */
@@ -27,7 +28,8 @@ export function HistoryPage({ place }) {
     ['from', 'to', 'derived', 'view', 'limit', 'cursor'].map((n) => [n, params.get(n) ?? '']).filter(([, v]) => v !== ''),
   );
   const asked = { path: [collection, id, name], query: { limit: PAGE, include_docs: false, ...given } };
-  const { value, problem, again } = useLoad((signal) => load([collection, id], { ...asked, signal }), [JSON.stringify(asked)]);
+  const loaded = useLoad((signal) => load([collection, id], { ...asked, signal }), [JSON.stringify(asked)]);
+  const { value, problem, again } = loaded;
   const revert = useRevert([collection, id], value?.condition ?? {}, (at, written) => {
     const href = placeHref([collection, id]);
     tellSaved({ href, what: `${collection}/${id} is reverted to ${at}`, written });
@@ -45,7 +47,7 @@ export function HistoryPage({ place }) {
       }</p>
     <${PastProblem} place=${place} problem=${problem} again=${again} />
     <${Revert} revert=${revert} again=${again} />
-    ${
+    <${Pending} of=${loaded}>${
       shown &&
       html`<ol aria-label="Versions" class="versions">${shown.versions.map(
         (version, i) => html`<${Version} key=${version.seq}
@@ -58,7 +60,7 @@ export function HistoryPage({ place }) {
         html`<p class="actions">${params.get('cursor') && html`<a href=${href({})}>First page</a>`}
         ${shown.next && html`<a href=${href({ cursor: shown.next })}>Next page</a>`}</p>`
       }`
-    }
+    }<//>
     <${CopyAsCurl} asked=${asked} />`;
 }
 

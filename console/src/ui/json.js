@@ -22,7 +22,7 @@ import { shortOrLong } from './parts.js';
  */
 export function JsonView({ root, adds = {} }) {
   const open = useMemo(() => openAtFirst(root), [root]);
-  return html`<div class="json">${
+  return html`<div class="json" onCopy=${(/** @type {ClipboardEvent} */ event) => copySelected(event, root)}>${
     isContainer(root)
       ? html`<p class="quiet">${summaryOf(root)}</p><${Rows} node=${root} pointer="" depth=${0} open=${open} adds=${adds} />`
       : tokenOf('', root, adds)
@@ -36,13 +36,17 @@ export function JsonView({ root, adds = {} }) {
 function Rows({ node, pointer, depth, open, adds }) {
   const [max, setMax] = useState(PAGE);
   const fresh = useRef(/** @type {HTMLElement | null} */ (null));
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  useLayoutEffect(() => {
+    if (list.current) shownIn.set(list.current, node);
+  }, [node]);
   const count = countOf(node);
   const first = max - PAGE;
   useLayoutEffect(() => {
     if (first > 0) fresh.current?.focus();
   }, [first]);
   const next = Math.min(PAGE, count - max);
-  return html`<ul role="list" class=${depth > 8 ? 'deep' : undefined}>
+  return html`<ul role="list" ref=${list} class=${depth > 8 ? 'deep' : undefined}>
     ${childrenOf(node, pointer, max).map(
       (child, i) => html`<li key=${child.key} ref=${first > 0 && i === first ? fresh : undefined}
         tabindex=${first > 0 && i === first ? -1 : undefined}>
@@ -115,3 +119,63 @@ function summaryOf(node) {
   if (count === 0) return node.members ? '{}' : '[]';
   return `${node.members ? '{' : '['} ${count.toLocaleString('en')} ${what}${count === 1 ? '' : 's'} ${node.members ? '}' : ']'}`;
 }
+
+/** The object or array that each list of rows shows. @type {WeakMap<Element, Node>} */
+const shownIn = new WeakMap();
+
+/**
+ * Copies what is selected of a view as JSON, by the document's own tokens. Of a single value the browser copies what is selected of it.
+ * @param {ClipboardEvent} event
+ * @param {Node} root
+ */
+function copySelected(event, root) {
+  const selection = getSelection();
+  if (!selection || selection.isCollapsed || !event.clipboardData) return;
+  const range = selection.getRangeAt(0);
+  const around = range.commonAncestorContainer;
+  const element = around instanceof Element ? around : /** @type {Element} */ (around.parentElement);
+  if (element.closest('.row, .origin')) return;
+  const list = element.closest('.json ul[role="list"]') ?? /** @type {Element} */ (event.currentTarget).querySelector('ul');
+  if (!list) return;
+  event.clipboardData.setData('text/plain', partOf(shownIn.get(list) ?? root, list, range));
+  event.preventDefault();
+}
+
+/**
+ * Returns the part of an object or array whose rows are selected, as JSON. One that is selected whole, or folded, has its own text.
+ * @param {Node} node
+ * @param {Element} list its rows
+ * @param {Range} range
+ * @returns {string}
+ */
+function partOf(node, list, range) {
+  const children = childrenOf(node, '', list.children.length);
+  const parts = [...list.children].flatMap((item, i) => {
+    if (!hasSelected(item, range)) return [];
+    const { token, node: child } = children[i];
+    const rows = item.querySelector(':scope > ul[role="list"]');
+    const value = rows ? partOf(child, rows, range) : ownText(child);
+    return [{ text: node.members ? token + ': ' + value : value, isWhole: value === ownText(child) }];
+  });
+  if (parts.length === countOf(node) && parts.every(({ isWhole }) => isWhole)) return ownText(node);
+  const text = parts.map((part) => part.text.replaceAll('\n', '\n  ')).join(',\n  ');
+  return node.members ? `{\n  ${text}\n}` : `[\n  ${text}\n]`;
+}
+
+/**
+ * Tells whether a text within an element is selected. A browser's selection of one row ends at the beginning of the next.
+ * @param {Element} item
+ * @param {Range} range
+ */
+function hasSelected(item, range) {
+  if (!range.intersectsNode(item)) return false;
+  const whole = document.createRange();
+  whole.selectNodeContents(item);
+  const both = range.cloneRange();
+  if (both.compareBoundaryPoints(Range.START_TO_START, whole) < 0) both.setStart(whole.startContainer, whole.startOffset);
+  if (both.compareBoundaryPoints(Range.END_TO_END, whole) > 0) both.setEnd(whole.endContainer, whole.endOffset);
+  return both.toString().trim() !== '';
+}
+
+/** @param {Node} node */
+const ownText = (node) => (isContainer(node) ? node.raw.slice(node.start, node.end) : node.raw);

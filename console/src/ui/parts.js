@@ -55,7 +55,19 @@ export const Table = ({
  * leaves the collection out
  */
 export const DocumentLink = ({ collection, id, at, short = false }) =>
-  html`<a href=${placeHref([collection, id], { at })}><${Visible} text=${short ? id : collection + '/' + id} max=${300} /></a>`;
+  html`<a href=${placeHref([collection, id], { at })} class=${id.includes('  ') ? 'exact' : undefined}>${!short && collection + '/'}<${Id}
+    text=${id} /></a>`;
+
+/**
+ * An id. Blanks at its ends are shown as their code points: a link of blanks alone would have no width.
+ * @param {{ text: string }} props
+ */
+function Id({ text }) {
+  if (text[0] !== ' ' && text.at(-1) !== ' ') return Visible({ text, max: 300 });
+  const [, before, within, after] = /** @type {RegExpExecArray} */ (/^( *)(.*?)( *)$/s.exec(text));
+  const blanks = (/** @type {string} */ of) => [...of].map(() => html`<span class="code-point">U+0020</span>`);
+  return html`${blanks(before)}<${Visible} text=${within} max=${300} />${blanks(after)}`;
+}
 
 /**
  * A link to a document that is named by a text, as in "books/b1". A text that names none stands for itself.

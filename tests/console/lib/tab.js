@@ -91,3 +91,22 @@ export class Tab {
     assert.ok(wide <= room, `the page is ${wide} wide in ${room}: ${widest.join('\n')}`);
   }
 }
+
+/**
+ * Holds requests, as a slow server holds its answers. It returns a function that lets them go, and all that follow.
+ * @param {import('playwright-core').Page} page
+ * @param {(url: URL) => boolean} which
+ * @returns {Promise<() => void>}
+ */
+export async function hold(page, which) {
+  let go = () => {};
+  const gone = new Promise((resolve) => { go = () => resolve(undefined); });
+  await page.route(which, async (route) => {
+    await gone;
+    await route.fallback();
+  });
+  return go;
+}
+
+/** The part of a page that waits for an answer. @param {import('playwright-core').Page} page */
+export const waiting = (page) => page.locator('main [aria-busy="true"]');
