@@ -85,7 +85,10 @@ function come() {
 /** How many places the tab remembers. */
 const VISITED = 20;
 
-/** The places that the tab has shown, the newest first. They go with the tab. @type {import('@preact/signals').Signal<(Place & { href: string })[]>} */
+/**
+ * The places that the tab has shown, the newest first. They go with the tab.
+ * @type {import('@preact/signals').Signal<(Place & { href: string })[]>}
+ */
 export const visited = signal([]);
 
 /** Remembers the place that is shown. */

@@ -46,8 +46,8 @@ export function Graph({ place, model, declared, counts, found }) {
     }</div>
     <p class="quiet">An arrow leads where values go, and has the number of its rules; a dashed line has none. A triangle marks what fails:
       an error, no room, or no value
-      anywhere. A double line is hot: ${HOT.toLocaleString('en')} documents or more take their values from one on average. Single documents may have
-      more: their pages tell it.</p>
+      anywhere. A double line is hot: ${HOT.toLocaleString('en')} documents or more take their values from one on average.
+      Single documents may have more: their pages tell it.</p>
   </div>`;
 }
 

@@ -18,7 +18,10 @@ const EVERY = 10_000;
 
 /** What of a store needs somebody's attention, as its status has it. @typedef {{ what: string, detail: string, place?: string }} Need */
 
-/** What needs attention, null where the reader may not know it, or nobody knows yet. @type {import('@preact/signals').Signal<Need[] | null>} */
+/**
+ * What needs attention, null where the reader may not know it, or nobody knows yet.
+ * @type {import('@preact/signals').Signal<Need[] | null>}
+ */
 export const needs = signal(null);
 
 /** How often somebody has come who wants to know now what needs attention. */

@@ -94,7 +94,8 @@ export function Sidebar() {
       }}>Go to…<kbd>${isMac ? '⌘K' : 'Ctrl K'}</kbd></button>
       <nav aria-label="Console"><ul role="list">${pages().map(
         ({ name, parts }) => html`<li key=${name}><a href=${placeHref(parts)}
-        aria-current=${parts.join('/') === path ? 'page' : undefined}><span>${name}</span></a>${parts.length === 0 && html`<${Badge} />`}</li>`,
+        aria-current=${parts.join('/') === path ? 'page' : undefined}><span>${name}</span></a>
+        ${parts.length === 0 && html`<${Badge} />`}</li>`,
       )}</ul></nav>
       <${Store} chosen=${place.value.parts[0] ?? ''} />
       <${Who} />

@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h,i,j,k,l}from"./chunk-PD7TSQM5.js";import"./chunk-SHLDFFL3.js";import"./chunk-RWN6LVXJ.js";import"./chunk-JCWJPE4V.js";export{h as Batch,b as GroupPage,a as Groups,i as LagText,g as Members,f as Partitions,c as SHOWN,l as groupLag,e as loadGroup,d as loadGroups,j as nodeLag,k as ownLag};

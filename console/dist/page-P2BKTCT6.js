@@ -1,1 +1,0 @@
-import{m as a,n as b,o as c,p as d,q as e,r as f,s as g,t as h}from"./chunk-PD7TSQM5.js";import"./chunk-SHLDFFL3.js";import"./chunk-RWN6LVXJ.js";import"./chunk-JCWJPE4V.js";export{b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
