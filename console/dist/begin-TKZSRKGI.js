@@ -1,0 +1,20 @@
+import{a as O}from"./chunk-PT6CRE7D.js";import"./chunk-3UDP4GLX.js";import"./chunk-5VDGOZDF.js";import{a as C,b as I,c as R}from"./chunk-IXPAAYGW.js";import{Ga as Z,H as w,M as _,T,Z as q,b as u,e as P,k as f,l as g,m as z,oa as y,q as M,s as x,sa as k}from"./chunk-HGW6AYR2.js";function X(){let[e,o]=u(null),[n,s]=u(void 0),[c,l]=u(!1),m=P({text:"",key:""}),p=async r=>{r.preventDefault();let t=new FormData(r.currentTarget),a=i=>String(t.get(i)??"").trim(),[d,h,$]=[a("name"),a("id"),a("document")];if(O.value?.all.some(i=>i.name===d&&i.documents!==0)){s(new w(409,{title:"There is a collection of this name",detail:"Open it, and write the document there."}));return}let A=d+`
+`+h+`
+`+$;m.current.text!==A&&(m.current={text:A,key:C()}),l(!0),s(void 0);try{let i=z($),b=h===""?{method:"POST",path:[d]}:{method:"PUT",path:[d,h],headers:{"If-None-Match":"*"}},{location:N}=await I({...b,body:$},m.current.key,!1),j=N.slice(N.lastIndexOf("/")+1);o({name:d,id:h||decodeURIComponent(j),found:T("admin")?await L(M(i)):[]})}catch(i){let b=i instanceof g?new w(0,{title:"The document is not JSON",detail:i.message}):q(i);(i instanceof g||!R(b))&&(m.current={text:"",key:""}),s(b)}l(!1)};return e?f`<${D} ...${e} />`:f`<form class="begin" aria-label="New collection" onSubmit=${p}>
+    <p><label>Name <input name="name" required pattern="[a-zA-Z][a-zA-Z0-9_\\-]*" maxlength="64" autocomplete="off" autocapitalize="off"
+      spellcheck=${!1} title="A letter, then letters, digits, _ and -" /></label></p>
+    <p><label>Id of the first document <input name="id" autocomplete="off" autocapitalize="off" spellcheck=${!1}
+      placeholder="empty: the server makes one" /></label></p>
+    <p><label>First document <textarea name="document" class="document" rows="12" required spellcheck=${!1}
+      autocapitalize="off">{\n  \n}</textarea></label></p>
+    <${Z} problem=${n} />
+    <p class="actions"><button type="submit" class="main" disabled=${c}>Create</button>
+      <span role="status" class="quiet">${c&&"Writing it"}</span></p>
+  </form>`}function D({name:e,id:o,found:n}){let[s,c]=u(new Set),l=n.filter(({path:t})=>!s.has(t)),m=t=>{let a=new Set(s);a.delete(t)||a.add(t),c(a)},p=Object.fromEntries(l.map(({path:t,to:a})=>[J(t),{path:t,to:a}])),r=JSON.stringify({collections:{[e]:{relations:p}}});return f`<p role="status"><${k} collection=${e} id=${o} /> is written, and the collection is there.</p>
+    ${n.length===0?f`<p class="quiet">No member of it names a document of another collection.</p>`:f`<h2>Members that look like references</h2>
+      <p>Each names a document that is there. A relation keeps such names right, and lets values follow them.</p>
+      <ul aria-label="Members that look like references" class="documents">${n.map(({path:t,to:a,id:d})=>f`<li key=${t}>
+        <label class="box"><input type="checkbox" checked=${!s.has(t)} onChange=${()=>m(t)} />
+          ${" "}<code><${y} text=${t} max=${200} /></code></label> names <${k} collection=${a} id=${d} /></li>`)}</ul>
+      <p class="actions">${l.length>0&&f`<a class="button main" href=${x(["_model"],{suggest:r})}>Propose ${l.length===1?"the relation":l.length+" relations"}</a>`}</p>`}
+    <p class="actions"><a href=${x([e])}>Open <${y} text=${e} /></a></p>`}var J=e=>e.replace(/\[\]/g,"").replace(/\.id$/,"").replace(/[^A-Za-z0-9_]+/g,"_"),U={texts:50,collections:60};async function L(e){let o=S(e,"").slice(0,U.texts),n=[...new Set(o.map(({text:c})=>c))],s=[];if(n.length===0)return s;for(let{name:c}of(O.value?.all??[]).filter(({documents:l})=>l!==0).slice(0,U.collections)){let l=new URLSearchParams([...n.map(r=>["id",r]),["fields","id"]]),m=await _({path:[c],query:l}).catch(()=>null),p=new Set((m?.items??[]).map(r=>r.id));for(let{path:r,text:t}of o)p.has(t)&&!s.some(a=>a.path===r)&&s.push({path:r,to:c,id:t})}return s}function S(e,o){return typeof e=="string"?e!==""&&e.length<=255&&o!==""&&o!=="id"?[{path:o,text:e}]:[]:Array.isArray(e)?o.includes("[]")?[]:e.flatMap(n=>S(n,o+"[]")):e===null||typeof e!="object"?[]:Object.entries(e).flatMap(([n,s])=>/^[A-Za-z_][A-Za-z0-9_-]*$/.test(n)?S(s,o===""?n:o+"."+n):[])}export{X as NewCollectionPage};
