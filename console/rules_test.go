@@ -14,7 +14,7 @@ import (
 
 // Bounds of the console's files, of their number and of what stands in them, in lines; a line has so many characters.
 const (
-	mostFiles    = 60
+	mostFiles    = 75
 	mostLines    = 400
 	mostOfOne    = 90
 	mostLineLong = 140
@@ -26,8 +26,8 @@ var rooms = [][]string{{"lib"}, {"ui"}, {"grid", "document", "editor", "time", "
 // forbidden finds what no module may have: markup made of text, code made of text, and what outlasts the tab.
 var forbidden = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|createContextualFragment|document\.write|\beval\b|new Function|dangerouslySetInnerHTML|localStorage|indexedDB|document\.cookie`)
 
-// mayKeep is the file that keeps the theme, the one thing that stays.
-const mayKeep = "ui/theme.js"
+// mayKeep is the file that keeps queries which somebody saved, the one thing that outlasts the tab.
+const mayKeep = "grid/saved.js"
 
 // imported finds what a module imports.
 var imported = regexp.MustCompile(`(?m)(?:^(?:import|export)[^;'"]*?from |^import |\bimport\()['"]([^'"]+)['"]`)

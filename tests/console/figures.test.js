@@ -165,3 +165,28 @@ scenario('A feed of 1,000 rows a second', { bare: true }, async ({ store, tab, p
   assert.ok(heap < 150e6, `${heap}`);
   assert.ok(await page.getByRole('list', { name: 'Changes' }).getByRole('listitem').count() <= 2000);
 });
+
+scenario('A list of documents scrolls', { bare: true }, async ({ store, tab, page }) => {
+  const count = large ? 1_000_000 : 20_000;
+  await importMany(store, 'books', count, (n) => ({ id: 'b' + n, title: 'Title ' + n, year: 1900 + (n % 100), tags: ['a', 'b'], of: { page: n } }));
+  await tab.open('#/books', 'books');
+  await page.getByRole('table', { name: 'Documents', exact: true }).getByRole('link').first().waitFor();
+  const { rate, longest, rows, most } = await page.evaluate(async () => {
+    const box = /** @type {HTMLElement} */ (document.querySelector('.grid-box'));
+    /** @type {number[]} */
+    const times = [];
+    let most = 0;
+    for (let n = 0; n < 400; n++) {
+      times.push(await new Promise(requestAnimationFrame));
+      box.scrollTop += 120; // five rows a frame, some three hundred a second
+      most = Math.max(most, box.querySelectorAll('tbody tr').length);
+    }
+    const gaps = times.slice(1).map((t, i) => t - times[i]).sort((a, b) => a - b);
+    return { rate: (1000 * gaps.length) / (times[times.length - 1] - times[0]), longest: gaps[Math.floor(0.99 * gaps.length)], rows: box.scrollTop / 24, most };
+  });
+  assert.ok(most < 80, `${most} rows are elements`);
+  assert.ok(rows > 1000, `it came to row ${rows}`);
+  const of = ` of ${count.toLocaleString('en')} documents`;
+  await figure('frames a second while a list scrolls' + of, rate.toFixed(0), '50');
+  await figure('99 of 100 frames of a list' + of, ms(longest), '34 ms');
+});

@@ -46,16 +46,17 @@ async function change(store) {
 scenario('A collection is shown as it was at a position, and nothing there writes or queries', { data }, async ({ store, tab, page }) => {
   await change(store);
   await tab.open('#/books', 'books');
-  await row(page, 'b1').getByText('"George Eliot"').waitFor();
+  await row(page, 'b1').getByText('George Eliot').waitFor();
   assert.equal(await row(page, 'b2').count(), 0);
   const form = page.getByRole('form', { name: 'Query', exact: true });
+  await form.getByRole('button', { name: 'Options', exact: true }).click();
   await form.getByRole('textbox', { name: 'At', exact: true }).fill(await positionOf(store, 4));
   await press(page.locator('main'), 'Run');
   await page.getByRole('status').filter({ hasText: /As of 4-0-\w+, \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC/ }).waitFor();
   await row(page, 'b2').waitFor();
-  await row(page, 'b1').getByText('"Mary Ann Evans"').waitFor();
+  await row(page, 'b1').getByText('Mary Ann Evans').waitFor();
   await row(page, 'b1').getByText('2.50', { exact: true }).waitFor();
-  assert.deepEqual(await form.getByRole('textbox').evaluateAll((fields) => fields.map((f) => f.getAttribute('name'))), ['fields', 'at']);
+  assert.deepEqual(await form.getByRole('textbox').evaluateAll((fields) => fields.filter((f) => !(/** @type {HTMLInputElement} */ (f).disabled)).map((f) => f.getAttribute('name'))), ['fields', 'at']);
   for (const name of ['Explain', 'Count']) assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name);
   assert.equal(await page.getByRole('link', { name: 'New document', exact: true }).count(), 0);
   await accessible(page);
@@ -69,7 +70,7 @@ scenario('A collection is shown as it was at a position, and nothing there write
   await page.goBack();
   await row(page, 'b2').waitFor();
   await page.getByRole('link', { name: 'Back to now', exact: true }).click();
-  await row(page, 'b1').getByText('"George Eliot"').waitFor();
+  await row(page, 'b1').getByText('George Eliot').waitFor();
   assert.equal(new URL(page.url()).hash, '#/books');
   assert.equal(await page.getByText('As of').count(), 0);
 });
@@ -106,7 +107,7 @@ scenario('Where the history begins later, the page says where', { data }, async 
     const alert = page.getByRole('alert').filter({ hasText: 'The history begins at' });
     await alert.getByRole('link', { name: /^4-0-/ }).click(); // the last state that nothing of event 5 has changed
     await page.getByText('As of 4-0-').waitFor();
-    await page.getByText('"Mary Ann Evans"').waitFor();
+    await page.getByText('Mary Ann Evans').first().waitFor();
   }
 });
 

@@ -1,54 +1,115 @@
 import { html, useEffect, useState } from '../lib/html.js';
 import { ask } from '../lib/http.js';
-import { tokens } from '../lib/json.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { Visible } from '../ui/parts.js';
 import { Suggestion } from '../ui/preview.js';
+import { Builder, FilterBox } from './builder.js';
 
-/** @typedef {import('../lib/json.js').Node} Node */
 /** @typedef {import('../lib/place.js').Place} Place */
 /** @typedef {import('../lib/http.js').Asked} Asked */
 
 /** What the form asks for, by the API's names. */
-const NAMES = ['filter', 'params', 'sort', 'fields', 'at'];
+const NAMES = ['filter', 'params', 'sort', 'fields', 'group', 'compute', 'at'];
+
+/** What shows the options by itself where it is asked for, and what a list as it was takes. */
+const OPTIONS = ['params', 'group', 'compute', 'at'];
+const OF_PAST = ['fields', 'at'];
+
+/** What is typed into the options: label, name and hint. @type {[string, string, string][]} */
+const FIELDS = [
+  ['Parameters', 'params', '{"since": 1900}'],
+  ['Sort', 'sort', '-year,title'],
+  ['Columns', 'fields', 'title,authors[].name'],
+  ['Group by', 'group', 'language'],
+  ['Compute', 'compute', 'count,avg(year)'],
+  ['At', 'at', 'a position or a time'],
+];
 
 /**
- * The form that says which documents are shown. The place has it all. A list as it was takes no query, so these fields are absent then.
- * @param {{ place: import('../lib/place.js').Place, columns: string[] }} props columns that are shown where none are chosen
+ * The form that says which documents are shown. The place has it all. A list as it was takes no query: what was typed stays, and counts
+ * again once the list is of now.
+ * @param {{ place: Place, columns: string[], sample: import('./builder.js').Sample, mistake?: string }} props columns that are shown where
+ *   none are chosen; mistake is what is wrong with the filter
  */
-export function Query({ place, columns }) {
+export function Query({ place, columns, sample, mistake = '' }) {
   const { parts, params } = place;
   const [typed, setTyped] = useState(() => typedOf(params));
-  useEffect(() => setTyped(typedOf(params)), [params.toString()]);
-  const past = Boolean(params.get('at'));
+  const isGiven = () => OPTIONS.some((name) => params.get(name));
+  const [open, setOpen] = useState({ options: isGiven(), conditions: false });
+  useEffect(() => {
+    setTyped(typedOf(params));
+    if (isGiven()) setOpen((now) => ({ ...now, options: true }));
+  }, [params.toString()]);
+  const was = Boolean(params.get('at'));
+  const set = (/** @type {string} */ name, /** @type {string} */ text) => setTyped((now) => ({ ...now, [name]: text }));
   const run = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
-    const of = typed.at.trim() === '' ? NAMES : ['fields', 'at'];
-    const next = Object.fromEntries(of.map((name) => [name, typed[name].trim() || undefined]));
+    const next = Object.fromEntries(NAMES.map((name) => [name, typed[name].trim() || undefined]));
     const explain = event.submitter?.getAttribute('name') === 'explain' && !next.at ? true : undefined;
     goTo(placeHref(parts, { ...next, limit: params.get('limit') || undefined, maxScan: params.get('maxScan') || undefined, explain }));
   };
-  const field = (/** @type {string} */ label, /** @type {string} */ name, /** @type {string} */ hint) => html`<label class=${name}>${label}
-    <input name=${name} value=${typed[name]} placeholder=${hint}
-      onInput=${(/** @type {any} */ event) => setTyped({ ...typed, [name]: event.target.value })} autocomplete="off" autocapitalize="off"
-        spellcheck=${false} /></label>`;
-  return html`<form aria-label="Query" class="query" onSubmit=${run}>
+  const toggle = (/** @type {'options' | 'conditions'} */ name, /** @type {string} */ label) => html`<button type="button"
+    aria-expanded=${open[name]} onClick=${() => setOpen({ ...open, [name]: !open[name] })}>${label}</button>`;
+  const rest = {
+    name: 'filter',
+    'aria-label': 'Filter',
+    placeholder: 'doc.year > params.since',
+    disabled: was,
+    'aria-invalid': mistake ? 'true' : undefined,
+    'aria-describedby': was || mistake ? 'of-filter' : undefined,
+  };
+  return html`<form aria-label="Query" class="query one" onSubmit=${run}>
+    <div class="asked"><div class="filter"><span class="quiet">Filter</span><${FilterBox} value=${typed.filter} rest=${rest}
+        known=${{ paths: [...sample.keys()], params: namesIn(typed.params) }}
+          onValue=${(/** @type {string} */ text) => set('filter', text)} /></div>
+      <button type="submit" class="main">Run</button>${!was && html`<button type="submit" name="explain">Explain</button>`}
+      ${!was && toggle('conditions', 'Conditions')}${toggle('options', 'Options')}</div>
     ${
-      !past &&
-      html`${field('Filter', 'filter', 'doc.year > params.since')}
-      ${field('Parameters', 'params', '{"since": 1900}')}
-      ${field('Sort', 'sort', '-year,title')}`
+      was
+        ? html`<p id="of-filter" class="note">A list of earlier documents has no filter and no order: it has all of them by id. What stands
+      here counts again once you go back to now.</p>`
+        : mistake && html`<${Mistake} of=${mistake} filter=${params.get('filter') ?? ''} />`
     }
-    ${field('Columns', 'fields', columns.join(',') || 'title,authors[].name')}
-    ${field('At', 'at', 'a position or a time')}
-    <span class="actions"><button type="submit" class="main">Run</button>${
-      !past &&
-      html`<button type="submit"
-      name="explain">Explain</button>`
-    }</span>
+    ${
+      open.conditions &&
+      !was &&
+      html`<${Builder} filter=${typed.filter} sample=${sample} onFilter=${(/** @type {string} */ text) => set('filter', text)} />`
+    }
+    ${
+      open.options &&
+      html`<div class="options">${FIELDS.map(
+        ([label, name, hint]) => html`<label key=${name} class=${name}>${label} <input name=${name} value=${typed[name]}
+        placeholder=${name === 'fields' && columns.length > 0 ? columns.join(',') : hint} disabled=${was && !OF_PAST.includes(name)}
+        onInput=${(/** @type {any} */ event) => set(name, event.target.value)} autocomplete="off" autocapitalize="off"
+          spellcheck=${false} />
+        </label>`,
+      )}</div>`
+    }
   </form>`;
+}
+
+/** Returns the names of parameters in the text of an object. @param {string} text */
+const namesIn = (text) => [...text.matchAll(/"([A-Za-z_]\w*)"\s*:/g)].map(([, name]) => name);
+
+/**
+ * What is wrong with a filter, with the place in it.
+ * @param {{ of: string, filter: string }} props
+ */
+function Mistake({ of, filter }) {
+  const column = Number(/column (\d+)/.exec(of)?.[1] ?? 0);
+  const letters = [...filter];
+  const shown = (/** @type {number} */ from, /** @type {number} */ to) =>
+    html`<${Visible} text=${letters.slice(Math.max(0, from), Math.max(0, to)).join('')} />`;
+  return html`<p id="of-filter" class="note wrong">${
+    column > 0 &&
+    html`<code>${shown(column - 61, column - 1)}<mark>${letters.length < column ? ' ' : shown(column - 1, column)}</mark>${shown(
+      column,
+      column + 20,
+    )}</code> `
+  }
+    <${Visible} text=${of} max=${300} /></p>`;
 }
 
 /**
@@ -56,79 +117,6 @@ export function Query({ place, columns }) {
  * @returns {Record<string, string>}
  */
 const typedOf = (params) => Object.fromEntries(NAMES.map((name) => [name, params.get(name) ?? '']));
-
-// Which members of documents are columns, and what stands in a cell.
-
-/** How many columns there are where nobody chose them, and how much of a value a cell shows. */
-const MAX_COLUMNS = 8;
-export const MAX_CELL = 200;
-
-/** Names with these characters are no paths, or would end one in a list of paths. */
-const noPath = /[.,[\](){}"']|^-|^\s|\s$|^$/;
-
-/**
- * Returns the paths in a list of them.
- * @param {string} fields
- */
-export const pathsOf = (fields) =>
-  fields
-    .split(',')
-    .map((path) => path.trim())
-    .filter((path) => path !== '');
-
-/**
- * Returns the columns for documents: the members that most of them have, in the order in which they come.
- * @param {Node[]} documents
- */
-export function columnsOf(documents) {
-  /** @type {Map<string, number>} */
-  const counts = new Map();
-  for (const doc of documents) {
-    for (const name of new Set(doc.members?.map((m) => m.name))) {
-      if (name !== 'id' && name !== '_meta' && !noPath.test(name)) counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-  }
-  const chosen = new Set(
-    [...counts]
-      .sort((a, b) => b[1] - a[1])
-      .slice(0, MAX_COLUMNS)
-      .map(([name]) => name),
-  );
-  return [...counts.keys()].filter((name) => chosen.has(name));
-}
-
-/**
- * Returns the text of a cell: the tokens of what a document has at a path, which may lead through arrays.
- * @param {Node} doc
- * @param {string} path such as authors[].name
- */
-export function cellOf(doc, path) {
-  let text = '';
-  for (const value of valuesAt(doc, stepsOf(path))) {
-    text += (text === '' ? '' : ', ') + tokens(value);
-    if (text.length > MAX_CELL) break; // the rest is not shown
-  }
-  return text;
-}
-
-/** Returns the steps of a path: names, and [] into an array. @param {string} path */
-const stepsOf = (path) =>
-  path.split('.').flatMap((part) => {
-    const name = part.replace(/(\[\])+$/, '');
-    return [name, ...Array((part.length - name.length) / 2).fill('[]')];
-  });
-
-/**
- * @param {Node | undefined} node
- * @param {string[]} steps
- * @returns {Generator<Node>}
- */
-function* valuesAt(node, [step, ...rest]) {
-  if (!node) return;
-  if (step === undefined) yield node;
-  else if (step !== '[]') yield* valuesAt(node.members?.findLast((m) => m.name === step)?.value, rest);
-  else for (const element of node.elements ?? []) yield* valuesAt(element, rest);
-}
 
 /** What the orders of a plan are called. */
 const ORDERS = /** @type {Record<string, string>} */ ({
@@ -196,12 +184,28 @@ const LATER = 100;
 /**
  * Returns what asks for a page of documents. In the past there are no queries.
  * @param {Place} place
+ * @param {{ cursor?: string, columns?: string[] }} [of] a page after the first, and the columns to ask for
  * @returns {Asked & { query: Record<string, string | number> }}
  */
-export function pageAsked({ parts, params }) {
+export function pageAsked({ parts, params }, { cursor, columns } = {}) {
   const names = params.get('at') ? ['at', ...OF_LIST] : [...OF_QUERY, ...OF_LIST];
-  return { path: [parts[0]], query: { limit: params.get('fields') ? LATER : FIRST, ...given(params, names) } };
+  const query = given(params, names);
+  const fields = query.fields || columns?.join(',');
+  return {
+    path: [parts[0]],
+    query: { limit: fields ? LATER : FIRST, ...query, ...(fields ? { fields } : {}), ...(cursor ? { cursor } : {}) },
+  };
 }
+
+/**
+ * Returns what asks for groups.
+ * @param {Place} place
+ * @returns {Asked}
+ */
+export const groupsAsked = ({ parts, params }) => ({
+  path: [parts[0]],
+  query: { limit: LATER, ...given(params, ['group', 'compute', 'filter', 'params', 'sort', 'maxScan', 'limit', 'cursor']) },
+});
 
 /**
  * Returns what asks how many documents match.
@@ -210,7 +214,7 @@ export function pageAsked({ parts, params }) {
  */
 export const countAsked = ({ parts, params }) => ({
   path: [parts[0]],
-  query: { ...given(params, OF_QUERY), fields: 'id', limit: 1, count: true },
+  query: { ...given(params, ['filter', 'params', 'maxScan']), fields: 'id', limit: 1, count: true },
 });
 
 /**
@@ -222,6 +226,16 @@ export function planAsked(place) {
   const { path, query } = pageAsked(place);
   return { path, query: { ...query, explain: true } };
 }
+
+/**
+ * Returns what asks for the plan alone, by as little work as possible.
+ * @param {Place} place
+ * @returns {Asked}
+ */
+export const orderAsked = ({ parts, params }) => ({
+  path: [parts[0]],
+  query: { ...given(params, OF_QUERY), fields: 'id', limit: 1, explain: true },
+});
 
 /**
  * Returns what asks for documents by their ids, with the members of the columns.

@@ -1,0 +1,412 @@
+// The table of a collection: rows that are drawn near the window alone, typed cells, order, columns, and the document beside it.
+import assert from 'node:assert/strict';
+import { accessible } from './lib/checks.js';
+import { scenario } from './lib/scenario.js';
+
+/** @typedef {import('playwright-core').Page} Page */
+/** @typedef {import('./lib/tab.js').Tab} Tab */
+
+/** @param {Page} page */
+const table = (page) => page.getByRole('table', { name: 'Documents', exact: true });
+
+/** @param {Page} page */
+const box = (page) => page.getByRole('group', { name: 'Table of documents', exact: true });
+
+/** @param {Page} page @param {string} id */
+const row = (page, id) => table(page).getByRole('row').filter({ has: page.getByRole('link', { name: id, exact: true }) });
+
+/** @param {Page} page @param {string} name */
+const press = (page, name) => page.getByRole('button', { name, exact: true }).click();
+
+/** The parameters of the place. @param {Page} page */
+const params = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.split('?')[1]));
+
+/** Waits until a parameter of the place is something, or is not there. @param {Page} page @param {string} name @param {string | null} want */
+const placed = (page, name, want) => page.waitForFunction(([name, want]) => new URLSearchParams(location.hash.split('?')[1]).get(String(name)) === want, [name, want]);
+
+/** What has the focus. @param {Page} page */
+const focused = (page) => page.evaluate(() => document.activeElement?.textContent ?? '');
+
+/** @param {number} count */
+const many = (count) => Array.from({ length: count }, (_, n) => JSON.stringify({ id: 'n' + String(n).padStart(5, '0'), n, title: 'Title ' + n, even: n % 2 === 0, place: { x: n, y: -n } })).join('\n') + '\n';
+
+scenario('A thousand rows scroll, one line each, and only those near the window are there', {}, async ({ store, tab, page }) => {
+  await store.import('numbers', many(1500));
+  await tab.open('#/numbers', 'numbers');
+  await row(page, 'n00000').waitFor();
+  await page.getByText('1,500 in all.').waitFor();
+  const drawn = () => table(page).locator('tbody tr').count();
+  const seen = await box(page).evaluate((e) => (e.clientHeight - 24) / 24);
+  assert.ok(seen >= 26, `${seen} rows are seen at 900 px`);
+  const heights = await table(page).locator('tbody tr').evaluateAll((rows) => [...new Set(rows.map((r) => Math.round(r.getBoundingClientRect().height)))]);
+  assert.deepEqual(heights, [24]);
+  const pages = () => tab.requests.map((r) => new URL(r.url())).filter((url) => url.pathname === '/v1/numbers' && !url.searchParams.has('count')).length;
+  const before = pages();
+  for (let last = 'n00000'; last !== 'n01499';) {
+    await box(page).evaluate((e) => { e.scrollTop = e.scrollHeight; });
+    await page.waitForFunction((was) => { const links = [...document.querySelectorAll('table.grid tbody th a')]; return links.length > 0 && links.at(-1)?.textContent !== was; }, last);
+    last = (await table(page).locator('tbody th a').allTextContents()).at(-1) ?? '';
+    assert.ok(await drawn() < 80, `${await drawn()} rows are elements`);
+  }
+  await page.getByText('1,500 documents.').waitFor();
+  assert.ok(pages() - before >= 14, 'page by page');
+  const asked = pages();
+  await box(page).evaluate((e) => { e.scrollTop = 0; });
+  await row(page, 'n00000').waitFor();
+  await row(page, 'n00025').waitFor();
+  assert.equal(pages(), asked + 2, 'what was forgotten is asked for again');
+  await accessible(page);
+});
+
+scenario('Back from a document leads to the same rows', {}, async ({ store, tab, page }) => {
+  await store.import('numbers', many(700));
+  await tab.open('#/numbers', 'numbers');
+  await row(page, 'n00000').waitFor();
+  await page.waitForFunction(() => { // a list is as long as the rows that have come
+    const of = document.querySelector('.grid-box');
+    if (of) of.scrollTop = 24 * 300;
+    return of?.scrollTop === 24 * 300 && [...document.querySelectorAll('table.grid tbody th a')].some((a) => a.textContent === 'n00305');
+  });
+  await row(page, 'n00305').getByRole('link', { name: 'n00305', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'numbers/n00305', exact: true }).waitFor();
+  await page.goBack();
+  await row(page, 'n00305').waitFor();
+  await page.waitForFunction(() => Math.abs((document.querySelector('.grid-box')?.scrollTop ?? 0) - 24 * 300) <= 24);
+  assert.equal(await row(page, 'n00000').count(), 0);
+  await box(page).evaluate((e) => { e.scrollTop = 0; });
+  await row(page, 'n00000').waitFor();
+});
+
+scenario('Heads sort, and the line says which index has the order', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books?filter=' + encodeURIComponent('doc.language == "en"'), 'books');
+  const head = table(page).getByRole('columnheader', { name: 'year', exact: true });
+  await head.getByRole('button').click();
+  await placed(page, 'sort', 'year');
+  await page.getByText('Ordered by the index byLanguage.').waitFor();
+  assert.equal(await head.getAttribute('aria-sort'), 'ascending');
+  await head.getByRole('button').click();
+  await placed(page, 'sort', '-year');
+  await page.waitForFunction(() => { const years = [...document.querySelectorAll('table.grid tbody tr')].map((r) => Number(r.children[2].textContent)); return years.length > 5 && years.every((y, i) => i === 0 || y <= years[i - 1]); });
+  assert.equal(await head.getAttribute('aria-sort'), 'descending');
+  await head.getByRole('button').click();
+  await placed(page, 'sort', null);
+  assert.equal(await head.getAttribute('aria-sort'), null);
+  await table(page).getByRole('columnheader', { name: 'title', exact: true }).getByRole('button').click();
+  await page.getByText('No index has this order').waitFor();
+  await accessible(page);
+});
+
+scenario('Columns are chosen, moved and made wider, and the tab remembers them', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  const heads = () => table(page).getByRole('columnheader').allTextContents();
+  await tab.open('#/books', 'books');
+  await table(page).waitFor();
+  const all = await heads();
+  await press(page, 'Columns');
+  const choice = page.getByRole('list', { name: 'Columns', exact: true });
+  await accessible(page);
+  await choice.getByRole('checkbox', { name: all[2], exact: true }).click();
+  await placed(page, 'fields', all.slice(1).filter((name) => name !== all[2]).join(','));
+  await page.waitForFunction((n) => document.querySelectorAll('table.grid thead th').length === n, all.length - 1);
+  const now = await heads();
+  const first = table(page).getByRole('columnheader', { name: now[1], exact: true });
+  const wide = async () => (await first.boundingBox())?.width ?? 0;
+  const was = await wide();
+  await first.getByRole('button').focus();
+  await page.keyboard.press('Shift+ArrowRight');
+  assert.equal(Math.round(await wide() - was), 16);
+  await tab.open('#/authors', 'authors');
+  await tab.open('#/books', 'books');
+  await table(page).waitFor();
+  assert.deepEqual(await heads(), now);
+  assert.equal(Math.round(await wide() - was), 16);
+  await press(page, 'Columns');
+  await press(page, 'Those that most have');
+  await page.waitForFunction((n) => document.querySelectorAll('table.grid thead th').length === n, all.length);
+  assert.deepEqual(await heads(), all);
+});
+
+scenario('The document of a row stands beside the table, by the keyboard', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await row(page, 'adam-bede').waitFor();
+  await tab.focusByKey(box(page));
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowDown');
+  const second = (await table(page).locator('tbody th a').allTextContents())[1];
+  assert.ok((await focused(page)).startsWith(second), await focused(page));
+  await page.keyboard.press('Enter');
+  const side = page.getByRole('region', { name: 'Document ' + second, exact: true });
+  await side.getByText('title', { exact: false }).first().waitFor();
+  assert.equal(params(page).doc, second);
+  assert.equal(await focused(page), second);
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await side.waitFor({ state: 'detached' });
+  assert.ok((await focused(page)).startsWith(second), 'the row has the focus again');
+  await page.keyboard.press('Enter');
+  await side.waitFor();
+  await row(page, 'adam-bede').getByRole('cell').nth(1).click();
+  await page.getByRole('region', { name: 'Document adam-bede', exact: true }).getByText('Adam Bede').waitFor();
+  await page.reload();
+  await page.getByRole('region', { name: 'Document adam-bede', exact: true }).getByText('Adam Bede').waitFor();
+  await press(page, 'Close the document');
+  await placed(page, 'doc', null);
+});
+
+const ties = `
+collections:
+  authors: { derive: { countOfBooks: { count: books.author } } }
+  books:
+    relations: { author: { path: author, to: authors } }
+    derive: { authorName: { copy: author, value: doc.name } }
+`;
+
+scenario('Cells are typed: ids lead on and are looked at, arrays open, derived values are marked', { data: { model: ties, documents: {
+  authors: { a1: String.raw`{"id":"a1","name":"\u5c71\u7530","born":1819}` },
+  books: { b1: String.raw`{"id":"b1","title":"\u5c71","author":"a1","price":2.50,"tags":["\u5c71\u7530","b"],"none":null,"empty":""}`, b2: '{"id":"b2","title":"2.50","author":"a9","price":10}' },
+} } }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await row(page, 'b1').getByRole('link', { name: 'a1', exact: true }).waitFor(); // the model has come
+  assert.deepEqual(await row(page, 'b1').getByRole('cell').allTextContents(), ['山', 'a1', '2.50', '[2] 山田, b', 'null', '""', '山田']);
+  const aligned = await row(page, 'b1').getByRole('cell').evaluateAll((cells) => cells.map((c) => getComputedStyle(c).textAlign));
+  assert.deepEqual(aligned.slice(0, 3), ['start', 'start', 'end']);
+  const tinted = await row(page, 'b1').getByRole('cell').evaluateAll((cells) => cells.map((c) => c.classList.contains('from-rule')));
+  assert.deepEqual(tinted, [false, false, false, false, false, false, true]);
+
+  const link = row(page, 'b1').getByRole('link', { name: 'a1', exact: true });
+  assert.equal(await link.getAttribute('href'), '#/authors/a1');
+  await link.hover();
+  const peek = page.getByRole('tooltip');
+  await peek.getByText('山田').waitFor();
+  await accessible(page);
+  await page.keyboard.press('Tab'); // the focus is in the page, for Escape
+  await link.focus();
+  await page.keyboard.press('Escape');
+  await peek.waitFor({ state: 'detached' });
+  await row(page, 'b2').getByRole('link', { name: 'a9', exact: true }).hover();
+  await peek.getByText('There is no such document.').waitFor();
+
+  await row(page, 'b1').getByRole('button', { name: '[2] 山田, b' }).click();
+  const side = page.getByRole('region', { name: 'Document b1', exact: true });
+  await side.getByText('b', { exact: false }).last().waitFor();
+  await side.getByRole('button', { name: 'Whole document', exact: true }).click();
+  await side.getByRole('link', { name: /a1/ }).waitFor();
+});
+
+scenario('A filter stays where a list is of earlier documents, and counts again with "Back to now"', { data: 'bookshop', shared: true }, async ({ store, tab, page }) => {
+  const filter = 'doc.language == "fr"';
+  const position = (await store.get('/v1/books?limit=1')).headers.get('Fanfold-Position');
+  await tab.open('#/books?sort=-year&filter=' + encodeURIComponent(filter), 'books');
+  const form = page.getByRole('form', { name: 'Query', exact: true });
+  await row(page, 'madame-bovary').waitFor();
+  await press(page, 'Options');
+  await form.getByRole('textbox', { name: 'At', exact: true }).fill(String(position));
+  await press(page, 'Run');
+  await row(page, 'adam-bede').waitFor();
+  await form.getByText('has no filter and no order').waitFor();
+  assert.equal(await form.getByRole('textbox', { name: 'Filter', exact: true }).inputValue(), filter);
+  assert.ok(await form.getByRole('textbox', { name: 'Filter', exact: true }).isDisabled());
+  await accessible(page);
+  await page.getByRole('link', { name: 'Back to now', exact: true }).click();
+  await row(page, 'adam-bede').waitFor({ state: 'detached' });
+  await row(page, 'madame-bovary').waitFor();
+  assert.deepEqual(params(page), { filter, sort: '-year' });
+});
+
+/** @param {Page} page @param {string} name */
+const field = (page, name) => page.getByRole('form', { name: 'Query', exact: true }).getByRole('textbox', { name, exact: true });
+
+scenario('A filter is made of conditions, and the text of it stays beside them', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await row(page, 'adam-bede').waitFor();
+  await press(page, 'Conditions');
+  const one = page.getByRole('group', { name: 'Condition 1', exact: true });
+  await one.getByRole('combobox', { name: 'Member', exact: true }).fill('language');
+  assert.ok((await one.locator('datalist option').evaluateAll((options) => options.map((o) => /** @type {HTMLOptionElement} */ (o).value))).includes('fr'));
+  await one.getByRole('combobox', { name: 'Value', exact: true }).fill('fr');
+  assert.equal(await field(page, 'Filter').inputValue(), 'doc.language == "fr"');
+  await press(page, 'Add a condition');
+  const two = page.getByRole('group', { name: 'Condition 2', exact: true });
+  await two.getByRole('combobox', { name: 'Member', exact: true }).fill('year');
+  await two.getByRole('combobox', { name: 'Operator', exact: true }).selectOption('<');
+  await two.getByRole('combobox', { name: 'Value', exact: true }).fill('1860');
+  assert.equal(await field(page, 'Filter').inputValue(), 'doc.language == "fr" && doc.year < 1860');
+  await accessible(page);
+  await press(page, 'Run');
+  await row(page, 'madame-bovary').waitFor();
+  await field(page, 'Filter').fill('doc.language == "fr" && (doc.year < 1860 || doc.year > 1870)');
+  assert.equal(await one.getByRole('combobox', { name: 'Value', exact: true }).inputValue(), 'fr');
+  assert.equal(await two.getByRole('textbox', { name: 'CEL', exact: true }).inputValue(), '(doc.year < 1860 || doc.year > 1870)');
+  await two.getByText('Rows cannot say it').waitFor();
+  await press(page, 'Remove condition 1');
+  assert.equal(await field(page, 'Filter').inputValue(), '(doc.year < 1860 || doc.year > 1870)');
+});
+
+scenario('What is typed is completed, and what is wrong is marked where it is', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await row(page, 'adam-bede').waitFor();
+  await field(page, 'Filter').focus();
+  await page.keyboard.type('doc.la');
+  const offered = page.getByRole('listbox', { name: 'What may come next', exact: true });
+  await offered.getByRole('option', { name: 'language', exact: true }).waitFor();
+  await accessible(page);
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('Enter');
+  assert.equal(await field(page, 'Filter').inputValue(), 'doc.language');
+  await page.keyboard.type(' == = "fr"');
+  await page.keyboard.press('Enter');
+  const form = page.getByRole('form', { name: 'Query', exact: true });
+  await form.locator('mark').filter({ hasText: '=' }).waitFor();
+  await form.getByText('filter: column').waitFor();
+});
+
+scenario('Documents are counted in groups, as a table and as bars, and a group leads to its documents', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await press(page, 'Options');
+  await field(page, 'Group by').fill('language');
+  await field(page, 'Compute').fill('count,min(year)');
+  await press(page, 'Run');
+  const groups = page.getByRole('table', { name: 'Groups', exact: true });
+  await groups.getByRole('row').filter({ hasText: 'fr' }).waitFor();
+  const of = async () => groups.getByRole('row').evaluateAll((rows) => rows.slice(1).map((r) => [...r.children].slice(0, 3).map((c) => c.textContent)));
+  const counts = Object.fromEntries((await of()).map(([language, count]) => [language, Number(count)]));
+  assert.equal(Object.values(counts).reduce((a, b) => a + b), 121);
+  assert.equal(counts.en, 90);
+  const bars = await groups.locator('.bar-of').evaluateAll((all) => all.map((b) => b.getBoundingClientRect().width));
+  assert.equal(bars.indexOf(Math.max(...bars)), (await of()).findIndex(([language]) => language === 'en'));
+  await accessible(page);
+  await groups.getByRole('columnheader', { name: 'count', exact: true }).getByRole('button').click();
+  await placed(page, 'sort', '-count');
+  await page.waitForFunction(() => document.querySelector('table.groups tbody tr')?.children[0].textContent === 'en');
+  await groups.getByRole('link', { name: 'fr', exact: true }).click();
+  await row(page, 'madame-bovary').waitFor();
+  assert.deepEqual(params(page), { filter: 'doc.language == "fr"' });
+});
+
+scenario('Queries are kept in the tab and in the browser, and their addresses are links', { data: 'bookshop', shared: true }, async ({ tab, page, newTab }) => {
+  const filter = 'doc.language == "fr"';
+  await tab.open('#/books?filter=' + encodeURIComponent(filter), 'books');
+  await row(page, 'madame-bovary').waitFor();
+  await press(page, 'Queries');
+  await page.getByRole('list', { name: 'Recent queries' }).getByRole('link', { name: filter }).waitFor();
+  await page.getByLabel('Name', { exact: true }).fill('French');
+  await press(page, 'Save this query');
+  await page.getByRole('list', { name: 'Saved queries' }).getByRole('link', { name: 'French', exact: true }).waitFor();
+  await accessible(page);
+  const other = await newTab();
+  await other.open('#/books', 'books');
+  await press(other.page, 'Queries');
+  assert.equal(await other.page.getByRole('list', { name: 'Recent queries' }).count(), 0);
+  await other.page.getByRole('link', { name: 'French', exact: true }).click();
+  await row(other.page, 'madame-bovary').waitFor();
+  assert.equal(params(other.page).filter, filter);
+  await press(other.page, 'Queries');
+  await press(other.page, 'Forget French');
+  await other.page.getByRole('link', { name: 'French', exact: true }).waitFor({ state: 'detached' });
+});
+
+scenario('What a filter matches is a file, as CSV and as NDJSON', { data: { documents: { things: {
+  a: String.raw`{"id":"a","n":9007199254740993,"t":"\u5c71, \"x\"","l":[1,2.50]}`, b: '{"id":"b","n":2,"t":"two\\nlines"}', c: '{"id":"c","n":0}',
+} } } }, async ({ tab, page }) => {
+  await tab.open('#/things?fields=n,t&filter=' + encodeURIComponent('doc.n > 1'), 'things');
+  await row(page, 'a').waitFor();
+  const file = async (/** @type {string} */ name) => {
+    const [download] = await Promise.all([page.waitForEvent('download'), press(page, name)]);
+    const parts = [];
+    for await (const part of await download.createReadStream()) parts.push(part);
+    return { name: download.suggestedFilename(), text: Buffer.concat(parts).toString() };
+  };
+  await press(page, 'Export');
+  assert.deepEqual(await file('CSV of the columns'), { name: 'things.csv', text: 'id,n,t\r\na,9007199254740993,"山, ""x"""\r\nb,2,"two\nlines"\r\n' });
+  await page.getByText('2 documents are in the file.').waitFor();
+  const lines = (await file('NDJSON of whole documents')).text;
+  assert.ok(lines.includes('"n":9007199254740993') && lines.includes('2.50') && !lines.includes('_meta'), lines);
+  assert.equal(lines.trim().split('\n').length, 2);
+});
+
+scenario('Old rows are dim while another filter is asked, and "Cancel" leads back to theirs', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await row(page, 'adam-bede').waitFor();
+  /** @type {() => void} */
+  let release = () => {};
+  const gate = new Promise((resolve) => { release = () => resolve(undefined); });
+  const slow = 'doc.language == "fr"';
+  await page.route((url) => url.searchParams.get('filter') === slow, async (route) => {
+    await gate;
+    await route.fallback();
+  });
+  await field(page, 'Filter').fill(slow);
+  await press(page, 'Run');
+  const busy = page.locator('[aria-busy="true"]').filter({ has: table(page) });
+  await busy.waitFor();
+  const dim = await table(page).evaluate((e) => { for (let at = /** @type {Element | null} */ (e); at; at = at.parentElement) if (Number(getComputedStyle(at).opacity) < 0.7) return true; return false; });
+  assert.ok(dim, 'rows that are asked for no longer look as if they were the answer');
+  await press(page, 'Cancel');
+  await busy.waitFor({ state: 'detached' });
+  assert.equal(new URL(page.url()).hash, '#/books');
+  await row(page, 'adam-bede').waitFor();
+  await field(page, 'Filter').fill(slow);
+  await press(page, 'Run');
+  release();
+  await row(page, 'adam-bede').waitFor({ state: 'detached' });
+  await row(page, 'madame-bovary').waitFor();
+});
+
+scenario('Past ten thousand documents a query looks further', {}, async ({ store, tab, page }) => {
+  await store.import('numbers', many(10_400));
+  await tab.open('#/numbers?filter=' + encodeURIComponent('doc.title.contains("e 1030")'), 'numbers');
+  const alert = page.getByRole('alert').filter({ hasText: 'The query needs an index' });
+  await alert.getByRole('link', { name: 'Look further', exact: true }).click();
+  await placed(page, 'partial', 'true');
+  await row(page, 'n10309').waitFor();
+  await page.getByText('11 documents.').waitFor(); // n01030 and those from n10300 on
+  await accessible(page);
+});
+
+scenario('Documents that are chosen are changed together, after a look at what follows', { data: { model: ties, documents: {
+  authors: { a1: { name: 'Mary Ann Evans' }, a2: { name: 'Emily' }, a3: { name: 'Anne' } },
+  books: { b1: { author: 'a1' }, b2: { author: 'a1' }, b3: { author: 'a2' } },
+} } }, async ({ store, tab, page }) => {
+  await tab.open('#/authors', 'authors');
+  await row(page, 'a1').getByRole('checkbox').check();
+  await row(page, 'a2').getByRole('checkbox').check();
+  const chosen = page.getByRole('group', { name: 'Chosen documents', exact: true });
+  await chosen.getByText('2 chosen').waitFor();
+  await chosen.getByRole('button', { name: 'Change', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Change many documents', exact: true });
+  await dialog.getByRole('textbox', { name: /Merge patch/ }).fill('{"name":"Somebody"}');
+  await dialog.getByRole('button', { name: 'Look at what it changes', exact: true }).click();
+  await dialog.getByText('2 documents match: 2 are changed').waitFor();
+  await dialog.getByText('3 derived changes: 3 in books').waitFor();
+  await accessible(page);
+  const before = await store.bytes('authors', 'a1');
+  assert.ok(await dialog.getByRole('button', { name: 'Change them', exact: true }).isDisabled());
+  assert.deepEqual(await store.bytes('authors', 'a1'), before);
+  await dialog.getByRole('textbox', { name: /to confirm/ }).fill('2');
+  await dialog.getByRole('button', { name: 'Change them', exact: true }).click();
+  await dialog.getByText('2 documents are changed.').waitFor();
+  await dialog.getByRole('button', { name: 'Close', exact: true }).click();
+  await row(page, 'a2').getByText('Somebody').waitFor();
+  assert.equal((await store.get('/v1/authors/a1')).json.name, 'Somebody');
+  assert.equal((await store.get('/v1/authors/a3')).json.name, 'Anne');
+});
+
+scenario('All that matches is deleted together, after a look at it', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  await tab.open('#/reviews?filter=' + encodeURIComponent('doc.stars < 5'), 'reviews');
+  await table(page).waitFor();
+  const count = Number((await page.getByText(/^\d+ documents\.$/).innerText()).split(' ')[0]);
+  await press(page, 'All of them');
+  await press(page, 'Delete all that match');
+  const dialog = page.getByRole('dialog', { name: 'Delete many documents', exact: true });
+  await dialog.getByText(`${count} documents match: ${count} are deleted`).waitFor();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  await press(page, 'All of them');
+  await press(page, 'Delete all that match');
+  await dialog.getByRole('textbox', { name: /to confirm/ }).fill(String(count));
+  await dialog.getByRole('button', { name: 'Delete them', exact: true }).click();
+  await dialog.getByText(`${count} documents are deleted.`).waitFor();
+  await dialog.getByRole('button', { name: 'Close', exact: true }).click();
+  await page.getByText('No document matches.').waitFor();
+  assert.equal((await store.get('/v1/reviews?count=true&limit=1&filter=' + encodeURIComponent('doc.stars < 5'))).json.count, 0);
+});
