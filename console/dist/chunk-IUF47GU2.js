@@ -39,4 +39,4 @@ import{d as M,e as N}from"./chunk-IXPAAYGW.js";import{e as C}from"./chunk-2SZUEH
         onClick=${()=>s.begin({method:"DELETE",path:[e,t],headers:{"If-Match":n}})}>Delete</button>
       <span role="status" class="quiet">${o.phase==="looking"&&"Looking at what it changes"}</span></p>
     <${W} title="What this delete changes" go="Delete now" keep="Keep it" writing=${s} careful />
-    ${o.phase==="idle"&&a`<${L} state=${o} />`}`}export{W as a,L as b,z as c,g as d,K as e,ne as f,se as g,ae as h,oe as i};
+    ${o.phase==="idle"&&a`<${L} state=${o} />`}`}export{W as a,L as b,z as c,Y as d,g as e,K as f,ne as g,se as h,ae as i,oe as j};
