@@ -163,11 +163,11 @@ function useDeclared() {
   return goals;
 }
 
-/** In so many collections an id is looked for, so many at a time, once nothing was typed for so many milliseconds. */
-const LOOK = { collections: 60, atOnce: 4, rest: 150 };
+/** In so many collections an id is looked for, so many at a time, once nothing was typed for so many milliseconds; so many are shown. */
+const LOOK = { collections: 60, atOnce: 4, rest: 150, shown: 4 };
 
 /**
- * Looks for documents that have what is typed as their id, in all collections, or in the one that stands before a slash.
+ * Looks for documents whose ids begin with what is typed, in all collections, or in the one that stands before a slash.
  * @param {string} typed
  * @returns {{ found: Goal[], busy: boolean }}
  */
@@ -178,7 +178,7 @@ function useDocuments(typed) {
     const ending = new AbortController();
     const timer = setTimeout(async () => {
       setState({ typed, found: [], busy: true });
-      await lookFor(typed, ending.signal, (goal) => setState((now) => ({ ...now, found: [...now.found, goal] })));
+      await lookFor(typed, ending.signal, (goals) => setState((now) => ({ ...now, found: [...now.found, ...goals] })));
       if (!ending.signal.aborted) setState((now) => ({ ...now, busy: false }));
     }, LOOK.rest);
     return () => {
@@ -193,10 +193,10 @@ function useDocuments(typed) {
 const NONE = [];
 
 /**
- * Asks collections for a document by its id.
+ * Asks collections for documents by their ids, or by what these begin with.
  * @param {string} typed
  * @param {AbortSignal} signal
- * @param {(goal: Goal) => void} take
+ * @param {(goals: Goal[]) => void} take
  */
 async function lookFor(typed, signal, take) {
   const all = collections.value?.all ?? [];
@@ -211,9 +211,26 @@ async function lookFor(typed, signal, take) {
   const next = async () => {
     for (let one = waiting.shift(); one && !signal.aborted; one = waiting.shift()) {
       const { name, id } = one;
-      const of = await ask({ path: [name], query: { id, fields: 'id' }, signal }).catch(() => null);
-      if (!signal.aborted && of?.items?.length > 0) take({ kind: 'Documents', name: `${name}/${id}`, href: placeHref([name, id]) });
+      const ids = await idsOf(name, id, signal);
+      if (!signal.aborted && ids.length > 0)
+        take(ids.map((found) => ({ kind: 'Documents', name: `${name}/${found}`, href: placeHref([name, found]) })));
     }
   };
   await Promise.all(Array.from({ length: LOOK.atOnce }, next));
+}
+
+/**
+ * Returns ids of a collection that begin with a text, the first of them. Where the server refuses that, it is the one that is the text.
+ * @param {string} name
+ * @param {string} id
+ * @param {AbortSignal} signal
+ * @returns {Promise<string[]>}
+ */
+async function idsOf(name, id, signal) {
+  const asked = { path: [name], signal };
+  const filter = { filter: 'doc.id.startsWith(params.id)', params: JSON.stringify({ id }), limit: LOOK.shown, fields: 'id' };
+  const of = await ask({ ...asked, query: filter })
+    .catch(() => ask({ ...asked, query: { id, fields: 'id' } }))
+    .catch(() => null);
+  return (of?.items ?? []).map((/** @type {any} */ one) => one.id);
 }

@@ -56,8 +56,8 @@ export function NodeLine() {
     };
   }, [used, known, looks.value]);
   // Positions change all the time: a screen reader tells whether the node is ready, and no more.
-  return html`<p role="status" aria-label="Node" aria-live="off"><span aria-live="polite"><${Visible} text=${of.word} max=${400} /></span>
-    ${of.position && html`, at <code>${of.position}</code>`}${of.lag && ', ' + of.lag}</p>`;
+  return html`<p role="status" aria-label="Node" aria-live="off" title=${of.position && 'at ' + of.position}><span
+    aria-live="polite"><${Visible} text=${of.word} max=${400} /></span>${of.lag && ', ' + of.lag}</p>`;
 }
 
 /** @type {Need} */

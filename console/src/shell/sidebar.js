@@ -1,6 +1,6 @@
 import { html, signal, useEffect, useId, useRef, useState } from '../lib/html.js';
 import { addressOf, hasRole, keyHeaders, me } from '../lib/http.js';
-import { goTo, place, placeHref, saved } from '../lib/place.js';
+import { goTo, place, placeHref, saved, visited } from '../lib/place.js';
 import { Visible, number } from '../ui/parts.js';
 import { NotFoundPage } from './app.js';
 import { going } from './goto.js';
@@ -15,14 +15,37 @@ import { routeOf } from './routes.js';
  */
 export const collections = signal(null);
 
-/** The pages of the console, with those who may read them. @type {{ name: string, parts: string[], may?: () => boolean }[]} */
+/**
+ * The pages of the console, each with a picture of 16 by 16, and with whoever may read it.
+ * @type {{ name: string, parts: string[], icon: string, may?: () => boolean }[]}
+ */
 const PAGES = [
-  { name: 'Collections', parts: [] },
-  { name: 'Model', parts: ['_model'], may: () => me.value === null || mayReadAll() },
-  { name: 'Changes', parts: ['_changes'] },
-  { name: 'Groups', parts: ['_groups'], may: () => me.value !== null },
-  { name: 'Operations', parts: ['_status'], may: () => me.value === null || hasRole('monitor') },
-  { name: 'Keys', parts: ['_keys'], may: () => hasRole('admin') },
+  { name: 'Collections', parts: [], icon: 'M2.5 4.8 8 2.2l5.5 2.6L8 7.4zM2.5 8 8 10.6 13.5 8M2.5 11.2 8 13.8l5.5-2.6' },
+  {
+    name: 'Model',
+    parts: ['_model'],
+    icon: 'M2.5 2.5h4.5v4h-4.5zM9 9.5h4.5v4H9zM4.7 6.5v5H9',
+    may: () => me.value === null || mayReadAll(),
+  },
+  { name: 'Changes', parts: ['_changes'], icon: 'M1.5 8.2h3l2-5.2 3 10 2-4.8h3' },
+  {
+    name: 'Groups',
+    parts: ['_groups'],
+    icon: 'M8 2.5a2.4 2.4 0 1 1 0 4.8 2.4 2.4 0 0 1 0-4.8M3 13.3c.3-2.7 2.1-4 5-4s4.7 1.3 5 4',
+    may: () => me.value !== null,
+  },
+  {
+    name: 'Operations',
+    parts: ['_status'],
+    icon: 'M2.3 11.500a5.9 5.9 0 1 1 11.4 0M8 10.500l2.7-3.7',
+    may: () => me.value === null || hasRole('monitor'),
+  },
+  {
+    name: 'Keys',
+    parts: ['_keys'],
+    icon: 'M10.3 2.500a3.2 3.2 0 1 1 0 6.4 3.2 3.2 0 0 1 0-6.400M8 8l-5.5 5.500M4.5 11.500l1.7 1.7',
+    may: () => hasRole('admin'),
+  },
 ];
 
 /** Tells whether the reader reads every document of every collection. */
@@ -93,8 +116,9 @@ export function Sidebar() {
         going.value = true;
       }}>Go to…<kbd>${isMac ? '⌘K' : 'Ctrl K'}</kbd></button>
       <nav aria-label="Console"><ul role="list">${pages().map(
-        ({ name, parts }) => html`<li key=${name}><a href=${placeHref(parts)}
-        aria-current=${parts.join('/') === path ? 'page' : undefined}><span>${name}</span></a>
+        ({ name, parts, icon }) => html`<li key=${name}><a href=${placeHref(parts)}
+        aria-current=${parts.join('/') === path ? 'page' : undefined}><svg viewBox="0 0 16 16" aria-hidden="true"><path
+          d=${icon} /></svg><span>${name}</span></a>
         ${parts.length === 0 && html`<${Badge} />`}</li>`,
       )}</ul></nav>
       <${Store} chosen=${place.value.parts[0] ?? ''} />
@@ -159,8 +183,21 @@ export function Trail() {
     ${steps.map(({ name, to }, i) =>
       i === steps.length - 1
         ? html`<li aria-current="page"><${Visible} text=${name} max=${100} /></li>`
-        : html`<li><a href=${placeHref(to, { at })}><${Visible} text=${name} max=${100} /></a></li>`,
+        : html`<li><a href=${wayTo(to, at)}><${Visible} text=${name} max=${100} /></a></li>`,
     )}</ol></nav>`;
+}
+
+/**
+ * Returns the address of what is around a page: of the present the last place of it in this tab, so a filter and a page are there again.
+ * @param {string[]} to
+ * @param {string | null} at
+ */
+function wayTo(to, at) {
+  const path = to.join('/');
+  const was = visited.value.find(
+    ({ parts, params }) => parts.join('/') === path && !['at', 'new', 'edit'].some((name) => params.has(name)),
+  );
+  return (at === null && was?.href) || placeHref(to, { at });
 }
 
 /**
