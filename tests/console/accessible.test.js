@@ -1,6 +1,7 @@
 // Every page and dialog is accessible: axe in light and dark, by the keyboard alone, narrow and large (point 24 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { codeIn, focused } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -69,7 +70,7 @@ scenario('The dialog before a save is accessible, and gives the focus back', sho
   const before = await store.bytes('authors', 'samuel-clemens');
   await tab.open('#/authors/samuel-clemens?edit');
   const text = page.getByRole('textbox', { name: 'Document', exact: true });
-  await text.fill((await text.inputValue()).replace('"Samuel"', '"Mark"'));
+  await text.fill((await codeIn(text)).replace('"Samuel"', '"Mark"'));
   const save = page.getByRole('button', { name: 'Save', exact: true });
   await save.click();
   const dialog = page.getByRole('dialog', { name: 'What this save changes' });
@@ -103,9 +104,9 @@ scenario('The dialog before a delete is accessible, and gives the focus back', s
 scenario('A conflict is accessible', { data: 'bookshop' }, async ({ tab, page, store }) => {
   await tab.open('#/authors/samuel-clemens?edit');
   const text = page.getByRole('textbox', { name: 'Document', exact: true });
-  await text.fill((await text.inputValue()).replace('"Samuel"', '"Mark"'));
+  await text.fill((await codeIn(text)).replace('"Samuel"', '"Mark"'));
   await store.merge('authors', 'samuel-clemens', '{"born":1836}');
-  await page.getByRole('button', { name: 'Save mine' }).waitFor(); // the feed tells at once
+  await page.getByRole('button', { name: 'Save both' }).waitFor(); // the feed tells at once
   await accessible(page);
 });
 
@@ -141,8 +142,8 @@ scenario('A rename by the keyboard alone', { data: 'bookshop' }, async ({ tab, p
   await page.keyboard.press('Enter');
   const text = page.getByRole('textbox', { name: 'Document', exact: true });
   await text.waitFor();
-  assert.ok(await text.evaluate((element) => element === document.activeElement), 'the text box has the focus');
-  const mine = (await text.inputValue()).replace('"Samuel"', '"Mark"');
+  await focused(page, text);
+  const mine = (await codeIn(text)).replace('"Samuel"', '"Mark"');
   await page.keyboard.press('Control+A');
   await page.keyboard.insertText(mine);
   await tab.focusByKey(page.getByRole('button', { name: 'Save', exact: true })); // Tab leaves the text box

@@ -1,6 +1,7 @@
 // What a save has caused, as it arrives (point 18 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { codeIn } from './lib/editing.js';
 import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
@@ -12,8 +13,8 @@ const arrival = (page) => page.getByRole('region', { name: 'Arrival', exact: tru
 /** Changes a document in its editor, and saves it after the preview. @param {Page} page @param {string} was @param {string} is */
 async function change(page, was, is) {
   const box = page.getByRole('textbox', { name: 'Document', exact: true });
-  await page.waitForFunction(() => /** @type {HTMLTextAreaElement | null} */ (document.querySelector('main textarea'))?.value);
-  await box.fill((await box.inputValue()).replace(was, is));
+  await box.waitFor();
+  await box.fill((await codeIn(box)).replace(was, is));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByRole('dialog', { name: 'What this save changes' }).getByRole('button', { name: 'Save now' }).click();
 }
@@ -103,8 +104,8 @@ collections:
 scenario('A save that changes nothing else has no Arrival', { data: 'bookshop' }, async ({ store, tab, page }) => {
   await tab.open('#/publishers/osgood?edit', 'publishers/osgood');
   const box = page.getByRole('textbox', { name: 'Document', exact: true });
-  await page.waitForFunction(() => /** @type {HTMLTextAreaElement | null} */ (document.querySelector('main textarea'))?.value);
-  await box.fill((await box.inputValue()).replace('Boston', 'New York'));
+  await box.waitFor();
+  await box.fill((await codeIn(box)).replace('Boston', 'New York'));
   await page.getByRole('button', { name: 'Save', exact: true }).click();
   await page.getByText('publishers/osgood is saved').waitFor();
   assert.equal(await arrival(page).count(), 0);

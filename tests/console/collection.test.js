@@ -1,6 +1,7 @@
 // A collection (point 10 of the console): the query, the table, the plan, and rows that follow the feed.
 import assert from 'node:assert/strict';
 import { accessible } from './lib/checks.js';
+import { codeIn } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -163,8 +164,8 @@ scenario('A query that needs an index is told which, and how to add it', { data:
   assert.equal(await page.getByRole('link', { name: 'Add it to the model', exact: true }).count(), 1);
   await plan.getByRole('link', { name: 'Add it to the model', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Model', exact: true }).waitFor();
-  await page.waitForFunction(() => document.querySelector('textarea')?.value.includes('byTitle:')); // it is merged in
-  const text = await page.getByRole('textbox', { name: 'Model', exact: true }).inputValue();
+  await page.getByText('The suggestion stands in the text.').waitFor();
+  const text = await codeIn(page.getByRole('textbox', { name: 'Model', exact: true }));
   assert.match(text, /byTitle:/);
 
   const suggest = JSON.parse(new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('suggest') ?? '');

@@ -1,7 +1,7 @@
 // Documents that changed meanwhile, or are there already (point 17 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
-import { box, conflict, library, press, preview, replace, told } from './lib/editing.js';
+import { box, conflict, focused, library, press, preview, replace, textIn, told } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 
 scenario('Two tabs on one document: nothing is lost, whoever saves last', { data: library(1, 0) }, async ({ store, tab, page, newTab }) => {
@@ -18,7 +18,7 @@ scenario('Two tabs on one document: nothing is lost, whoever saves last', { data
 
   // The alert comes by the feed, and what was typed stays.
   await conflict(page).waitFor();
-  assert.ok((await box(page).inputValue()).includes('1820'));
+  assert.ok((await textIn(page)).includes('1820'));
   await conflict(page).getByRole('region', { name: 'Their change' }).getByRole('listitem').filter({ hasText: '/name: "Mary Ann Evans" → "George Eliot"' }).waitFor();
   await conflict(page).getByRole('region', { name: 'Your change' }).getByRole('listitem').filter({ hasText: '/born: 1819 → 1820' }).waitFor();
   await accessible(page);
@@ -30,10 +30,46 @@ scenario('Two tabs on one document: nothing is lost, whoever saves last', { data
   await press(page, 'Save');
   await conflict(page).waitFor();
   assert.equal((await store.bytes('authors', 'a1')).toString(), '{"id":"a1","name":"George Eliot","born":1819}');
-  await press(page, 'Save mine');
+  // Both changes are kept: each side changed another member. Nothing is written before the preview, which shows this document, too.
+  await press(page, 'Save both');
+  const own = preview(page).getByRole('region', { name: 'This document', exact: true }).getByRole('listitem');
+  await own.filter({ hasText: '/born: 1819 → 1820' }).waitFor();
+  assert.equal(await own.count(), 1, 'their change is no difference any more');
+  assert.equal((await store.bytes('authors', 'a1')).toString(), '{"id":"a1","name":"George Eliot","born":1819}');
   await preview(page).getByRole('button', { name: 'Save now', exact: true }).click();
   await told(page, 'authors/a1 is saved');
-  assert.equal((await store.bytes('authors', 'a1')).toString(), '{"id":"a1","name":"Mary Ann Evans","born":1820}');
+  assert.equal((await store.bytes('authors', 'a1')).toString(), '{"id":"a1","name":"George Eliot","born":1820}');
+});
+
+scenario('What both changed is asked, value beside value, and what one changed is taken', { data: { documents: { notes: { d: '{"id":"d","title":"a","lines":[{"id":1,"n":1},{"id":2,"n":2}],"sum":2.50}' } } } }, async ({ store, tab, page }) => {
+  await tab.open('#/notes/d?edit', 'notes/d');
+  await box(page).fill('{"id":"d","title":"mine","lines":[{"id":1,"n":10},{"id":2,"n":20}],"sum":2.50}');
+  await store.put('notes', 'd', '{"id":"d","title":"theirs","lines":[{"id":2,"n":22},{"id":1,"n":1}, {"id":3,"n":3}],"sum":2.50, "by":"\\u5c71"}');
+  await conflict(page).waitFor();
+  const asked = conflict(page).getByRole('region', { name: 'Changed by both', exact: true });
+  assert.deepEqual(await asked.getByRole('group').evaluateAll((groups) => groups.map((g) => g.querySelector('legend code')?.textContent)), ['/title', '/lines/0/n']);
+  const both = conflict(page).getByRole('button', { name: 'Save both', exact: true });
+  assert.ok(await both.isDisabled(), 'two values are not chosen');
+  await accessible(page);
+  await asked.getByRole('group', { name: '/title' }).getByRole('radio', { name: 'Theirs: "theirs"' }).check();
+  await asked.getByRole('group', { name: '/lines/0/n' }).getByRole('radio', { name: 'Yours: 20' }).check();
+  await both.click();
+  await preview(page).getByText('No derived change').waitFor();
+  await press(page, 'Save now');
+  await told(page, 'notes/d is saved');
+  assert.equal((await store.bytes('notes', 'd')).toString(), '{"id":"d","title":"theirs","lines":[{"id":2,"n":20},{"id":1,"n":10}, {"id":3,"n":3}],"sum":2.50, "by":"\\u5c71"}');
+});
+
+scenario('A new document whose id is taken adds to the one that is there', { data: { documents: { notes: { d: '{"id":"d","a":1,"b":[1],"c":{"x":1}}' } } } }, async ({ store, tab, page }) => {
+  await tab.open('#/notes?new', 'New document');
+  await page.getByRole('textbox', { name: 'Id', exact: true }).fill('d');
+  await box(page).fill('{"a": 1, "c": {"y": 2}, "new": true}');
+  await press(page, 'Save');
+  await press(page, 'Save both');
+  await preview(page).getByRole('region', { name: 'This document' }).getByText('/new: nothing → true').waitFor();
+  await press(page, 'Save now');
+  await told(page, 'notes/d is saved');
+  assert.deepEqual(JSON.parse((await store.bytes('notes', 'd')).toString()), { id: 'd', a: 1, b: [1], c: { x: 1, y: 2 }, new: true });
 });
 
 scenario('Theirs is taken in the place of what was typed', { data: { documents: { notes: { d: '{"id":"d","a":1}' } } } }, async ({ store, tab, page }) => {
@@ -42,8 +78,16 @@ scenario('Theirs is taken in the place of what was typed', { data: { documents: 
   await store.put('notes', 'd', '{"id":"d","a":1,"b":[true]}');
   await press(page, 'Take theirs');
   await conflict(page).waitFor({ state: 'detached' });
-  assert.deepEqual(JSON.parse(await box(page).inputValue()), { id: 'd', a: 1, b: [true] });
-  assert.equal(await page.evaluate(() => document.activeElement?.tagName), 'TEXTAREA');
+  await told(page, 'Theirs is in the text box.');
+
+  // It can be undone: what was typed is there again, and so is the question.
+  await press(page, 'Undo');
+  await conflict(page).getByRole('region', { name: 'Your change' }).getByText('/a: 1 → 2').waitFor();
+  assert.deepEqual(JSON.parse(await textIn(page)), { id: 'd', a: 2 });
+  await press(page, 'Take theirs');
+  await conflict(page).waitFor({ state: 'detached' });
+  assert.deepEqual(JSON.parse(await textIn(page)), { id: 'd', a: 1, b: [true] });
+  await focused(page);
   await replace(page, 'true', 'false');
   await press(page, 'Save');
   await told(page, 'notes/d is saved');
@@ -55,7 +99,8 @@ scenario('A document that was deleted meanwhile is written anew, or given up', {
   await replace(page, '1', '2');
   await store.want('DELETE', '/v1/notes/d');
   await conflict(page).getByText('The document was deleted').waitFor();
-  await press(page, 'Save mine');
+  await press(page, 'Save it anew');
+  await press(page, 'Save now');
   await told(page, 'notes/d is saved');
   assert.equal((await store.bytes('notes', 'd')).toString(), '{"id":"d","a":2}');
 });

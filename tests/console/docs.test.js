@@ -1,6 +1,7 @@
 // The walk through the bookshop, as docs/console.md tells it.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
+import { codeIn } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -24,8 +25,8 @@ const tells = (heading, ...names) => names.forEach((name) => assert.ok(part(head
 async function rename(page) {
   await page.getByRole('link', { name: 'Edit', exact: true }).click();
   const box = page.getByRole('textbox', { name: 'Document', exact: true });
-  await page.waitForFunction(() => /** @type {HTMLTextAreaElement | null} */ (document.querySelector('main textarea'))?.value);
-  await box.fill((await box.inputValue()).replace('"Mary Ann"', '"George"').replace('"Evans"', '"Eliot"'));
+  await box.waitFor();
+  await box.fill((await codeIn(box)).replace('"Mary Ann"', '"George"').replace('"Evans"', '"Eliot"'));
   await press(page, 'Save');
 }
 

@@ -1,5 +1,6 @@
 // Hostile content is text, and never markup (point 22 of the console).
 import assert from 'node:assert/strict';
+import { retype } from './lib/editing.js';
 import { hidden, hostileTexts } from './lib/hostile.js';
 import { scenario } from './lib/scenario.js';
 
@@ -47,7 +48,7 @@ const pages = {
   'a collection that is none': [(id) => '#/' + encodeURIComponent(id), async ({ page }) => page.getByRole('alert').first().waitFor()],
   'a group that is none': [(id) => '#/_groups/' + encodeURIComponent(id), async ({ page }) => page.getByRole('alert').first().waitFor()],
   'a model that is none': [() => '#/_model', async ({ page }, id) => {
-    await page.getByRole('textbox', { name: 'Model', exact: true }).fill(`collections:\n  ${JSON.stringify(id)}: {}\n  things: { derive: { ${JSON.stringify(id)}: { copy: ${JSON.stringify(id)}, value: ${JSON.stringify(id)} } } }\n`);
+    await retype(page.getByRole('textbox', { name: 'Model', exact: true }), `collections:\n  ${JSON.stringify(id)}: {}\n  things: { derive: { ${JSON.stringify(id)}: { copy: ${JSON.stringify(id)}, value: ${JSON.stringify(id)} } } }\n`);
     await page.getByRole('button', { name: 'Preview', exact: true }).click();
     await page.getByRole('alert').first().waitFor();
   }],

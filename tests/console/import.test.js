@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { accessible, golden } from './lib/checks.js';
+import { codeIn, retype } from './lib/editing.js';
 import { useKey } from './lib/keys.js';
 import { scenario } from './lib/scenario.js';
 
@@ -85,10 +86,10 @@ scenario('An export that is dropped is looked at first, then stored, and its wro
   await proposed.getByRole('button', { name: 'Open it in the editor' }).click();
   const text = page.getByRole('textbox', { name: 'Model', exact: true });
   await page.getByText('The proposal stands in the text.').waitFor();
-  assert.match(await text.inputValue(), /^#[^]*collections:/);
+  assert.match(await codeIn(text), /^#[^]*collections:/);
   assert.equal((await store.send('GET', '/v1/_model')).headers.get('Fanfold-Revision'), '0');
-  assert.match(await text.inputValue(), /writerName: \{ copy: writer, value: doc\.name, takeOver: true \}/);
-  await text.fill(model.replace('doc.name }', 'doc.name, takeOver: true }').replace('works.writer }', 'works.writer, takeOver: true }'));
+  assert.match(await codeIn(text), /writerName: \{ copy: writer, value: doc\.name, takeOver: true \}/);
+  await retype(text, model.replace('doc.name }', 'doc.name, takeOver: true }').replace('works.writer }', 'works.writer, takeOver: true }'));
   await page.getByRole('button', { name: 'Preview', exact: true }).click();
   await page.getByRole('button', { name: 'Apply', exact: true }).click();
   await page.getByText('It applies since').waitFor();

@@ -5,6 +5,8 @@ import { differences, same } from '../../console/src/lib/jsontext.js';
 import { indent, shown } from '../../console/src/lib/jsontext.js';
 import { lineAndColumn } from '../../console/src/lib/jsontext.js';
 import { nodeAt } from '../../console/src/lib/jsonrows.js';
+import { localForm, momentOf, wordsOf } from '../../console/src/lib/moment.js';
+import { merge } from '../../console/src/lib/merge.js';
 import { NotJSON, scan } from '../../console/src/lib/json.js';
 import { splice } from '../../console/src/lib/jsontext.js';
 import { mustBeTaken } from '../../console/src/lib/jsontext.js';
@@ -74,13 +76,127 @@ test('splice keeps each thing that JSON.parse would lose', () => {
   const original = '{"id":"b1",\r\n\t"big": 9007199254740993, "price":2.50,"zero": -0,"much":1e400,"path":"a\\/b","10":1,"2":2,"in":{"__proto__":{"x":1}},"rev":7,"hidden":"\u202e", "title" : "T"\r\n}';
   const view = indent(original);
   assert.equal(splice(original, view), original);
-  for (const [was, is] of [['"T"', '"U"'], ['9007199254740993', '9007199254740995'], ['-0', '0'], ['1e400', '1e401'], ['"a\\/b"', '"a/b"']]) {
+  for (const [was, is] of [['"T"', '"U"'], ['9007199254740993', '9007199254740995'], ['-0', '0'], ['1e400', '1e401']]) {
     assert.equal(splice(original, view.replace(was, is)), original.replace(was, is));
   }
   assert.equal(splice(original, view.replace('  "rev": 7,\n', '')), original.replace('"rev":7,', ''));
   assert.equal(splice(original, view.replace('"T"\n', '"T",\n  "new": [1]\n')), original.replace('"T"', '"T",\n  "new": [1]'));
   assert.equal(splice(original, view.replace('{\n', '{\n  "first": 1,\n')), original.replace('{', '{"first": 1,\n  '));
 });
+
+test('splice keeps what stands between two edits', () => {
+  const original = '{"id":"b1", "first":1,\r\n"name":"\\u5c71\\u7530","path":"a\\/b", "list":[1,  2,3 ],"hidden":"\\u202e","last":1}';
+  const view = indent(original);
+  assert.match(view, /"山田"[^]*"a\/b"[^]*"\\u202e"/);
+  assert.equal(splice(original, view.replace('"first": 1', '"first": 2').replace('"last": 1', '"last": 2')), original.replace('"first":1', '"first":2').replace('"last":1', '"last":2'));
+  const more = splice(original, view.replace('"first": 1', '"first": 1, "more": {"x": [1]}').replace('"last": 1', '"last": "\\u0041"'));
+  assert.equal(more, original.replace('"name":', '"more": {"x": [1]},\n  "name":').replace('"last":1', '"last":"\\u0041"'));
+});
+
+test('texts stand as characters, but for those that nobody would see', () => {
+  for (const [token, want] of [[String.raw`"\u5c71\u7530"`, '"山田"'], [String.raw`"a\/b\n\"\\\u0022\u005c\u0007"`, String.raw`"a/b\n\"\\\u0022\u005c\u0007"`], [String.raw`"\ud83d\ude00"`, '"😀"'], [String.raw`"\ud83d"`, String.raw`"\ud83d"`], [String.raw`"\u202Ex"`, String.raw`"\u202ex"`], [String.raw`"\\u0041"`, String.raw`"\\u0041"`]]) {
+    assert.equal(shown(token), want);
+    if (!token.includes('ud83d"')) assert.equal(JSON.parse(want), JSON.parse(token));
+  }
+});
+
+/**
+ * Merges texts. @param {string | undefined} opened @param {string} theirs @param {string} mine @param {[string, 'theirs' | 'mine'][]} [chosen]
+ */
+function merged(opened, theirs, mine, chosen = []) {
+  const { text, asked } = merge(opened === undefined ? undefined : scan(opened), scan(theirs), scan(mine), new Map(chosen));
+  return { text, asked: asked.map(({ path }) => path), keys: asked.map(({ key }) => key) };
+}
+
+test('a merge takes what one side changed, and keeps the bytes of theirs', () => {
+  for (const [opened, theirs, mine, want] of [
+    ['{"a":1,"b":2}', '{"a":1,"b":3}', '{"a":2,"b":2}', '{"a":2,"b":3}'],
+    ['{"a":1}', '{ "a" : 1 ,\r\n"b":2.50 }', '{"a":2}', '{ "a" : 2 ,\r\n"b":2.50 }'],
+    ['{"a":1,"b":2}', '{"b":2}', '{"a":1,"b":3}', '{"b":3}'],
+    ['{"a":1,"b":2}', '{"a":1}', '{"b":2}', '{}'],
+    ['{"a":1,"b":2,"c":3}', '{"a":1, "b":2, "c":4\n}', '{"a":1,"c":3}', '{"a":1, "c":4\n}'],
+    ['{"a":1,"b":2}', '{"a":3,\n "b":2\n}', '{"a":1}', '{"a":3\n}'],
+    ['{"a":1}', '{"a":1,"t":1}', '{"a":1,"m":2}', '{"a":1,"t":1,"m":2}'],
+    ['{"a":1}', '{\n  "a": 1,\n  "t": 1\n}', '{"m":[ 2 ],"a":1}', '{\n  "m":[ 2 ],\n  "a": 1,\n  "t": 1\n}'],
+    ['{}', '{ }', '{\n  "m": 1\n}', '{\n  "m": 1\n}'],
+    ['{"o":{"x":1,"y":1}}', '{"o":{"x":2,"y":1}}', '{"o":{"x":1,"y":2}}', '{"o":{"x":2,"y":2}}'],
+    ['{"a":1}', '{"a":2}', '{"a":2}', '{"a":2}'],
+    ['{"a":"x"}', '{"a":"\\u5c71"}', '{"a":"山"}', '{"a":"\\u5c71"}'],
+    ['{"a":[1,2]}', '{"a":[1,2],"t":1}', '{"a":[2,1]}', '{"a":[2,1],"t":1}'],
+    ['{"a":{"x":1}}', '{"a":{"x":1},"t":1}', '{"a":[1]}', '{"a":[1],"t":1}'],
+    ['{"__proto__":1,"a/b~":1}', '{"__proto__":2,"a/b~":1}', '{"__proto__":1,"a/b~":2}', '{"__proto__":2,"a/b~":2}'],
+    ['{"n":9007199254740993}', '{"n":9007199254740993,"t":1}', '{"n":9007199254740995}', '{"n":9007199254740995,"t":1}'],
+    // Of a new document nothing was opened: what is there stays, and what is new comes.
+    [undefined, '{"id":"d","a":1,"b":2}', '{"c":3}', '{"id":"d","a":1,"b":2,"c":3}'],
+    [undefined, '{"id":"d","o":{"x":1}}', '{"o":{"y":2}}', '{"id":"d","o":{"x":1,"y":2}}'],
+  ]) assert.deepEqual(merged(opened, theirs ?? '', mine ?? ''), { text: want, asked: [], keys: [] });
+});
+
+test('a merge goes by the ids of elements', () => {
+  const opened = '{"l":[{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":1}]}';
+  for (const [theirs, mine, want] of [
+    ['{"l":[{"id":"a","n":2},{"id":"b","n":1},{"id":"c","n":1}]}', '{"l":[{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":3}]}', '{"l":[{"id":"a","n":2},{"id":"b","n":1},{"id":"c","n":3}]}'],
+    ['{"l":[{"id":"b","n":1},{"id":"c","n":2}]}', '{"l":[{"id":"a","n":1},{"id":"b","n":3},{"id":"c","n":1}]}', '{"l":[{"id":"b","n":3},{"id":"c","n":2}]}'],
+    ['{"l":[{"id":"c","n":1},{"id":"b","n":1},{"id":"a","n":1}]}', '{"l":[{"id":"a","n":1},{"id":"c","n":2}]}', '{"l":[{"id":"c","n":2},{"id":"a","n":1}]}'],
+    ['{"l":[{"id":"a","n":2},{"id":"b","n":1},{"id":"c","n":1}]}', '{"l":[{"id":"c","n":1},{"id":"b","n":1},{"id":"a","n":1}]}', '{"l":[{"id":"c","n":1},{"id":"b","n":1},{"id":"a","n":2}]}'],
+    ['{"l":[{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":1},{"id":"t"}]}', '{"l":[{"id":"0"},{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":1},{"id":"m"}]}', '{"l":[{"id":"0"},{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":1},{"id":"t"},{"id":"m"}]}'],
+  ]) assert.deepEqual(merged(opened, theirs, mine), { text: want, asked: [], keys: [] });
+  assert.deepEqual(merged('{"l":[{"id":1,"n":1}]}', '{"l":[{"id":1,"n":2}]}', '{"l":[{"id":1.0,"n":1},{"id":1,"n":3}]}').asked, ['/l/0/n']);
+});
+
+test('a merge asks for what both changed', () => {
+  for (const [opened, theirs, mine, asked, ours] of /** @type {[string | undefined, string, string, string[], string][]} */ ([
+    ['{"a":1}', '{"a":2}', '{"a":3}', ['/a'], '{"a":3}'],
+    ['{"a":1}', '{}', '{"a":3}', ['/a'], '{"a":3}'],
+    ['{"a":1,"b":1}', '{"a":3,"b":1}', '{"b":1}', ['/a'], '{"b":1}'],
+    ['{}', '{"a":1}', '{"a":2}', ['/a'], '{"a":2}'],
+    ['{"a":[1]}', '{"a":[1,2]}', '{"a":[1,3]}', ['/a'], '{"a":[1,3]}'],
+    ['{"a":[{"id":1},{"x":1}]}', '{"a":[{"id":1},{"x":2}]}', '{"a":[{"id":2},{"x":1}]}', ['/a'], '{"a":[{"id":2},{"x":1}]}'],
+    ['{"a":[{"id":1},{"id":2},{"id":3}]}', '{"a":[{"id":2},{"id":1},{"id":3}]}', '{"a":[{"id":1},{"id":3},{"id":2}]}', ['/a'], '{"a":[{"id":1},{"id":3},{"id":2}]}'],
+    ['{"a":[{"id":1,"n":1},{"id":2}]}', '{"a":[{"id":2}]}', '{"a":[{"id":1,"n":2},{"id":2}]}', ['/a/0'], '{"a":[{"id":1,"n":2},{"id":2}]}'],
+    ['{"a":1}', '{"a":{"x":1}}', '{"a":{"y":1}}', ['/a'], '{"a":{"y":1}}'],
+    ['{"a":{"x":1},"b":1}', '{"b":2}', '{"a":{"x":2},"b":3}', ['/b', '/a'], '{"a":{"x":2},"b":3}'],
+    ['{"a":2.5}', '{"a":2.50}', '{"a":2}', ['/a'], '{"a":2}'],
+    [undefined, '{"a":1,"b":1}', '{"a":2,"b":1}', ['/a'], '{"a":2,"b":1}'],
+  ])) {
+    const found = merged(opened, theirs, mine);
+    assert.deepEqual(found.asked, asked, mine);
+    assert.equal(new Set(found.keys).size, found.keys.length);
+    assert.ok(same(scan(merged(opened, theirs, mine, found.keys.map((key) => [key, 'mine'])).text), scan(ours)), mine);
+    const theirsEverywhere = merged(opened, theirs, mine, found.keys.map((key) => [key, 'theirs'])).text;
+    assert.equal(theirsEverywhere, found.text, 'nothing else stands until it is chosen');
+  }
+});
+
+test(`a merge of edits is a document, and loses nothing that one side alone has (FANFOLD_SEED=${seed})`, () => {
+  for (let n = 0; n < CASES / 2; n++) {
+    const documents = new Documents(randomOf(seed + n));
+    const opened = unique(documents.object());
+    const [theirs, mine] = [0, 1].map(() => unique(documents.edit(opened, scan(opened))));
+    const told = `FANFOLD_SEED=${seed + n}: ${opened} | ${theirs} | ${mine}`;
+    const of = merged(opened, theirs, mine);
+    scan(of.text);
+    assert.equal(merged(opened, theirs, opened).text, theirs, told);
+    assert.ok(same(scan(merged(opened, opened, mine).text), scan(mine)), told);
+    assert.ok(same(scan(merged(opened, mine, mine).text), scan(mine)), told);
+    const [was, now, here, both] = [opened, theirs, mine, of.text].map((text) => new Set(scan(text).members?.map((m) => m.name)));
+    for (const name of [...now, ...here]) {
+      const isNew = !was.has(name);
+      if (isNew || (now.has(name) && here.has(name))) assert.ok(both.has(name), `${told} has lost ${name}`);
+    }
+  }
+});
+
+/** Returns a text without members whose names an object has twice. @param {string} text */
+function unique(text) {
+  return write(scan(text));
+  /** @param {import('../../console/src/lib/json.js').Node} node @returns {string} */
+  function write(node) {
+    if (node.elements) return '[' + node.elements.map(write).join(' ,') + ']';
+    if (!node.members) return node.raw;
+    return '{' + [...new Map(node.members.map((m) => [m.name, m.value]))].map(([name, value]) => JSON.stringify(name) + ': ' + write(value)).join(',') + '}';
+  }
+}
 
 test('splice keeps equal names', () => {
   assert.equal(splice('{"a":1,"a":2, "b":3}', indent('{"a":1,"a":2, "b":3}').replace('3', '4')), '{"a":1,"a":2, "b":4}');
@@ -125,4 +241,19 @@ test('what is no document is told by its place', () => {
     }, text);
   }
   mustBeTaken(scan('{"a":[{"x":1},{"x":"😀"}],"__proto__":{"a":1}}'));
+});
+
+test('a time is written in many ways', () => {
+  const now = new Date('2026-03-04T12:00:00Z'); // the tests run in the zone of the machine
+  const local = (/** @type {number} */ h, /** @type {number} */ m, s = 0, day = 4) => new Date(2026, 2, day, h, m, s).toISOString();
+  const at = new Date(2026, 2, 4, 12, 0, 0);
+  for (const [typed, want] of [
+    ['', ''], ['4-0-ab12', '4-0-ab12'], ['17', '17'], ['2026-01-31T10:00:00+01:00', '2026-01-31T10:00:00+01:00'], ['yesterday', 'yesterday'],
+    ['10:00', local(10, 0)], ['9:05:30', local(9, 5, 30)], ['23:59', local(23, 59, 0, 3)], ['25:00', '25:00'],
+    ['2026-03-04', local(0, 0)], ['2026-03-04 9:05', local(9, 5)], ['2026-03-04T09:05:07', local(9, 5, 7)], ['2026-03-04 09:05:07 UTC', '2026-03-04T09:05:07.000Z'], ['2026-13-04', '2026-13-04'],
+    [localForm(new Date(2026, 2, 4, 9, 5, 7)), local(9, 5, 7)],
+  ]) assert.equal(momentOf(typed, at), want, typed);
+  for (const [typed, want] of [['-1h', '2026-03-04T11:00:00.000Z'], ['-30 min', '2026-03-04T11:30:00.000Z'], ['-90s', '2026-03-04T11:58:30.000Z'], ['-2d', '2026-03-02T12:00:00.000Z'], ['-1.5h', '2026-03-04T10:30:00.000Z']]) assert.equal(momentOf(typed, now), want);
+  assert.deepEqual([3, 25, 59, 61, 3599].map((s) => wordsOf(new Date(now.getTime() - s * 1000), now.getTime())), ['just now', '20 s ago', '50 s ago', '1 min ago', '59 min ago']);
+  assert.equal(wordsOf(now, now.getTime() + 3_600_000), localForm(now));
 });

@@ -1,6 +1,7 @@
 // The model (points 19 and 20 of the console): tables, graph, editor, preview, what applies it, and its preparation.
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
+import { codeIn, codeIs, retype, selectedIn } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 import { figure } from './lib/store.js';
 
@@ -28,7 +29,7 @@ const previewed = (page) => page.getByRole('region', { name: 'What this model ch
 async function edit(tab, place = '#/_model') {
   await tab.open(place, 'Model');
   await box(tab.page).waitFor();
-  return box(tab.page).inputValue();
+  return codeIn(box(tab.page));
 }
 
 /** The model of a server, as text. @param {Store} store */
@@ -36,12 +37,12 @@ const modelOf = async (store) => (await store.get('/v1/_model', { Accept: 'appli
 
 /** Types another text in the place of one that the model has. @param {Page} page @param {...[string, string]} changes */
 async function replace(page, ...changes) {
-  let text = await box(page).inputValue();
+  let text = await codeIn(box(page));
   for (const [was, is] of changes) {
     assert.ok(text.includes(was), `${was} is not in ${text}`);
     text = text.replace(was, is);
   }
-  await box(page).fill(text);
+  await retype(box(page), text);
   return text;
 }
 
@@ -93,7 +94,7 @@ scenario('Functions are told with who calls them, what they read, and their sour
   await functions.getByRole('row', { name: 'check write seats 1', exact: true }).waitFor();
   await functions.getByRole('row', { name: 'reserve clerk, desk may do everything shows, seats 4', exact: true }).waitFor();
   await page.getByText('Source of reserve').click();
-  await page.getByText('const tag = "<b>U+202E"').waitFor();
+  await page.getByRole('code').getByText('const tag = "<b>U+202E"').waitFor();
   await accessible(page);
   await golden(page.getByRole('main'), 'model-functions');
 
@@ -184,20 +185,20 @@ scenario('Of more than 40 collections one is drawn with at most 39 neighbours', 
 });
 
 scenario('Mistakes are told by line and column', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
-  await edit(tab);
-  await box(page).fill('collections:\n  books: { relations: { a: { path: a, to: authrs } } }\n');
+  const initial = await edit(tab);
+  await retype(box(page), 'collections:\n  books: { relations: { a: { path: a, to: authrs } } }\n');
   await press(page, 'Preview');
   const mistakes = page.getByRole('list', { name: 'Mistakes' }).getByRole('listitem');
   await mistakes.filter({ hasText: /^line 2, column \d+:.*unknown collection "authrs"/ }).waitFor();
   assert.equal(await mistakes.count(), 1);
   await mistakes.getByRole('button').click();
-  assert.match(await page.evaluate(() => String(getSelection())), /^to: authrs/);
+  assert.match(await selectedIn(box(page)), /^to: authrs/);
   await accessible(page);
-  await box(page).fill('collections:\n  a: [\n b');
+  await retype(box(page), 'collections:\n  a: [\n b');
   await press(page, 'Preview');
   await mistakes.filter({ hasText: /^line 3, column 3:.*not YAML/ }).waitFor();
   assert.ok(await apply(page).isDisabled());
-  await box(page).fill(await box(page).evaluate((element) => /** @type {HTMLTextAreaElement} */ (element).defaultValue));
+  await retype(box(page), initial);
 });
 
 scenario('A model is previewed in words, and only the text that was previewed is applied', { data: 'bookshop' }, async ({ store, tab, page }) => {
@@ -235,10 +236,10 @@ scenario('A model is previewed in words, and only the text that was previewed is
   assert.ok(await apply(page).isDisabled());
   await remove.check();
   assert.ok(await apply(page).isEnabled());
-  await box(page).fill(text + '\n'); // another text than was previewed
+  await retype(box(page), text + '\n'); // another text than was previewed
   assert.ok(await apply(page).isDisabled());
   await page.getByRole('status').filter({ hasText: 'The text is another one than was previewed' }).waitFor();
-  await box(page).fill(text);
+  await retype(box(page), text);
   assert.ok(await apply(page).isEnabled());
   assert.equal(await modelOf(store), before);
   await apply(page).click();
@@ -251,7 +252,7 @@ scenario('A model is previewed in words, and only the text that was previewed is
   const after = await modelOf(store);
   assert.notEqual(after, before);
   assert.deepEqual(Object.keys((await store.get('/v1/_model')).json.collections.books.indexes), ['byAuthor', 'byTitle', 'byYear']);
-  await page.waitForFunction((now) => document.querySelector('textarea')?.value === now, after); // the API's text of it
+  await codeIs(box(page), after); // the API's text of it
   await page.getByRole('table', { name: 'Rules' }).getByRole('row').filter({ hasText: 'doc.titel' }).waitFor();
 });
 
@@ -263,7 +264,7 @@ scenario('What stands in the way of a model is told before it is applied', { dat
   assert.match(await misfits.first().innerText(), /publishers\/.*missing property 'isbn'/);
   assert.ok(await apply(page).isDisabled());
   await accessible(page);
-  await box(page).fill(before);
+  await retype(box(page), before);
   await press(page, 'Preview');
   await previewed(page).getByText('Nothing: the model that applies says the same.').waitFor();
   assert.ok(await apply(page).isDisabled());
@@ -279,7 +280,7 @@ scenario('A model that changed meanwhile is told, and nothing typed is lost', { 
   const alert = page.getByRole('alert').filter({ hasText: 'Changed meanwhile' });
   await alert.waitFor();
   await accessible(page);
-  assert.equal(await box(page).inputValue(), mine);
+  assert.equal(await codeIn(box(page)), mine);
   assert.ok(await apply(page).isDisabled());
   await press(page, 'Preview'); // against theirs
   await page.getByRole('list', { name: 'Differences' }).getByRole('listitem').filter({ hasText: 'Gone: collection theirs' }).waitFor();
@@ -287,7 +288,7 @@ scenario('A model that changed meanwhile is told, and nothing typed is lost', { 
   await store.want('PATCH', '/v1/_model', '{"collections":{"others":{}}}', { 'Content-Type': 'application/merge-patch+json' });
   await alert.waitFor();
   await alert.getByRole('button', { name: 'Take theirs', exact: true }).click();
-  assert.equal(await box(page).inputValue(), await modelOf(store));
+  assert.equal(await codeIn(box(page)), await modelOf(store));
   await alert.waitFor({ state: 'detached' });
 });
 
@@ -299,7 +300,7 @@ scenario('An open page of the model follows it', { data: 'bookshop' }, async ({ 
   await store.want('PATCH', '/v1/_model', '{"collections":{"portfolios":{"derive":{"names":{"copy":"stock","value":"doc.id"}}}}}', { 'Content-Type': 'application/merge-patch+json' });
   await page.getByRole('table', { name: 'Rules' }).getByRole('row', { name: 'portfolios names copy stocks by stock doc.id' }).waitFor();
   await graph(page).getByRole('img', { name: 'portfolios.stock to stocks, 1 rule' }).waitFor();
-  await page.waitForFunction((now) => document.querySelector('textarea')?.value === now, await modelOf(store));
+  await codeIs(box(page), await modelOf(store));
 });
 
 scenario('A model changed under an open document', { data: 'bookshop' }, async ({ store, tab, page }) => {
@@ -331,8 +332,8 @@ scenario('A suggestion is merged into any text, and what it takes away has to be
   const before = await modelOf(store);
   await edit(tab, '#/_model?suggest=' + encodeURIComponent('{"collections":{"stocks":null,"portfolios":null}}'));
   await page.getByText('The suggestion stands in the text').waitFor();
-  assert.doesNotMatch(await box(page).inputValue(), /stocks|portfolios/);
-  assert.match(await box(page).inputValue(), /countOfGoodReviews/);
+  assert.doesNotMatch(await codeIn(box(page)), /stocks|portfolios/);
+  assert.match(await codeIn(box(page)), /countOfGoodReviews/);
   await page.getByRole('list', { name: 'Differences' }).getByRole('listitem').filter({ hasText: 'Gone: collection stocks' }).waitFor();
   assert.ok(await apply(page).isDisabled());
   assert.equal(await modelOf(store), before);
@@ -347,7 +348,7 @@ scenario('A suggestion that meets another model than the text is made from is me
   });
   await edit(tab, '#/_model?suggest=' + encodeURIComponent('{"collections":{"mine":{}}}'));
   await page.getByText('The suggestion stands in the text').waitFor();
-  assert.match(await box(page).inputValue(), /mine: \{\}[^]*theirs: \{\}|theirs: \{\}[^]*mine: \{\}/);
+  assert.match(await codeIn(box(page)), /mine: \{\}[^]*theirs: \{\}|theirs: \{\}[^]*mine: \{\}/);
 });
 
 scenario('A suggestion that cannot be merged stands beside, with the reason', { data: 'bookshop', shared: true }, async ({ store, tab, page }) => {
@@ -356,7 +357,7 @@ scenario('A suggestion that cannot be merged stands beside, with the reason', { 
   await page.getByLabel('Suggestion').waitFor();
   assert.equal(await page.getByLabel('Suggestion').innerText(), unknown);
   await page.getByRole('alert').filter({ hasText: 'unknown collection "authrs"' }).waitFor();
-  assert.equal(await box(page).inputValue(), await modelOf(store));
+  assert.equal(await codeIn(box(page)), await modelOf(store));
   await edit(tab, '#/_model?suggest=no-json');
   await page.getByRole('alert').filter({ hasText: 'JSON' }).waitFor();
   await edit(tab, '#/_model?suggest=' + encodeURIComponent(JSON.stringify({ collections: { a: { indexes: { b: ['x'.repeat(5000)] } } } })));
@@ -418,7 +419,7 @@ scenario('Text that is not applied is not left without a question', { data: 'boo
   const asked = new Promise((resolve) => { page.once('dialog', async (dialog) => { resolve(dialog.message()); await dialog.dismiss(); }); });
   await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Collections', exact: true }).click();
   assert.match(String(await asked), /not saved/);
-  assert.match(await box(page).inputValue(), /mine: \{\}/);
+  assert.match(await codeIn(box(page)), /mine: \{\}/);
   page.once('dialog', (dialog) => dialog.accept());
   await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Collections', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Collections', exact: true }).waitFor();

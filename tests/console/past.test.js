@@ -185,3 +185,44 @@ scenario('A document that was deleted comes back by a revert', { data }, async (
   await page.getByRole('heading', { level: 1, name: 'books/b2', exact: true }).waitFor();
   assert.deepEqual(await store.bytes('books', 'b2'), before);
 });
+
+scenario('Any two versions are compared, step by step, and a time leads to the document of then', { data, context: { timezoneId: 'Asia/Tokyo' } }, async ({ store, tab, page }) => {
+  await change(store);
+  await store.merge('books', 'b1', '{"price":4.00}'); // event 8
+  await tab.open('#/books/b1/_history', 'History of books/b1');
+  const slider = page.getByRole('region', { name: 'Compare versions', exact: true });
+  const difference = slider.getByRole('region', { name: 'Difference', exact: true });
+  await difference.getByText('/price: 3.00 → 4.00').waitFor();
+  await press(slider, 'Step back');
+  await difference.getByText('/price: 2.50 → 3.00').waitFor();
+  await tab.focusByKey(slider.getByRole('slider', { name: 'From' }), 'Shift+Tab');
+  await page.keyboard.press('Home');
+  await difference.getByText('/authorName: "Mary Ann Evans" → "George Eliot"').waitFor();
+  await difference.getByText('/price: 2.50 → 3.00').waitFor();
+  await accessible(page);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await tab.noSidewaysScrolling();
+  await page.setViewportSize({ width: 1280, height: 900 });
+
+  // Times are those of the reader's zone; the title has the exact one of UTC, and the position.
+  const { time, seq } = (await store.get(pathOf('books', 'b1') + '/_history')).json.items[0];
+  const shown = version(page, 'patch').first().getByRole('time');
+  assert.match(await shown.innerText(), /just now| ago$/);
+  assert.equal(await shown.getAttribute('title'), `${time}, at ${seq}`);
+  const local = new Date(new Date(time).getTime() + 9 * 3_600_000).toISOString(); // Tokyo's
+  const form = page.getByRole('form', { name: 'Another time', exact: true });
+  await form.getByRole('textbox', { name: 'At', exact: true }).fill(`${local.slice(0, 10)} ${local.slice(11, 19)}`);
+  await press(form, 'Show');
+  await page.getByText(`As of ${time.slice(0, 19)}.000Z`).waitFor();
+  assert.equal(new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at'), time.slice(0, 19) + '.000Z');
+  await tab.open('#/books/b1?at=' + seq, 'books/b1');
+  await page.getByText(`, ${local.slice(0, 10)} ${local.slice(11, 19)}`).waitFor();
+});
+
+scenario('The page of a document that was deleted leads to its history', { data }, async ({ store, tab, page }) => {
+  await change(store);
+  await tab.open('#/books/b2', 'books/b2');
+  await page.getByRole('alert').getByRole('link', { name: 'history', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'History of books/b2', exact: true }).waitFor();
+  await version(page, 'delete').waitFor();
+});

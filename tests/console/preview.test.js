@@ -1,7 +1,7 @@
 // What a save or a delete changes, before it is sent (point 16 of the console).
 import assert from 'node:assert/strict';
 import { accessible, golden } from './lib/checks.js';
-import { box, library, model, press, preview, replace, told, versions } from './lib/editing.js';
+import { box, focused, library, model, press, preview, replace, told, versions } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 
 const blog = {
@@ -21,7 +21,7 @@ scenario('A save shows what it changes, by keyboard alone', { data: library(7, 2
   await tab.focusByKey(page.getByRole('link', { name: 'Edit', exact: true }));
   await page.keyboard.press('Enter');
   await box(page).waitFor();
-  await page.waitForFunction(() => document.activeElement?.tagName === 'TEXTAREA');
+  await focused(page);
   await accessible(page);
   await golden(page.getByRole('main'), 'edit');
   await page.keyboard.press('Control+Home');
@@ -137,4 +137,33 @@ scenario('A delete shows what goes with it, and who restricts it', { data: blog 
   assert.equal(await dialog.getByRole('button', { name: 'Delete now' }).count(), 0);
   await accessible(page);
   await store.get('/v1/posts/p2');
+});
+
+scenario('A delete says what becomes of those who refer to it, the worst first, with its buttons in sight', {
+  data: {
+    model: 'collections:\n  shelves: {}\n  rooms: { relations: { shelf: { path: shelf, to: shelves, onDelete: cascade } } }\n  books: { relations: { shelf: { path: shelf, to: shelves }, kept: { path: was, to: shelves, onDelete: keep } } }\n',
+    documents: {
+      shelves: { s1: {} },
+      rooms: Object.fromEntries(Array.from({ length: 250 }, (_, i) => ['r' + i, { shelf: 's1' }])),
+      books: Object.fromEntries(Array.from({ length: 6 }, (_, i) => ['b' + i, i < 5 ? { shelf: 's1' } : { was: 's1' }])),
+    },
+  },
+  context: { viewport: { width: 900, height: 420 } },
+}, async ({ store, tab, page }) => {
+  await tab.open('#/shelves/s1', 'shelves/s1');
+  await press(page, 'Delete');
+  const dialog = page.getByRole('dialog', { name: 'What this delete changes' });
+  const refer = dialog.getByRole('list', { name: 'Refer to it' }).getByRole('listitem');
+  await refer.filter({ hasText: '5 documents of books refer to it by shelf: their reference stays, and what they copied goes.' }).waitFor();
+  await refer.filter({ hasText: '1 document of books refers to it by kept: their reference and what they copied stay.' }).waitFor();
+  const effects = dialog.getByRole('group', { name: 'What it changes' });
+  assert.equal(await effects.evaluate((element) => element.scrollTop), 0, 'it begins at its beginning');
+  assert.match(await effects.innerText(), /^Deleted with it: 250/);
+  for (const seen of [dialog.getByRole('heading', { level: 2 }), dialog.getByRole('heading', { name: 'Deleted with it: 250' }), dialog.getByRole('button', { name: 'Delete now' })]) {
+    const { y, height } = await seen.boundingBox() ?? { y: -1, height: 0 };
+    assert.ok(y >= 0 && y + height <= 420, 'it is in sight');
+  }
+  await accessible(page);
+  await press(page, 'Keep it');
+  assert.equal((await store.send('GET', '/v1/shelves/s1')).status, 200);
 });

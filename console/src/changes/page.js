@@ -2,7 +2,7 @@ import { html, useEffect, useMemo, useState } from '../lib/html.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { Actor } from '../ui/actor.js';
 import { FeedState, Patch } from '../ui/changes.js';
-import { CopyAsCurl, DocumentLink, Visible, number } from '../ui/parts.js';
+import { CopyAs, DocumentLink, Visible, number } from '../ui/parts.js';
 import { Pending } from '../ui/pending.js';
 import { byRule, useFeed } from './kept.js';
 
@@ -57,7 +57,7 @@ export function ChangesPage({ place }) {
     ${kept.items.length > shown && html`<p><button type="button" onClick=${() => setShown(shown + FIRST)}>Show ${FIRST} more</button></p>`}
     ${kept.gone > 0 && html`<p class="quiet">${kept.gone.toLocaleString('en')} older rows are not kept here.</p>`}
     <//>
-    <${CopyAsCurl} asked=${{ path: ['_changes'], query: { ...query, mode: 'all', feed: 'continuous', since } }} />`;
+    <${CopyAs} asked=${{ path: ['_changes'], query: { ...query, mode: 'all', feed: 'continuous', since } }} />`;
 }
 
 /**

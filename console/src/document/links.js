@@ -1,7 +1,7 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { Problem, ask, request } from '../lib/http.js';
 import { member, scan, textOf } from '../lib/json.js';
-import { asProblem } from '../lib/load.js';
+import { asProblem, useLoad } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { DocumentLink, MoreList, Time, Visible, number } from '../ui/parts.js';
@@ -203,9 +203,9 @@ export function Absent({ lineage, model }) {
 
 /**
  * The region that says where a derived value comes from. It takes the focus.
- * @param {{ value: any, parts: string[], model: any, onClose: () => void }} props value is one of a lineage
+ * @param {{ value: any, parts: string[], model: any, position: string, onClose: () => void }} props value is one of a lineage at a position
  */
-export function Origin({ value, parts, model, onClose }) {
+export function Origin({ value, parts, model, position, onClose }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => heading.current?.focus(), []);
   const rule = ruleOf(model, value.rule);
@@ -223,6 +223,7 @@ export function Origin({ value, parts, model, onClose }) {
         text=${textOfRule(rule)} max=${2000} /></code>`
       }</dd>
       <dt>Sources</dt><dd><${Sources} value=${value} /></dd>
+      <${Chain} value=${value} parts=${parts} model=${model} position=${position} />
       ${value.reason && html`<dt>Reason</dt><dd><${Visible} text=${value.reason} max=${2000} /></dd>`}
       <dt>Event</dt><dd><${Event} event=${value.event} parts=${parts} /></dd>
     </dl>
@@ -262,9 +263,7 @@ function Event({ event, parts }) {
   if (!event) return 'further back in the history than is looked';
   if (!event.seq) return html`<${Visible} text=${event.reason ?? 'not known'} max=${1000} />`;
   return html`<a href=${placeHref(parts, { at: event.seq })}><${Visible} text=${event.seq} /></a>${
-    event.time &&
-    html`, <${Time}
-    text=${event.time} />`
+    event.time && html`, <${Time} text=${event.time} position=${event.seq} />`
   }${event.op && html`, <${Visible} text=${event.op} />`}${
     event.collection ? html` by <${DocumentLink} collection=${event.collection} id=${event.id} />` : event.op === 'derive' && ''
   }${event.reason && html`. <${Visible} text=${event.reason} max=${1000} />`}`;
@@ -281,3 +280,67 @@ export const Kind = ({ kind, state }) =>
     html`, <${Visible} text=${state}
     max=${80} />`
   }</span>`;
+
+// Values that were copied more than once.
+
+/**
+ * A place where a value stood before it was copied.
+ * @typedef {object} Link
+ * @property {string} collection
+ * @property {string} id
+ * @property {string} path empty where the rule computes it of more than one member
+ * @property {string} rule that took it from here
+ */
+
+/** How far back a value is followed. */
+const LONGEST = 8;
+
+/** An expression that is a member as it is. */
+const plainMember = /^\s*doc((?:\.[A-Za-z_]\w*)+)\s*$/;
+
+/**
+ * Where a value comes from, as a chain of documents: the value's own first, and at the end the one in which somebody wrote it.
+ * @param {{ value: any, parts: string[], model: any, position: string }} props value is one of a lineage at the position or later
+ */
+export function Chain({ value, parts, model, position }) {
+  const { value: links } = useLoad((signal) => chainOf(value, model, position, signal), [value, model]);
+  if (!links || links.length < 2) return null;
+  return html`<dt>Chain</dt><dd><ol class="chain" aria-label="Chain">
+    <li><${Stand} collection=${parts[0]} id=${parts[1]} path=${value.path} /></li>
+    ${links.map(
+      (link) => html`<li key=${link.collection + '/' + link.id}><span class="by" title=${link.rule}><span class="unseen">copied by
+        <${Visible} text=${link.rule} max=${200} /> from</span></span><${Stand} ...${link} /></li>`,
+    )}</ol></dd>`;
+}
+
+/** @param {{ collection: string, id: string, path: string }} props */
+const Stand = ({ collection, id, path }) =>
+  html`<span class="stand"><${DocumentLink} collection=${collection} id=${id} />${
+    path && html`<code class="quiet"><${Visible} text=${path} max=${80} /></code>`
+  }</span>`;
+
+/**
+ * Follows a value that was copied from document to document.
+ * @param {any} value
+ * @param {any} model
+ * @param {string} position
+ * @param {AbortSignal} signal
+ * @returns {Promise<Link[]>}
+ */
+async function chainOf(value, model, position, signal) {
+  /** @type {Link[]} */
+  const links = [];
+  for (let of = value; links.length < LONGEST;) {
+    const [source, ...others] = of.sources ?? [];
+    if (!source || others.length > 0 || Number(of.documents ?? 1) > 1) return links;
+    const [, steps = ''] = plainMember.exec(String(ruleOf(model, of.rule)?.value ?? '')) ?? [];
+    const path = steps.replaceAll('.', '/');
+    links.push({ collection: source.collection, id: source.id, path, rule: String(of.rule) });
+    if (path === '') return links;
+    const headers = { 'Fanfold-Min-Position': position };
+    const lineage = await ask({ path: [source.collection, source.id, '_lineage'], headers, signal }).catch(() => null);
+    of = lineage?.derived?.find((/** @type {any} */ one) => one.path === path && one.state !== 'no value');
+    if (!of) return links;
+  }
+  return links;
+}

@@ -10,6 +10,7 @@ import { member } from '../lib/json.js';
  * @property {string} name
  * @property {string[]} path steps to the ids; an empty one leads into each element
  * @property {string} to
+ * @property {string} onDelete what becomes of a document whose target is deleted
  */
 
 /**
@@ -24,6 +25,7 @@ export function relationsOf(model) {
       name,
       path: stepsOfPath(String(/** @type {any} */ (r).path)),
       to: String(/** @type {any} */ (r).to),
+      onDelete: String(/** @type {any} */ (r).onDelete ?? 'clear'),
     })),
   );
 }

@@ -3,17 +3,18 @@ import { ask, request } from '../lib/http.js';
 import { member, read, textOf } from '../lib/json.js';
 import { stepsOf } from '../lib/jsonrows.js';
 import { useLoad } from '../lib/load.js';
-import { placeHref } from '../lib/place.js';
+import { goTo, placeHref, tellSaved } from '../lib/place.js';
+import { useWriting } from '../lib/write.js';
 import { ChangesSeen, useSeen } from '../ui/changes.js';
 import { loadShape } from '../lib/shape.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { JsonView, named } from '../ui/json.js';
-import { CopyAsCurl, LongText, Time, Visible } from '../ui/parts.js';
+import { CopyAs, LongText, Time, Visible, counted } from '../ui/parts.js';
 import { PastBanner, PastProblem } from '../ui/past.js';
 import { Pending } from '../ui/pending.js';
-import { EditActions } from '../ui/preview.js';
+import { Preview, WriteProblem } from '../ui/preview.js';
 import { Absent, Carried, Kind, Origin, Referred, Refers } from './links.js';
-import { idOf, isAt, kindOf, linksOf } from './model.js';
+import { idOf, isAt, kindOf, linksOf, relationsOf } from './model.js';
 
 /** How many places are marked as changed. */
 const MAX_MARKED = 200;
@@ -39,21 +40,21 @@ export function DocumentPage({ place }) {
   return html`<${PastBanner} place=${place} position=${stale ? '' : (doc?.position ?? '')} />
     <${PastProblem} place=${place} problem=${problem} again=${again}>${
       problem?.status === 404 &&
-      html`<p>See the <a
+      html`<p>See its <a href=${placeHref([...parts, '_history'])}>history</a>, which a deleted document has, too, or the <a
       href=${placeHref([parts[0]], { at: askedAt })}>collection</a>.</p>`
     }<//>
-    ${!doc && problem && html`<${CopyAsCurl} asked=${asked} />`}
+    ${!doc && problem && html`<${CopyAs} asked=${asked} />`}
     <${Pending} of=${loaded} shape="text">${
       doc &&
       html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />
         ${now && html`, seen at <code>${doc.position}</code>`}.
       ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
-      ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} />`}</div>
+      ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} model=${model.value} />`}</div>
     <div class="beside"><div>
       <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${now ? lineage.value : undefined} model=${model.value}
         changed=${changed} />
       ${now && html`<${ChangesSeen} rows=${rows} />`}
-      <${CopyAsCurl} asked=${asked} />
+      <${CopyAs} asked=${asked} />
     </div><div>
       <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
       ${now && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
@@ -65,6 +66,65 @@ export function DocumentPage({ place }) {
       }
     </div></div>`
     }<//>`;
+}
+
+/**
+ * What one can do with a document: a link to its editor, and a button that deletes it.
+ * @param {{ collection: string, id: string, etag: string, model: any }} props etag of what is shown; model is null for who may not read it
+ */
+export function EditActions({ collection, id, etag, model }) {
+  const writing = useWriting({
+    always: true,
+    onDone: (written, effects) => {
+      const href = placeHref([collection]);
+      const others = (effects?.writes.length ?? 1) - 1;
+      tellSaved({ href, what: `${collection}/${id} is deleted${others > 0 ? `, and ${others} more written` : ''}`, written });
+      goTo(href);
+    },
+  });
+  const { state } = writing;
+  return html`<p class="actions"><a class="button" href=${placeHref([collection, id], { edit: '' })}>Edit</a>
+      <a class="button" href=${placeHref([collection], { new: '', from: id })}>Clone</a>
+      <button type="button" class="loss"
+        onClick=${() => writing.begin({ method: 'DELETE', path: [collection, id], headers: { 'If-Match': etag } })}>Delete</button>
+      <span role="status" class="quiet">${state.phase === 'looking' && 'Looking at what it changes'}</span></p>
+    <${Preview} title="What this delete changes" go="Delete now" keep="Keep it" writing=${writing} careful loses>
+      <${Holders} collection=${collection} id=${id} model=${model} /><//>
+    ${state.phase === 'idle' && html`<${WriteProblem} state=${state} />`}`;
+}
+
+/** What becomes of those who refer to a deleted document, by the relation's onDelete. @type {Record<string, string>} */
+const FATES = {
+  clear: 'their reference stays, and what they copied goes',
+  keep: 'their reference and what they copied stay',
+};
+
+/**
+ * Says what becomes of documents that refer to one that is deleted, and that are not written with it.
+ * @param {{ collection: string, id: string, model: any }} props
+ */
+function Holders({ collection, id, model }) {
+  const { value } = useLoad(
+    async (signal) => {
+      const staying = relationsOf(model).filter((r) => r.to === collection && FATES[r.onDelete]);
+      const query = (/** @type {string} */ relation) => ({ relation, fields: 'id', count: true, limit: 1 });
+      const counts = staying.map((r) =>
+        ask({ path: [collection, id, r.collection], query: query(r.name), signal }).then(
+          ({ count }) => ({ ...r, count: Number(count) }),
+          () => ({ ...r, count: 0 }), // who may not read them is told nothing of them
+        ),
+      );
+      return (await Promise.all(counts)).filter((r) => r.count > 0);
+    },
+    [model],
+  );
+  if (!value?.length) return null;
+  return html`<ul aria-label="Refer to it" class="documents">${value.map(
+    (
+      r,
+    ) => html`<li key=${r.collection + ' ' + r.name}>${counted(r.count, 'document')} of <${Visible} text=${r.collection} max=${100} />${' '}
+      ${r.count === 1 ? 'refers' : 'refer'} to it by <${Visible} text=${r.name} max=${100} />: ${FATES[r.onDelete]}.</li>`,
+  )}</ul>`;
 }
 
 /**
@@ -148,7 +208,8 @@ export function DocumentRegion({ doc, parts, at, lineage, model, changed }) {
     under: (/** @type {string} */ pointer) =>
       opened === pointer &&
       marks.values.has(pointer) &&
-      html`<${Origin} key=${pointer} value=${marks.values.get(pointer)} parts=${parts} model=${model} onClose=${close} />`,
+      html`<${Origin} key=${pointer} value=${marks.values.get(pointer)} parts=${parts} model=${model}
+        position=${doc.position} onClose=${close} />`,
     href: (/** @type {string} */ pointer, /** @type {import('../lib/json.js').Node} */ node) => {
       const steps = links.length ? stepsOf(pointer) : [];
       const link = links.find((l) => isAt(steps, l.path));

@@ -3,12 +3,13 @@ import { NotJSON, scan } from '../lib/json.js';
 import { indent, mustBeTaken, splice } from '../lib/jsontext.js';
 import { guard } from '../lib/place.js';
 import { useWriting } from '../lib/write.js';
-import { select } from '../ui/parts.js';
 import { Preview, WriteProblem, without } from '../ui/preview.js';
 import { Conflict, useMeanwhile } from './conflict.js';
+import { Fields } from './fields.js';
 import { Mistakes, TextBox, mistakeOf, mistakesOf, saving } from './page.js';
 
 /** @typedef {import('./page.js').Read} Read */
+/** @typedef {import('./page.js').Box} Box */
 
 const EMPTY = '{\n  \n}';
 const NOTHING = { text: '', mistakes: /** @type {import('./page.js').Mistake[]} */ ([]), said: '' };
@@ -21,10 +22,52 @@ const NOTHING = { text: '', mistakes: /** @type {import('./page.js').Mistake[]} 
  * children stand beside the buttons
  */
 export function Draft({ collection, id, read, initial = EMPTY, onSaved, children }) {
-  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+  const box = useRef(/** @type {Box | null} */ (null));
+  const draft = useDraft(box, { collection, id, read, initial, onSaved });
+  const { base, told, writing, met, meet, before, save, typing } = draft;
+  const { saveBoth, takeTheirs, undo } = after(draft);
+  const [typed, setTyped] = useState(/** @type {string | null} */ (null)); // the text, while its fields are shown
+  const input = () => {
+    typing();
+    if (typed !== null) setTyped(draft.text());
+  };
+  return html`<div class=${typed === null ? undefined : 'beside'}><div>
+      <${TextBox} box=${box} collection=${collection} initial=${initial} wrong=${told.mistakes.length > 0} focus=${read !== undefined}
+        onInput=${input} onSave=${save} /></div>
+      ${typed !== null && html`<${Fields} text=${typed} edit=${(/** @type {any} */ edit) => box.current?.edit(edit)} />`}</div>
+    <div id="mistakes">${
+      told.mistakes.length > 0 &&
+      html`<div role="alert" class="problem"><strong>This is no document yet</strong>
+      <${Mistakes} text=${told.text} mistakes=${told.mistakes} box=${box} /></div>`
+    }
+      ${writing.state.phase === 'idle' && html`<${Refusal} writing=${writing} text=${told.text} box=${box} />`}</div>
+    ${
+      met?.known &&
+      html`<${Conflict} key=${met.theirs?.etag} opened=${base?.text} theirs=${met.theirs?.text} mine=${met.typed} onSave=${saveBoth}
+      onTheirs=${takeTheirs} />`
+    }
+    <${WriteProblem} state=${{ phase: 'idle', problem: met?.problem, again: meet }} />
+    <p class="actions"><button type="button" class="main" onClick=${save}>Save</button> ${children}
+      <button type="button" aria-pressed=${typed !== null} onClick=${() => setTyped(typed === null ? draft.text() : null)}>Fields</button>
+      <span role="status" class="quiet">${told.said || SAYS[writing.state.phase]}</span>
+      ${before && html`<button type="button" class="small" onClick=${undo}>Undo</button>`}</p>
+    <${Preview} title="What this save changes" go="Save now" keep="Keep editing" writing=${writing} />`;
+}
+
+/** @type {Record<string, string>} */
+const SAYS = { looking: 'Looking at what it changes', sending: 'Saving' };
+
+/**
+ * What a draft is made of.
+ * @param {{ current: Box | null }} box
+ * @param {{ collection: string, id: string, read?: Read, initial: string,
+ *   onSaved: (written: import('../lib/write.js').Written) => void }} of
+ */
+function useDraft(box, { collection, id, read, initial, onSaved }) {
   const [base, setBase] = useState(read);
   const [told, setTold] = useState(NOTHING);
-  const text = () => box.current?.value ?? '';
+  const [before, setBefore] = useState(/** @type {{ text: string, base: Read | undefined } | null} */ (null)); // a text was put over it
+  const text = () => box.current?.text() ?? '';
   const isSaved = useUnsaved(box, initial, !read && id !== '');
   const done = useRef(false); // the next change on the feed is the save itself
   const writing = useWriting({
@@ -38,61 +81,72 @@ export function Draft({ collection, id, read, initial = EMPTY, onSaved, children
     },
   });
   const { met, meet, retype, forget } = useMeanwhile({ collection, id, base, text, writing, done });
+  useEffect(() => {
+    setBase(read); // a document that was met is that of another id
+    setBefore(null);
+  }, [id]);
 
-  /** @param {Read | undefined} over the document that is replaced */
-  const save = (over) => {
+  const save = () => {
     const typed = text();
     const mistake = mistakeIn(typed);
-    if (mistake && box.current) {
-      setTold({ ...NOTHING, text: typed, mistakes: [mistake] });
-      writing.stop();
-      select(box.current, mistake.from, mistake.to);
-      return;
-    }
-    const body = base ? splice(base.text, typed) : typed;
-    const changed = !over || body !== over.text;
-    setTold({ ...NOTHING, text: typed, said: changed ? '' : 'Nothing has changed: there is nothing to save.' });
-    if (changed) writing.begin(saving(collection, id, over, body));
-    else writing.stop();
+    const body = base && !mistake ? splice(base.text, typed) : typed;
+    const isSame = body === base?.text;
+    writing.stop();
+    setTold({
+      text: typed,
+      mistakes: mistake ? [mistake] : [],
+      said: isSame ? 'Nothing has changed: there is nothing to save.' : '',
+    });
+    if (mistake) box.current?.select(mistake.from, mistake.to);
+    else if (!isSame) writing.begin(saving(collection, id, base, body), { own: { before: base?.text, after: body } });
   };
   const typing = () => {
     if (told.said) setTold(NOTHING);
     if (met) retype();
   };
-  const takeTheirs = () => {
-    const theirs = met?.theirs;
-    if (box.current) box.current.value = theirs ? indent(theirs.text) : EMPTY;
-    isSaved(text());
-    setBase(theirs);
-    setTold(NOTHING);
-    writing.stop();
-    forget();
-    box.current?.focus();
-  };
-  return html`<${TextBox} box=${box} initial=${initial} wrong=${told.mistakes.length > 0} focus=${read !== undefined} onInput=${typing} />
-    <div id="mistakes">${
-      told.mistakes.length > 0 &&
-      html`<div role="alert" class="problem"><strong>This is no document yet</strong>
-      <${Mistakes} text=${told.text} mistakes=${told.mistakes} box=${box} /></div>`
-    }
-      ${writing.state.phase === 'idle' && html`<${Refusal} writing=${writing} text=${told.text} box=${box} />`}</div>
-    ${
-      met?.known &&
-      html`<${Conflict} base=${base?.text} theirs=${met.theirs?.text} mine=${met.typed} onMine=${() => save(met.theirs)}
-      onTheirs=${takeTheirs} />`
-    }
-    <${WriteProblem} state=${{ phase: 'idle', problem: met?.problem, again: meet }} />
-    <p class="actions"><button type="button" class="main" onClick=${() => save(base)}>Save</button> ${children}
-      <span role="status" class="quiet">${told.said || SAYS[writing.state.phase]}</span></p>
-    <${Preview} title="What this save changes" go="Save now" keep="Keep editing" writing=${writing} />`;
+  return { collection, id, box, base, setBase, told, setTold, before, setBefore, text, isSaved, writing, met, meet, forget, save, typing };
 }
 
-/** @type {Record<string, string>} */
-const SAYS = { looking: 'Looking at what it changes', sending: 'Saving' };
+/**
+ * What becomes of a draft whose document is another one than was read.
+ * @param {ReturnType<typeof useDraft>} of
+ */
+function after({ collection, id, box, base, setBase, setTold, before, setBefore, text, isSaved, writing, met, meet, forget }) {
+  const theirs = met?.theirs;
+  const putOver = (/** @type {string} */ put, /** @type {string} */ said) => {
+    setBefore({ text: text(), base });
+    box.current?.put(put);
+    setBase(theirs);
+    setTold({ ...NOTHING, text: put, said });
+    writing.stop();
+    forget();
+  };
+  return {
+    saveBoth: (/** @type {string} */ both) => {
+      putOver(indent(both), 'Both changes are in the text box.');
+      writing.begin(saving(collection, id, theirs, both), { always: true, own: { before: theirs?.text, after: both } });
+    },
+    takeTheirs: () => {
+      putOver(theirs ? indent(theirs.text) : EMPTY, 'Theirs is in the text box.');
+      isSaved(text());
+      box.current?.focus();
+    },
+    undo: () => {
+      if (!before) return;
+      box.current?.put(before.text);
+      setBase(before.base);
+      setBefore(null);
+      setTold(NOTHING);
+      writing.stop();
+      meet();
+      box.current?.focus();
+    },
+  };
+}
 
 /**
  * The refusal of a save, with the lines of the text that it is about.
- * @param {{ writing: import('../lib/write.js').Writing, text: string, box: { current: HTMLTextAreaElement | null } }} props
+ * @param {{ writing: import('../lib/write.js').Writing, text: string, box: { current: Box | null } }} props
  */
 function Refusal({ writing: { state }, text, box }) {
   const { problem } = state;
@@ -107,8 +161,9 @@ function Refusal({ writing: { state }, text, box }) {
 }
 
 /**
- * Returns what makes a text no document, undefined where it is one.
+ * Returns what makes a text no document, undefined where it may be one.
  * @param {string} text
+ * @returns {import('./page.js').Mistake | undefined}
  */
 function mistakeIn(text) {
   try {
@@ -122,7 +177,7 @@ function mistakeIn(text) {
 
 /**
  * Lets leaving ask while a text is not saved. It returns a function that says which text is.
- * @param {{ current: HTMLTextAreaElement | null }} box
+ * @param {{ current: Box | null }} box
  * @param {string} initial
  * @param {boolean} more whether there is more than the text that would be lost
  */
@@ -132,7 +187,7 @@ function useUnsaved(box, initial, more) {
   now.current = more;
   // A text box that has gone has lost nothing: the guard may outlive it for a moment.
   useEffect(
-    () => guard(() => box.current !== null && (box.current.value !== stored.current.text || now.current !== stored.current.more)),
+    () => guard(() => box.current !== null && (box.current.text() !== stored.current.text || now.current !== stored.current.more)),
     [],
   );
   return (/** @type {string} */ saved) => {

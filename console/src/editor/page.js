@@ -1,18 +1,20 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { Problem, request } from '../lib/http.js';
-import { NotJSON, scan } from '../lib/json.js';
+import { NotJSON, read, scan } from '../lib/json.js';
 import { nodeAt } from '../lib/jsonrows.js';
-import { indent, lineAndColumn } from '../lib/jsontext.js';
+import { indent, lineAndColumn, mustBeTaken } from '../lib/jsontext.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref, saved, tellSaved } from '../lib/place.js';
+import { Code } from '../ui/code.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { CopyAsCurl, Visible, select } from '../ui/parts.js';
+import { CopyAs, Visible } from '../ui/parts.js';
 import { Arrival } from './arrival.js';
+import { completing } from './complete.js';
 import { Draft } from './draft.js';
+import { fieldsOf } from './fields.js';
 
-/** The longest document that a text box takes, in UTF-16 code units, and the most lines: a browser lays out all of them at once. */
+/** The longest document that the editor takes, in UTF-16 code units. */
 const LONGEST = 4 * 1024 * 1024;
-const MOST_LINES = 20_000;
 
 /**
  * The editor of a document.
@@ -27,18 +29,13 @@ export function EditPage({ place }) {
     goTo(href);
   };
   const initial = useMemo(() => (read && read.text.length <= LONGEST ? indent(read.text) : undefined), [read]);
-  const lines = useMemo(() => linesOf(initial ?? ''), [initial]);
-  const long = read !== undefined && (initial === undefined || lines > MOST_LINES);
+  const long = read !== undefined && initial === undefined;
   return html`<${ProblemAlert} problem=${problem} again=${again}>${
     problem?.status === 404 &&
     html`<p>See the <a
     href=${placeHref([collection])}>collection</a>.</p>`
   }<//>
-    ${
-      long &&
-      html`<p>The document ${initial === undefined ? 'is' : `has ${lines.toLocaleString('en')} lines, and is`} too long for a text box.
-        Write it by the API, or by the command <code>fanfold put</code>.</p>`
-    }
+    ${long && html`<p>The document is too long for the editor. Write it by the API, or by the command <code>fanfold put</code>.</p>`}
     ${
       read &&
       !long &&
@@ -46,17 +43,7 @@ export function EditPage({ place }) {
       <${Draft} collection=${collection} id=${id} read=${read} initial=${initial} onSaved=${done}><a href=${href}>Back to the document</a>
         <//>`
     }
-    <${CopyAsCurl} asked=${askedFor(collection, id)} />`;
-}
-
-/**
- * Returns how many lines a text has.
- * @param {string} text
- */
-function linesOf(text) {
-  let lines = 1;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines++;
-  return lines;
+    <${CopyAs} asked=${askedFor(collection, id)} />`;
 }
 
 /**
@@ -65,43 +52,73 @@ function linesOf(text) {
  */
 export function NewPage({ place }) {
   const [collection] = place.parts;
+  const from = place.params.get('from');
   const [id, setId] = useState('');
   const field = useRef(/** @type {HTMLInputElement | null} */ (null));
   useLayoutEffect(() => field.current?.focus(), []);
+  const { value, problem, again } = useLoad(async (signal) => (from === null ? '' : cloned(collection, from, signal)), [collection, from]);
   const done = (/** @type {import('../lib/write.js').Written} */ written) => {
     const made = id === '' ? decodeURIComponent(written.location.split('/').pop() ?? '') : id;
     const href = placeHref([collection, made]);
     tellSaved({ href, what: collection + '/' + made + ' is saved', written });
     goTo(href);
   };
-  return html`<p>In <a href=${placeHref([collection])}><${Visible} text=${collection} /></a>.</p>
+  return html`<p>In <a href=${placeHref([collection])}><${Visible} text=${collection} /></a>${
+    from !== null && html`, as <a href=${placeHref([collection, from])}><${Visible} text=${from} max=${200} /></a> is written`
+  }.</p>
+    <${ProblemAlert} problem=${problem} again=${again} />
     <p><label>Id <input ref=${field} value=${id} onInput=${(/** @type {any} */ event) => setId(event.target.value)} autocomplete="off"
       autocapitalize="off" spellcheck=${false} size="40" aria-describedby="about-id" /></label>
       <span id="about-id" class="quiet">Empty for one that the store makes.</span></p>
-    <${Draft} collection=${collection} id=${id} onSaved=${done}><a href=${placeHref([collection])}>Back to the collection</a><//>`;
+    ${
+      value !== undefined &&
+      html`<${Draft} collection=${collection} id=${id} initial=${value || undefined} onSaved=${done}><a
+      href=${placeHref([collection])}>Back to the collection</a><//>`
+    }`;
 }
+
+/**
+ * Returns a document as it is written, for another one to be made of it: without its id.
+ * @param {string} collection
+ * @param {string} id
+ * @param {AbortSignal} signal
+ */
+async function cloned(collection, id, signal) {
+  const { text } = await readDocument(collection, id, signal);
+  const own = fieldsOf(scan(text)).find((field) => field.path === '/id');
+  return indent(own ? text.slice(0, own.gone.from) + text.slice(own.gone.to) : text);
+}
+
+/** @typedef {import('../ui/code.js').Box} Box */
 
 /**
  * The text box of a document. It takes the focus, and Tab leaves it. What is typed stays in it, whatever else the page shows.
- * @param {{ box: { current: HTMLTextAreaElement | null }, initial: string, wrong: boolean, focus: boolean, onInput?: () => void }} props
- * wrong says that a message below is about it
+ * @param {{ box: { current: Box | null }, collection: string, initial: string, wrong: boolean, focus: boolean, onInput?: () => void,
+ *   onSave?: () => void }} props wrong says that a message below is about it
  */
-export function TextBox({ box, initial, wrong, focus, onInput }) {
-  useLayoutEffect(() => {
-    if (!focus) return;
-    box.current?.focus();
-    box.current?.setSelectionRange(0, 0);
-  }, []);
-  const rows = Math.min(36, Math.max(12, initial.split('\n', 40).length + 1));
-  return html`<textarea class="document" aria-label="Document" ref=${box} defaultValue=${initial} rows=${rows} onInput=${onInput}
-    spellcheck=${false} autocomplete="off" autocapitalize="off"
-    aria-invalid=${wrong ? 'true' : undefined} aria-describedby=${wrong ? 'mistakes' : undefined}></textarea>`;
+export function TextBox({ box, collection, initial, wrong, focus, onInput, onSave }) {
+  const complete = useMemo(() => completing(collection), [collection]);
+  const rows = Math.min(30, Math.max(12, initial.split('\n', 40).length + 1));
+  return html`<${Code} box=${box} label="Document" language="json" initial=${initial} rows=${rows} wrong=${wrong} about="mistakes"
+    focus=${focus} onInput=${onInput} onSave=${onSave} check=${check} complete=${complete} />`;
 }
 
 /**
- * What is wrong at a place of the text.
- * @typedef {{ what: string, from: number, to: number }} Mistake
+ * Looks for what makes a text no document.
+ * @param {string} text
+ * @param {AbortSignal} signal
  */
+async function check(text, signal) {
+  try {
+    mustBeTaken(await read(text, signal));
+    return [];
+  } catch (error) {
+    if (!(error instanceof NotJSON)) throw error;
+    return [mistakeOf(error)];
+  }
+}
+
+/** @typedef {import('../ui/code.js').Mistake} Mistake */
 
 /**
  * Returns what is wrong with a text that is not JSON, or no document.
@@ -136,13 +153,13 @@ export function mistakesOf(text, problem) {
 
 /**
  * Mistakes by line and column, each with a button that goes there.
- * @param {{ text: string, mistakes: Mistake[], box: { current: HTMLTextAreaElement | null } }} props text in which they are
+ * @param {{ text: string, mistakes: Mistake[], box: { current: Box | null } }} props text in which they are
  */
 export const Mistakes = ({ text, mistakes, box }) =>
   html`<ul class="mistakes">${mistakes.map(({ what, from, to }) => {
     const { line, column } = lineAndColumn(text, from);
     return html`<li><button type="button" class="plain"
-      onClick=${() => box.current && select(box.current, from, to)}>line ${line}, column ${column}</button>: <${Visible} text=${what}
+      onClick=${() => box.current?.select(from, to)}>line ${line}, column ${column}</button>: <${Visible} text=${what}
         max=${1000} /></li>`;
   })}</ul>`;
 

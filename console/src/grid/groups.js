@@ -3,7 +3,7 @@ import { request } from '../lib/http.js';
 import { member, read, textOf } from '../lib/json.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref } from '../lib/place.js';
-import { CopyAsCurl, Visible, counted } from '../ui/parts.js';
+import { CopyAs, Visible, counted } from '../ui/parts.js';
 import { PastProblem } from '../ui/past.js';
 import { Pending } from '../ui/pending.js';
 import { Suggestion } from '../ui/preview.js';
@@ -70,7 +70,7 @@ export function Groups({ place }) {
       <thead><tr>${keys.map((term) => head(term, false))}${values.map((term) => head(term, true))}<td></td></tr></thead>
       <tbody>${rowsOf(value.groups, keys, values, place)}</tbody></table></div>`
   }<//>
-  <${CopyAsCurl} asked=${asked} />`;
+  <${CopyAs} asked=${asked} />`;
 }
 
 /** @param {URLSearchParams} params @param {string} cursor */

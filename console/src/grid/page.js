@@ -5,7 +5,7 @@ import { asProblem, useLoad } from '../lib/load.js';
 import { goTo, placeHref, replacePlace } from '../lib/place.js';
 import { ChangesSeen } from '../ui/changes.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { CopyAsCurl, Visible, counted } from '../ui/parts.js';
+import { CopyAs, Visible, counted } from '../ui/parts.js';
 import { PastBanner, PastProblem } from '../ui/past.js';
 import { Pending } from '../ui/pending.js';
 import { Suggestion } from '../ui/preview.js';
@@ -96,7 +96,7 @@ function DocumentsPage({ place }) {
     }<//>
     ${problem && !shown ? sheets : html`<${Pending} of=${loaded}>${sheets}<//>`}
     ${at === null && html`<${ChangesSeen} rows=${rows} />`}
-    <${CopyAsCurl} asked=${asked} />`;
+    <${CopyAs} asked=${asked} />`;
 }
 
 /** How many documents a query may look at, at most. */

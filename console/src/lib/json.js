@@ -199,6 +199,29 @@ export function tokenize(text) {
  */
 export const tokens = (node) => (node.members || node.elements ? node.raw.slice(node.start, node.end) : node.raw);
 
+const escape = /\\(?:u([0-9a-fA-F]{4})|.)/g;
+
+/**
+ * Returns the token of a text with its characters in the places of escapes, but for those that JSON wants escaped.
+ * @param {string} token
+ */
+export const decoded = (token) =>
+  token.includes('\\')
+    ? token.replace(escape, (found, hex) => {
+        if (hex === undefined) return found === '\\/' ? '/' : found;
+        const code = parseInt(hex, 16);
+        return code < 0x20 || code === 0x22 || code === 0x5c ? found : String.fromCharCode(code);
+      })
+    : token;
+
+/**
+ * Returns the tokens of a value for people: texts have characters in the places of escapes.
+ * @param {Node} node
+ * @param {number} [most] how long the text may be of which the tokens are; a longer one is cut
+ */
+export const readable = (node, most = Infinity) =>
+  decoded(node.members || node.elements ? node.raw.slice(node.start, Math.min(node.end, node.start + most)) : node.raw.slice(0, most));
+
 /**
  * Returns the text that a string stands for, undefined for another node.
  * @param {Node | undefined} node

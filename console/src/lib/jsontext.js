@@ -1,12 +1,12 @@
 // What is typed is put into the bytes that were read, so that all that was not touched stays as it was written.
-import { NotJSON, tokenize } from './json.js';
+import { NotJSON, decoded, tokenize } from './json.js';
 import { below } from './jsonrows.js';
 
 /** @typedef {import('./json.js').Node} Node */
 
 /**
  * Returns the original with what an edit changed. The tokens that both have at their beginning and at their end keep the bytes and the
- * blanks of the original. What is between them is the edit's. Blanks alone change nothing.
+ * blanks of the original, and so do runs of tokens between them. The rest is the edit's. Blanks alone change nothing.
  * @param {string} original JSON
  * @param {string} edited JSON, made from what indent returns for the original
  */
@@ -27,9 +27,123 @@ export function splice(original, edited) {
   const first = end(old, head);
   const last = start(original, old, tail);
   if (head + tail === old.length) return inserted(original, edited, now, { head, tail, first, last });
-  const middle = edited.slice(now[head], end(now, now.length - tail));
+  const middle = between({ original, edited, old, now, same }, head, tail);
   const gap = middle === '' ? first : old[head]; // of a removal one of both gaps stays, the last
   return original.slice(0, gap) + middle + original.slice(end(old, old.length - tail), last) + original.slice(last);
+}
+
+/**
+ * Two texts by their tokens.
+ * @typedef {object} Both
+ * @property {string} original
+ * @property {string} edited
+ * @property {number[]} old the offsets of the original's tokens
+ * @property {number[]} now those of the edit's
+ * @property {(i: number, k: number) => boolean} same whether two tokens are the same
+ */
+
+/** How many tokens one after the other must be the same to be those of the original, and how far ahead they are looked for, in
+ * offsets; and how often a nearer one is looked for. */
+const RUN = 3;
+const FAR = 4000;
+const LOOKS = 1_000_000;
+
+/**
+ * Returns what an edit has between the first and the last tokens, with the bytes of the original where tokens are its own.
+ * @param {Both} both
+ * @param {number} head how many offsets at the beginning are common
+ * @param {number} tail and at the end
+ */
+function between(both, head, tail) {
+  const { original, edited, old, now } = both;
+  const ends = { old: old.length - tail, now: now.length - tail };
+  const runs = runsOf(original, old, head, ends.old);
+  const typed = runsIn(edited, now, head, ends.now);
+  const out = [];
+  const left = { looks: LOOKS };
+  /** @type {number} */
+  let next = head; // the first token of the original that is not passed
+  let isOwn = false; // whether the token before is the original's
+  for (let k = head; k < ends.now; k += 2) {
+    /** @type {boolean} */
+    const isNext = isOwn && next < ends.old && both.same(next, k);
+    /** @type {number} */
+    const i = isNext ? next : nextRun(runs, typed, (k - head) / 2, next, left);
+    // A value has the blanks that stood before the one that it replaces.
+    const isInPlace = isOwn && (i === next || original[old[next - 2]] === ':');
+    if (k > head) out.push(isInPlace ? original.slice(old[next - 1], old[next]) : edited.slice(now[k - 1], now[k]));
+    out.push(i < 0 ? edited.slice(now[k], now[k + 1]) : original.slice(old[i], old[i + 1]));
+    isOwn = i >= 0;
+    if (isOwn) next = i + 2;
+  }
+  return out.join('');
+}
+
+/**
+ * Returns the runs that begin at each token, as texts.
+ * @param {string} text
+ * @param {number[]} at
+ * @param {number} from
+ * @param {number} to
+ */
+function runsIn(text, at, from, to) {
+  /** @type {string[]} */
+  const all = [];
+  for (let i = from; i < to; i += 2) all.push(shown(text.slice(at[i], at[i + 1])));
+  return all.slice(0, Math.max(0, all.length + 1 - RUN)).map((_, i) => all.slice(i, i + RUN).join(' '));
+}
+
+/**
+ * Returns where runs of tokens begin, by their texts.
+ * @param {string} text
+ * @param {number[]} at
+ * @param {number} from
+ * @param {number} to
+ */
+function runsOf(text, at, from, to) {
+  /** @type {Map<string | undefined, number[]>} */
+  const found = new Map();
+  for (const [n, run] of runsIn(text, at, from, to).entries()) {
+    const places = found.get(run);
+    if (places) places.push(from + 2 * n);
+    else found.set(run, [from + 2 * n]);
+  }
+  return found;
+}
+
+/**
+ * Returns where the run of a token begins in the original, -1 where none is near, or where another token has one that is nearer.
+ * @param {Map<string | undefined, number[]>} runs
+ * @param {string[]} typed the runs of the edit
+ * @param {number} n of the token
+ * @param {number} next the first token that is not passed
+ * @param {{ looks: number }} left how often others are looked at yet
+ */
+function nextRun(runs, typed, n, next, left) {
+  const found = firstFrom(runs.get(typed[n]), next);
+  if (found < 0) return found;
+  const far = found - next;
+  for (let ahead = 1; 2 * ahead < far && left.looks > 0; ahead++, left.looks--) {
+    const other = firstFrom(runs.get(typed[n + ahead]), next);
+    if (other >= 0 && 2 * ahead + other - next < far) return -1;
+  }
+  return found;
+}
+
+/**
+ * Returns the first of places that is not passed, -1 where none is near.
+ * @param {number[] | undefined} places
+ * @param {number} next
+ */
+function firstFrom(places, next) {
+  let [low, high] = [0, places?.length ?? 0];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (/** @type {number[]} */ (places)[middle] < next) low = middle + 1;
+    else high = middle;
+  }
+  const found = places?.[low] ?? Infinity;
+  return found - next <= FAR ? found : -1;
 }
 
 /**
@@ -66,10 +180,10 @@ function inserted(original, edited, now, { head, tail, first, last }) {
 // How a document stands in a text box: a member or an element a line, its tokens as they are.
 
 /**
- * Returns how a token stands in a text box. Characters that cannot be seen are JSON escapes there.
+ * Returns how a token stands in a text box. Characters that cannot be seen are JSON escapes there, and no others need be.
  * @param {string} token
  */
-export const shown = (token) => (token[0] === '"' ? escapeHidden(token) : token);
+export const shown = (token) => (token[0] === '"' ? escapeHidden(decoded(token)) : token);
 
 /**
  * Returns a text with its blanks replaced: two for each level, and a line for each member and element.
@@ -122,7 +236,7 @@ export function offsetOf(text, line, column) {
   return Math.min(text.length, before + [...(lines[line - 1] ?? '')].slice(0, column - 1).join('').length);
 }
 
-// What differs between two documents, by the tokens of their values: 2.5 and 2.50 differ, blanks and the order of members do not.
+// What differs between two documents, by the tokens of their values: 2.5 and 2.50 differ, blanks, escapes and the order of members do not.
 
 /**
  * A difference: a value that came has no old one, and one that went has no new one.
@@ -188,7 +302,7 @@ function elements(path, before, after, out) {
 }
 
 /**
- * Tells whether two values have the same tokens, but for blanks and the order of members.
+ * Tells whether two values have the same tokens, but for blanks, escapes and the order of members.
  * @param {Node | undefined} a
  * @param {Node | undefined} b
  * @returns {boolean}
@@ -198,7 +312,7 @@ export function same(a, b) {
   if (a.kind !== b.kind) return false;
   if (a.elements && b.elements)
     return a.elements.length === b.elements.length && a.elements.every((value, i) => same(value, b.elements?.[i]));
-  if (!a.members) return a.raw === b.raw;
+  if (!a.members) return a.raw === b.raw || (a.kind === 'string' && JSON.parse(a.raw) === JSON.parse(b.raw));
   const left = byName(a);
   const right = byName(b);
   return left.size === right.size && [...left].every(([name, value]) => same(value, right.get(name)));

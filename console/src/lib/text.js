@@ -1,5 +1,5 @@
 // Characters that change how the text around them looks, or cannot be seen, are shown as their code points.
-import { useEffect, useState } from './html.js';
+import { signal, useEffect, useState } from './html.js';
 import { hidden } from './jsontext.js';
 
 /** @param {string} character */
@@ -40,4 +40,24 @@ export function useHidden() {
     return () => document.removeEventListener('visibilitychange', look);
   }, []);
   return hidden;
+}
+
+/** How often what is told in words is told anew, in milliseconds. */
+const TICK = 10_000;
+
+/** What time it is, to ten seconds. @type {import('@preact/signals').Signal<number>} */
+const clock = signal(Date.now());
+
+let ticks = false;
+
+/** Returns what time it is, and has whoever asks told again as time goes by. */
+export function clockNow() {
+  if (!ticks) {
+    ticks = true;
+    clock.value = Date.now();
+    setInterval(() => {
+      if (!document.hidden) clock.value = Date.now();
+    }, TICK);
+  }
+  return Math.max(clock.value, Date.now() - TICK);
 }

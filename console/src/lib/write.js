@@ -111,7 +111,9 @@ export const mayRepeat = (problem) => problem.status === 0 || problem.status >= 
  * How a write stands: nothing is going on; its effects are asked for; they are shown, and wait for an answer; it is being sent.
  * @typedef {object} State
  * @property {'idle' | 'looking' | 'asking' | 'sending'} phase
+ * @property {Asked} [asked] the request, while its effects are shown
  * @property {Effects} [effects] that are shown
+ * @property {Known['own']} [own] what the write makes of the document itself
  * @property {boolean} [past] they are more than the model lets one write cause
  * @property {Problem} [problem] of what was done last
  * @property {boolean} [unknown] nobody knows whether it was written
@@ -119,9 +121,16 @@ export const mayRepeat = (problem) => problem.status === 0 || problem.status >= 
  */
 
 /**
+ * What is known of a write before it is looked at.
+ * @typedef {object} Known
+ * @property {boolean} [always] it is asked even where nothing derived would change
+ * @property {{ before: string | undefined, after: string }} [own] the document's JSON as it is, and as it is to be
+ */
+
+/**
  * @typedef {object} Writing
  * @property {State} state
- * @property {(asked: Asked) => void} begin asks for the effects of a write
+ * @property {(asked: Asked, known?: Known) => void} begin asks for the effects of a write
  * @property {(allowFanout: boolean) => void} go sends it
  * @property {() => void} stop gives it up, and what was shown of it
  */
@@ -138,91 +147,95 @@ export const MANY = 10_000;
  */
 export function useWriting({ always = false, onDone, onStale }) {
   const [state, setState] = useState(/** @type {State} */ ({ phase: 'idle' }));
-  const current = useRef({ ending: new AbortController(), asked: /** @type {Asked} */ ({ path: [] }), key: '', sending: false });
-  const calls = useRef({ onDone, onStale });
-  calls.current = { onDone, onStale };
-  useEffect(() => () => current.current.ending.abort(), []);
-
-  /** @param {Asked} asked */
-  const begin = (asked) => {
-    onItsWay(look(asked));
+  const made = useRef(/** @type {Writes | null} */ (null));
+  made.current ??= new Writes(setState);
+  const writes = made.current;
+  writes.of = { always, onDone, onStale };
+  useEffect(() => () => writes.ending.abort(), []);
+  return {
+    state,
+    begin: (asked, known = {}) => {
+      onItsWay(writes.look(asked, known));
+    },
+    go: (allowFanout) => {
+      onItsWay(writes.send(state, allowFanout));
+    },
+    stop: () => {
+      writes.ending.abort();
+      setState({ phase: 'idle' });
+    },
   };
+}
 
-  /** @param {Asked} asked */
-  const look = async (asked) => {
-    if (current.current.sending) return; // a second click must not be a second write
-    current.current.ending.abort();
+/** A write and the look at its effects, one at a time. */
+class Writes {
+  /** @param {(state: State) => void} show */
+  constructor(show) {
+    this.show = show;
+    this.ending = new AbortController();
+    this.asked = /** @type {Asked} */ ({ path: [] });
+    this.key = '';
+    this.isSending = false;
+    this.of = /** @type {Parameters<typeof useWriting>[0]} */ ({ onDone: () => {} });
+  }
+
+  /**
+   * @param {Asked} asked
+   * @param {Known} known
+   */
+  async look(asked, { always = this.of.always, own }) {
+    if (this.isSending) return; // a second click must not be a second write
+    this.ending.abort();
     const ending = new AbortController();
-    current.current = { ending, asked, key: newKey(), sending: false };
-    setState({ phase: 'looking' });
+    Object.assign(this, { ending, asked, key: newKey() });
+    this.show({ phase: 'looking' });
     try {
       const effects = await effectsOf(asked, ending.signal);
       const limit = effects.derived > 0 ? await fanoutLimit(ending.signal) : undefined;
       if (ending.signal.aborted) return;
       if (always || effects.derived > 0 || effects.writes.length > 1)
-        setState({ phase: 'asking', effects, past: limit !== undefined && effects.derived > limit });
-      else await send(undefined, false);
+        this.show({ phase: 'asking', asked, effects, own, past: limit !== undefined && effects.derived > limit });
+      else await this.send(undefined, false);
     } catch (error) {
-      if (!ending.signal.aborted) refused(asProblem(error), { phase: 'idle' }, () => begin(asked));
+      if (!ending.signal.aborted) this.refused(asProblem(error), { phase: 'idle' }, () => this.look(asked, { always, own }));
     }
-  };
+  }
 
   /**
    * @param {State | undefined} shown the dialog it comes from
    * @param {boolean} allowFanout
    */
-  const send = async (shown, allowFanout) => {
-    if (current.current.sending) return;
-    current.current.sending = true;
-    const { asked, key } = current.current;
-    setState({ ...shown, phase: 'sending', problem: undefined });
+  async send(shown, allowFanout) {
+    if (this.isSending) return;
+    this.isSending = true;
+    this.show({ ...shown, phase: 'sending', problem: undefined });
     try {
-      const written = await write(asked, key, allowFanout);
-      setState({ phase: 'idle' });
+      const written = await write(this.asked, this.key, allowFanout);
+      this.show({ phase: 'idle' });
       // The look ahead counted what the reader may see.
-      calls.current.onDone({ ...written, derived: written.derived ?? shown?.effects?.derived }, shown?.effects);
+      this.of.onDone({ ...written, derived: written.derived ?? shown?.effects?.derived }, shown?.effects);
     } catch (error) {
       const problem = asProblem(error);
       const back = shown ? { ...shown, phase: /** @type {const} */ ('asking') } : { phase: /** @type {const} */ ('idle') };
-      if (problem.kind === 'fanout-limit' && shown) setState({ ...back, past: true, problem });
-      else
-        refused(
-          problem,
-          back,
-          () => {
-            onItsWay(send(shown, allowFanout));
-          },
-          isUnknown(problem),
-        );
+      if (problem.kind === 'fanout-limit' && shown) this.show({ ...back, past: true, problem });
+      else this.refused(problem, back, () => this.send(shown, allowFanout), isUnknown(problem));
     } finally {
-      current.current.sending = false;
+      this.isSending = false;
     }
-  };
+  }
 
   /**
    * @param {Problem} problem
    * @param {State} back
-   * @param {() => void} again
+   * @param {() => Promise<void>} again
    */
-  const refused = (problem, back, again, unknown = false) => {
-    if (problem.status === 412 && calls.current.onStale) {
-      setState({ phase: 'idle' });
-      calls.current.onStale(problem);
+  refused(problem, back, again, unknown = false) {
+    if (problem.status === 412 && this.of.onStale) {
+      this.show({ phase: 'idle' });
+      this.of.onStale(problem);
       return;
     }
-    const phase = always && problem.kind === 'restricted' ? 'asking' : back.phase;
-    setState({ ...back, phase, problem, again: mayRepeat(problem) ? again : undefined, unknown });
-  };
-
-  return {
-    state,
-    begin,
-    go: (allowFanout) => {
-      onItsWay(send(state, allowFanout));
-    },
-    stop: () => {
-      current.current.ending.abort();
-      setState({ phase: 'idle' });
-    },
-  };
+    const phase = this.of.always && problem.kind === 'restricted' ? 'asking' : back.phase;
+    this.show({ ...back, phase, problem, again: mayRepeat(problem) ? () => onItsWay(again()) : undefined, unknown });
+  }
 }

@@ -1,5 +1,6 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { draft, guard, placeHref, replacePlace } from '../lib/place.js';
+import { Code } from '../ui/code.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { Visible, number } from '../ui/parts.js';
 import { MAX_PLACE } from '../ui/preview.js';
@@ -8,16 +9,71 @@ import { ModelPreview, ModelProblem, useChange } from './preview.js';
 
 /**
  * The editor of the model: its text, a preview, and what applies the text that was previewed.
- * @param {{ etag: string, suggest: string | null, isDrafted: boolean, pending: boolean, onChanged: () => void }} props etag of the model
- * that applies;
- *   suggest is what a place wants merged in; isDrafted says that the text of another page stands in for the model's; pending says that
- * another model is announced; onChanged is called after a change
+ * @param {Edited} props
  */
-export function Editor({ etag, suggest, isDrafted, pending, onChanged }) {
-  const box = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
+export function Editor(props) {
+  const of = useEditor(props);
+  const { box, base, theirs, problem, again, takeTheirs, against, change, text, typed, setTyped, suggested, drafted } = of;
+  const { state, preview, apply, stop, forget } = change;
+  const [sure, setSure] = useState(false);
+  useEffect(() => setSure(false), [state.previewed]);
+  if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} asked />`;
+
+  const busy = state.phase !== 'idle';
+  const { previewed } = state;
+  const isSame = previewed !== undefined && previewed.text === typed;
+  const look = () => {
+    if (!busy) preview(text(), against());
+  };
+  const take = () => {
+    takeTheirs();
+    forget();
+  };
+  return html`<section aria-label="Editor" class="model-editor"><h2>Edit</h2>
+    ${suggested.note}${props.isDrafted && drafted.current !== null && html`<p>The proposal stands in the text.</p>`}
+    <${Code} box=${box} label="Model" language="yaml" initial=${base.text} rows=${Math.min(30, base.text.split('\n', 40).length + 1)}
+      readOnly=${state.phase === 'applying' || state.phase === 'merging'} wrong=${state.problem && state.text === typed}
+      onInput=${() => setTyped(text())} onSave=${look} onReady=${of.setReady} />
+    ${
+      theirs &&
+      html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
+      <p>Another model applies than the one that this text was made from. A preview compares with the model of now: what only that one has
+        is told as gone.</p>
+      <button type="button" onClick=${take}>Take theirs</button></div>`
+    }
+    <${ProblemAlert} problem=${problem} again=${again} asked />
+    <${ModelProblem} problem=${state.problem} text=${state.text ?? ''} box=${box} />
+    <p class="actions"><button type="button" class=${isSame ? '' : 'main'} aria-disabled=${busy ? 'true' : undefined}
+      onClick=${look}>Preview</button>
+      <button type="button" class=${isSame ? 'main' : ''} disabled=${!isSame || busy || !mayApply(previewed.preview, sure)}
+        onClick=${apply}>Apply</button>
+      ${(state.phase === 'previewing' || state.phase === 'merging') && html`<button type="button" onClick=${stop}>Stop</button>`}
+      <span role="status" class="quiet">${told(state, typed, props.pending)}</span></p>
+    ${previewed && html`<${ModelPreview} preview=${previewed.preview} isSame=${isSame} sure=${sure} onSure=${setSure} />`}
+  </section>`;
+}
+
+/**
+ * What an editor of the model is given.
+ * @typedef {object} Edited
+ * @property {string} etag of the model that applies
+ * @property {string | null} suggest what a place wants merged in
+ * @property {boolean} isDrafted whether the text of another page stands in for the model's
+ * @property {boolean} pending whether another model is announced
+ * @property {() => void} onChanged is called after a change
+ */
+
+/**
+ * What the editor has: the text, what it was made from, and how a change of it stands.
+ * @param {Edited} props
+ */
+function useEditor({ etag, suggest, isDrafted, onChanged }) {
+  const box = useRef(/** @type {import('../ui/code.js').Box | null} */ (null));
   const [typed, setTyped] = useState('');
+  const [isReady, setReady] = useState(false); // the text box is there
+  const text = () => box.current?.text() ?? '';
   const { base, theirs, problem, again, takeTheirs, applied, against } = useBase(etag, box);
-  const { state, preview, merge, apply, stop, forget } = useChange({
+  const change = useChange({
     onApplied: (text) => {
       applied(text);
       if (suggest !== null || isDrafted) replacePlace(placeHref(['_model']));
@@ -25,67 +81,37 @@ export function Editor({ etag, suggest, isDrafted, pending, onChanged }) {
     },
     onStale: onChanged,
   });
-  const suggested = useSuggestion(suggest, base, state, (patch, etag, take) =>
-    merge(patch, etag, (text) => {
+  const suggested = useSuggestion(suggest, isReady ? base : null, change.state, (patch, etag, take) =>
+    change.merge(patch, etag, (text) => {
       if (!box.current) return;
-      box.current.value = text;
-      setTyped(text);
       take(text);
-      box.current.focus();
-      box.current.scrollIntoView({ block: 'center' });
+      box.current.put(text);
+      setTyped(text);
+      box.current.select(0, 0);
     }),
   );
-  const drafted = useDraft(isDrafted, base, box, setTyped);
-  const [sure, setSure] = useState(false);
-  useEffect(() => setSure(false), [state.previewed]);
-  useEffect(forget, [theirs]); // what was previewed is told of a model that applies no more
-  useEffect(() => setTyped(box.current?.value ?? ''), [base]);
+  const drafted = useDraft(isDrafted, isReady ? base : null, box, setTyped);
+  useEffect(change.forget, [theirs]); // what was previewed is told of a model that applies no more
+  useEffect(() => setTyped(text()), [base, isReady]);
   const clean = useRef('');
   clean.current = base?.text ?? '';
-  useEffect(
-    () =>
-      guard(
-        () =>
-          box.current !== null &&
-          box.current.value !== clean.current &&
-          box.current.value !== suggested.put.current.text &&
-          box.current.value !== drafted.current,
-      ),
-    [],
-  );
-  if (!base) return html`<${ProblemAlert} problem=${problem} again=${again} asked />`;
-
-  const busy = state.phase !== 'idle';
-  const { previewed } = state;
-  const isSame = previewed !== undefined && previewed.text === typed;
-  const text = () => box.current?.value ?? '';
-  return html`<section aria-label="Editor" class="model-editor"><h2>Edit</h2>
-    ${suggested.note}${isDrafted && drafted.current !== null && html`<p>The proposal stands in the text.</p>`}
-    <textarea class="document" aria-label="Model" ref=${box} defaultValue=${base.text}
-      rows=${Math.min(30, Math.max(12, base.text.split('\n', 40).length + 1))}
-        readOnly=${state.phase === 'applying' || state.phase === 'merging'}
-      onInput=${() => setTyped(text())} spellcheck=${false} autocomplete="off" autocapitalize="off"
-        aria-invalid=${state.problem && state.text === typed ? 'true' : undefined}></textarea>
-    ${
-      theirs &&
-      html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
-      <p>Another model applies than the one that this text was made from. A preview compares with the model of now: what only that one has
-        is told as gone.</p>
-      <button type="button" onClick=${() => {
-        takeTheirs();
-        forget();
-      }}>Take theirs</button></div>`
-    }
-    <${ProblemAlert} problem=${problem} again=${again} asked />
-    <${ModelProblem} problem=${state.problem} text=${state.text ?? ''} box=${box} />
-    <p class="actions"><button type="button" class=${isSame ? '' : 'main'} aria-disabled=${busy ? 'true' : undefined}
-      onClick=${busy ? undefined : () => preview(text(), against())}>Preview</button>
-      <button type="button" class=${isSame ? 'main' : ''} disabled=${!isSame || busy || !mayApply(previewed.preview, sure)}
-        onClick=${apply}>Apply</button>
-      ${(state.phase === 'previewing' || state.phase === 'merging') && html`<button type="button" onClick=${stop}>Stop</button>`}
-      <span role="status" class="quiet">${told(state, typed, pending)}</span></p>
-    ${previewed && html`<${ModelPreview} preview=${previewed.preview} isSame=${isSame} sure=${sure} onSure=${setSure} />`}
-  </section>`;
+  useEffect(() => guard(() => box.current !== null && ![clean.current, suggested.put.current.text, drafted.current].includes(text())), []);
+  return {
+    setReady: () => setReady(true),
+    box,
+    base,
+    theirs,
+    problem,
+    again,
+    takeTheirs,
+    against,
+    change,
+    text,
+    typed,
+    setTyped,
+    suggested,
+    drafted,
+  };
 }
 
 /**
@@ -151,7 +177,7 @@ function useSuggestion(suggest, base, state, merge) {
  * Puts the text that another page has proposed into the text box, once that is there.
  * @param {boolean} isDrafted
  * @param {import('./page.js').Base | null} base
- * @param {{ current: HTMLTextAreaElement | null }} box
+ * @param {{ current: import('../ui/code.js').Box | null }} box
  * @param {(text: string) => void} setTyped
  * @returns {{ current: string | null }} what was put
  */
@@ -160,11 +186,9 @@ function useDraft(isDrafted, base, box, setTyped) {
   useEffect(() => {
     if (!isDrafted || !base || put.current !== null || draft.value === null || !box.current) return;
     put.current = draft.value;
-    box.current.value = draft.value;
+    box.current.put(draft.value);
     setTyped(draft.value);
-    box.current.focus();
-    box.current.setSelectionRange(0, 0);
-    box.current.scrollIntoView({ block: 'center' });
+    box.current.select(0, 0);
   }, [isDrafted, base]);
   return put;
 }

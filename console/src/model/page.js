@@ -4,7 +4,7 @@ import { asProblem } from '../lib/load.js';
 import { moved } from '../lib/moving.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { CopyAsCurl, DocumentLink, Table, Visible, number, shortOrLong } from '../ui/parts.js';
+import { CopyAs, DocumentLink, Table, Visible, number, shortOrLong } from '../ui/parts.js';
 import { Pending } from '../ui/pending.js';
 import { OtherDocument } from '../ui/preview.js';
 import { Preparation, declaredIn, foundBy, isFailing } from './declared.js';
@@ -42,7 +42,7 @@ export function ModelPage({ place }) {
       html`<p><a
       href=${placeHref(['_import'])}>Compare the imported files with the model that applies</a></p>`
     }
-    <${CopyAsCurl} asked=${asked} />`;
+    <${CopyAs} asked=${asked} />`;
 }
 
 /** @typedef {{ text: string, etag: string }} Base */
@@ -50,7 +50,7 @@ export function ModelPage({ place }) {
 /**
  * The text that is edited, and what it was made from. Another model takes its place, unless somebody has typed in it.
  * @param {string} etag of the model that applies
- * @param {{ current: HTMLTextAreaElement | null }} box
+ * @param {{ current: import('../ui/code.js').Box | null }} box
  */
 export function useBase(etag, box) {
   const [base, setBase] = useState(/** @type {Base | null} */ (null));
@@ -64,7 +64,7 @@ export function useBase(etag, box) {
     const ending = new AbortController();
     loadText(ending.signal)
       .then((come) => {
-        const typed = box.current?.value;
+        const typed = box.current?.text();
         setProblem(undefined);
         if (now.current === null || typed === undefined || typed === now.current.text || typed === come.text) take(come);
         else setTheirs(come);
@@ -77,7 +77,7 @@ export function useBase(etag, box) {
 
   /** Puts a text into the text box, as the one that applies. @param {Base} come */
   const take = (come) => {
-    if (box.current && box.current.value !== come.text) box.current.value = come.text;
+    if (box.current && box.current.text() !== come.text) box.current.put(come.text);
     now.current = come;
     setBase(come);
     setTheirs(null);

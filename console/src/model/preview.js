@@ -2,7 +2,7 @@ import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { offsetOf } from '../lib/jsontext.js';
 import { asProblem, runWork } from '../lib/load.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { Visible, number, select } from '../ui/parts.js';
+import { Visible, number } from '../ui/parts.js';
 import { without } from '../ui/preview.js';
 import { Differences, Removals } from './declared.js';
 import { Apart, PreviewedIndexes } from './page.js';
@@ -136,12 +136,14 @@ export function Misfits({ misfits }) {
       model apply --allow-misfits</code>.</p></div>`;
 }
 
+/** @typedef {{ current: import('../ui/code.js').Box | null }} Code */
+
 /** How many mistakes are shown. */
 const MAX_MISTAKES = 100;
 
 /**
  * Why a model is refused: each mistake with a button that goes to its line and column.
- * @param {{ problem?: import('../lib/http.js').Problem, text: string, box: { current: HTMLTextAreaElement | null } }} props text that was
+ * @param {{ problem?: import('../lib/http.js').Problem, text: string, box: Code }} props text that was
  * sent
  */
 export function ModelProblem({ problem, text, box }) {
@@ -161,7 +163,7 @@ export function ModelProblem({ problem, text, box }) {
 }
 
 /**
- * @param {{ of: any, text: string, box: { current: HTMLTextAreaElement | null } }} props
+ * @param {{ of: any, text: string, box: Code }} props
  */
 function Place({ of: { line, column }, text, box }) {
   if (!line) return null;
@@ -169,7 +171,7 @@ function Place({ of: { line, column }, text, box }) {
     if (!box.current) return;
     const from = offsetOf(text, line, column ?? 1);
     const end = text.indexOf('\n', from);
-    select(box.current, from, end < 0 ? text.length : end);
+    box.current.select(from, end < 0 ? text.length : end);
   };
   return html`<button type="button" class="plain" onClick=${go}>line ${line}, column ${column ?? 1}</button>: `;
 }
@@ -220,9 +222,7 @@ export function useChange({ onApplied, onStale }) {
         headers: { 'Content-Type': type, 'If-Match': etag },
         body: text,
       };
-      const onWork = (/** @type {Work} */ work) => {
-        if (!mine.signal.aborted) setState((now) => ({ ...now, work }));
-      };
+      const onWork = (/** @type {Work} */ work) => setState((now) => (mine.signal.aborted ? now : { ...now, work }));
       const done = await runWork(asked, { signal: mine.signal, onWork, ends: !kept });
       if (!mine.signal.aborted) take(done);
     } catch (error) {

@@ -3,7 +3,7 @@ import { ask, hasRole, key } from '../lib/http.js';
 import { usePolled } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { CopyAsCurl, MoreList, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
+import { CopyAs, MoreList, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
 import { useDeeds } from './maintenance.js';
 import { Settings } from './page.js';
 
@@ -111,7 +111,7 @@ export function GroupPage({ place }) {
       }
       ${deeds.shown}<//>`
     }
-    <${CopyAsCurl} asked=${{ path: ['_groups', name] }} />`;
+    <${CopyAs} asked=${{ path: ['_groups', name] }} />`;
 }
 
 // What is asked about consumer groups.

@@ -3,7 +3,7 @@ import { ask, hasRole, key } from '../lib/http.js';
 import { usePolled } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { CopyAsCurl, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
+import { CopyAs, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
 import { Progress, Suggestion, useLeft } from '../ui/preview.js';
 import { Groups, LagText, groupLag, nodeLag, ownLag } from './groups.js';
 import { Erasing, History, Maintenance, Rules } from './maintenance.js';
@@ -41,7 +41,7 @@ export function StatusPage() {
       html`<${Rules} status=${status} />
       <${Slow} status=${status} all=${all} onAll=${() => setAll(true)} />`
     }
-    <${CopyAsCurl} asked=${asked} />`;
+    <${CopyAs} asked=${asked} />`;
 }
 
 /**

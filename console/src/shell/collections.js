@@ -5,7 +5,7 @@ import { moved, take } from '../lib/moving.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { DropField } from '../ui/files.js';
-import { CopyAsCurl, Visible } from '../ui/parts.js';
+import { CopyAs, Visible } from '../ui/parts.js';
 import { Pending } from '../ui/pending.js';
 import { looks, needs } from './node.js';
 
@@ -46,7 +46,7 @@ export function CollectionsPage({ place }) {
       }</p>`
     }<//>
     ${needs.value?.length === 0 && html`<p class="quiet">Nothing needs attention.</p>`}
-    <${CopyAsCurl} asked=${asked} />`;
+    <${CopyAs} asked=${asked} />`;
 }
 
 /** Where somebody begins whose documents are in another store: what is dropped is looked at on a page of its own. */

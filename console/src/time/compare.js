@@ -3,9 +3,11 @@ import { Problem, request } from '../lib/http.js';
 import { read } from '../lib/json.js';
 import { differences } from '../lib/jsontext.js';
 import { useLoad } from '../lib/load.js';
+import { localForm } from '../lib/moment.js';
 import { useWriting } from '../lib/write.js';
 import { Difference } from '../ui/changes.js';
 import { ProblemAlert } from '../ui/dialogs.js';
+import { Time, counted } from '../ui/parts.js';
 import { PastProblem } from '../ui/past.js';
 import { Preview, WriteProblem } from '../ui/preview.js';
 
@@ -49,6 +51,63 @@ async function load(path, at, signal) {
     throw error;
   }
 }
+
+/** @typedef {import('./page.js').VersionRow} VersionRow */
+
+/**
+ * Any two versions of a page compared, step by step.
+ * @param {{ path: string[], versions: VersionRow[] }} props path of the document; the newest version is the first
+ */
+export function Slider({ path, versions }) {
+  const all = versions.toReversed();
+  const last = all.length - 1;
+  const [at, setAt] = useState([last - 1, last]);
+  const [from, to] = at.map((i) => Math.max(0, Math.min(i, last)));
+  const step = (/** @type {number} */ by) => setAt([from + by, to + by]);
+  const choose = (/** @type {number} */ which) => (/** @type {any} */ event) => {
+    const chosen = Number(event.target.value);
+    setAt(which === 0 ? [chosen, Math.max(chosen, to)] : [Math.min(from, chosen), chosen]);
+  };
+  const range = (/** @type {string} */ name, /** @type {number} */ which, /** @type {number} */ value) => html`<label class="version-at">
+      <span class="quiet">${name}</span> <input type="range" min="0" max=${last} value=${value} onInput=${choose(which)}
+        aria-valuetext=${`version ${value + 1} of ${last + 1}, ${all[value].op} of ${localForm(new Date(all[value].time))}`} />
+      <span><strong>${all[value].op}</strong> <${Time} text=${all[value].time} position=${all[value].seq} /></span></label>`;
+  return html`<section aria-label="Compare versions" class="slider">
+    ${range('From', 0, from)}${range('To', 1, to)}
+    <p class="actions"><button type="button" class="small" disabled=${from === 0} onClick=${() => step(-1)}>Step back</button>
+      <button type="button" class="small" disabled=${to === last} onClick=${() => step(1)}>Step forward</button></p>
+    <${Between} path=${path} from=${all[from]} to=${all[to]} /></section>`;
+}
+
+/**
+ * What differs between two versions.
+ * @param {{ path: string[], from: VersionRow, to: VersionRow }} props
+ */
+function Between({ path, from, to }) {
+  const [max, setMax] = useState(STEP);
+  const { value, problem, again, busy } = useLoad(
+    async (signal) => differences(...(await Promise.all([versionOf(path, from, signal), versionOf(path, to, signal)]))),
+    [from.seq, to.seq],
+  );
+  return html`<section aria-label="Difference" aria-busy=${busy ? 'true' : undefined} class=${busy ? 'compared stale' : 'compared'}>
+    <${PastProblem} place=${{ parts: path, params: new URLSearchParams({ at: from.seq }) }} problem=${problem} again=${again} />
+    ${value && html`<p class="quiet">${value.length ? counted(value.length, 'difference') : 'Nothing differs.'}</p>`}
+    ${value?.slice(0, max).map((d) => html`<${Difference} ...${d} />`)}
+    ${
+      value &&
+      value.length > max &&
+      html`<button type="button" class="small" onClick=${() => setMax(max + STEP)}>Show ${STEP} more</button>`
+    }
+  </section>`;
+}
+
+/**
+ * Returns the document as a version left it. A delete left nothing.
+ * @param {string[]} path
+ * @param {VersionRow} version
+ * @param {AbortSignal} signal
+ */
+const versionOf = (path, { op, seq }, signal) => (op === 'delete' || op === 'erase' ? undefined : load(path, seq, signal));
 
 /**
  * @typedef {object} Reverting

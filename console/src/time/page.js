@@ -5,10 +5,10 @@ import { useLoad } from '../lib/load.js';
 import { goTo, placeHref, tellSaved } from '../lib/place.js';
 import { Actor } from '../ui/actor.js';
 import { Patch } from '../ui/changes.js';
-import { CopyAsCurl, DocumentLink, Time, Visible } from '../ui/parts.js';
-import { PastProblem } from '../ui/past.js';
+import { CopyAs, DocumentLink, Time, Visible } from '../ui/parts.js';
+import { GoToTime, PastProblem } from '../ui/past.js';
 import { Pending } from '../ui/pending.js';
-import { Compare, Revert, conditionOf, useRevert } from './compare.js';
+import { Compare, Revert, Slider, conditionOf, useRevert } from './compare.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */
 
@@ -36,6 +36,7 @@ export function HistoryPage({ place }) {
     goTo(href);
   });
   const shown = problem ? undefined : value;
+  const versions = shown?.versions ?? [];
   const href = (/** @type {Record<string, string | undefined>} */ more) => placeHref(place.parts, { ...given, cursor: undefined, ...more });
   const first = !params.get('cursor') && !params.get('to');
   return html`<p class="above"><${DocumentLink} collection=${collection} id=${id} />
@@ -45,7 +46,9 @@ export function HistoryPage({ place }) {
           : html`<a
         href=${href({ derived: 'exclude' })}>Without derived changes</a>`
       }</p>
+    <${GoToTime} place=${{ parts: [collection, id], params: new URLSearchParams() }} />
     <${PastProblem} place=${place} problem=${problem} again=${again} />
+    ${versions.length > 1 && html`<${Slider} key=${versions[0].seq} path=${[collection, id]} versions=${versions} />`}
     <${Revert} revert=${revert} again=${again} />
     <${Pending} of=${loaded}>${
       shown &&
@@ -61,7 +64,7 @@ export function HistoryPage({ place }) {
         ${shown.next && html`<a href=${href({ cursor: shown.next })}>Next page</a>`}</p>`
       }`
     }<//>
-    <${CopyAsCurl} asked=${asked} />`;
+    <${CopyAs} asked=${asked} />`;
 }
 
 /**
@@ -120,7 +123,8 @@ export function Version({ version, newest, revert }) {
   const about = useId();
   const { seq, collection, id, op, time, actor, cause, patch } = version;
   const isThere = op !== 'delete' && op !== 'erase';
-  return html`<li><header id=${about}><strong>${op}</strong> <code>${seq}</code> <span class="quiet"><${Time} text=${time} /></span>
+  return html`<li><header id=${about}><strong>${op}</strong> <code>${seq}</code>
+      <span class="quiet"><${Time} text=${time} position=${seq} /></span>
       ${
         cause &&
         html` <span>by <${DocumentLink} collection=${cause.collection} id=${cause.id} />${

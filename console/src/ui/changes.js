@@ -1,5 +1,5 @@
 import { html, useEffect, useMemo, useState } from '../lib/html.js';
-import { member, textOf, tokens } from '../lib/json.js';
+import { member, readable, textOf } from '../lib/json.js';
 import { followAgain, liveState, useLive } from '../lib/live.js';
 import { ProblemAlert } from './dialogs.js';
 import { Actor } from './actor.js';
@@ -19,7 +19,8 @@ const MAX_VALUE = 120;
  */
 export function Difference({ path, old, value, bare = false, after }) {
   const texts = bare && old?.kind === 'string' && value?.kind === 'string';
-  const shown = (/** @type {Node} */ node) => html`<${Visible} text=${texts ? textOf(node) : tokens(node)} max=${MAX_VALUE} />`;
+  const shown = (/** @type {Node} */ node) =>
+    html`<${Visible} text=${texts ? textOf(node) : readable(node, 8 * MAX_VALUE)} max=${MAX_VALUE} />`;
   return html`<div class="difference"><code><${Visible} text=${path || 'the document'} max=${MAX_VALUE} /></code>: ${
     old
       ? html`<del>

@@ -1,4 +1,5 @@
 import { html, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
+import { decoded } from '../lib/json.js';
 import { PAGE, childrenOf, countOf, isContainer, openAtFirst } from '../lib/jsonrows.js';
 import { visible } from '../lib/text.js';
 import { shortOrLong } from './parts.js';
@@ -79,7 +80,7 @@ function Row({ token, pointer, node, depth, open, adds }) {
         html`<button type="button" class="fold" aria-expanded=${unfolded}
         aria-label=${`${node.members ? 'Members' : 'Elements'} of ${named(pointer)}`} onClick=${() => setUnfolded(!unfolded)}></button>`
       }
-      <span class="at">${shortOrLong(token, 'the name', 200)}:</span>${' '}
+      <span class="at">${shortOrLong(decoded(token), 'the name', 200)}:</span>${' '}
       ${tokenOf(pointer, node, adds)}
       ${inside > 0 && html` <span class="quiet">${inside} derived within</span>`}
       ${isChanged && html` <mark>changed</mark>`}
@@ -99,7 +100,7 @@ function tokenOf(pointer, node, adds) {
   const kind = 'token' + (adds.marked?.(pointer) ? ' from-rule' : '');
   if (isContainer(node)) return html`<span class=${isEmpty(node) ? kind : 'count ' + kind}>${summaryOf(node)}</span>`;
   const href = adds.href?.(pointer, node);
-  const text = shortOrLong(node.raw, named(pointer));
+  const text = shortOrLong(decoded(node.raw), named(pointer));
   return href === undefined ? html`<span class=${kind}>${text}</span>` : html`<a class=${kind} href=${href}>${text}</a>`;
 }
 

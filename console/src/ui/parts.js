@@ -1,7 +1,10 @@
 import { html, useLayoutEffect, useRef, useState } from '../lib/html.js';
-import { curlOf } from '../lib/http.js';
+import { addressOf, curlOf, key, request } from '../lib/http.js';
+import { localForm, wordsOf } from '../lib/moment.js';
 import { placeHref } from '../lib/place.js';
-import { pieces } from '../lib/text.js';
+import { clockNow, pieces } from '../lib/text.js';
+
+/** @typedef {import('../lib/http.js').Asked} Asked */
 
 /**
  * A text of somebody else, whose hidden characters are shown as their code points.
@@ -14,14 +17,15 @@ export function Visible({ text, max }) {
 }
 
 /**
- * A time of the API, in UTC and to the second. The whole of it is in the title.
- * @param {{ text: string }} props an RFC 3339 time, or that of a header
+ * A time of the API in the reader's zone, in words where it is recent. The title has it in UTC, exactly, and its position.
+ * @param {{ text: string, position?: string, exact?: boolean }} props text is an RFC 3339 time, or that of a header; exact has no words
  */
-export function Time({ text }) {
+export function Time({ text, position, exact = false }) {
   const at = new Date(text);
   if (Number.isNaN(at.getTime())) return text;
-  const iso = at.toISOString();
-  return html`<time datetime=${iso} title=${text}>${iso.slice(0, 10)} ${iso.slice(11, 19)} UTC</time>`;
+  const words = exact ? localForm(at) : wordsOf(at, clockNow());
+  const utc = /Z$/.test(text) ? text : at.toISOString();
+  return html`<time datetime=${at.toISOString()} title=${utc + (position ? ', at ' + position : '')}>${words}</time>`;
 }
 
 /**
@@ -218,24 +222,97 @@ export function size(n) {
   return `${unit === 0 || n >= 100 ? Math.round(n) : Math.round(n * 10) / 10} ${units[unit]}`;
 }
 
+// A request in the languages of those who send it.
+
+/** Returns the headers that a request has besides its key. @param {Asked} asked @returns {[string, string][]} */
+const headersOf = ({ headers, body }) =>
+  Object.entries({ ...(typeof body === 'string' ? { 'Content-Type': 'application/json' } : {}), ...headers });
+
+/** A text in Go and in JavaScript. @param {string} text */
+const quoted = (text) => JSON.stringify(text);
+
 /**
- * A button that copies the command that sends the request behind a page. Where the clipboard is not to be had, the command is shown.
- * @param {{ asked: import('../lib/http.js').Asked }} props
+ * Returns the statements of Go that send a request.
+ * @param {Asked} asked
  */
-export function CopyAsCurl({ asked }) {
+function goOf(asked) {
+  const body = typeof asked.body === 'string' ? `strings.NewReader(${quoted(asked.body)})` : 'nil';
+  const lines = [
+    `req, err := http.NewRequestWithContext(ctx, ${quoted(asked.method ?? 'GET')}, ${quoted(addressOf(asked))}, ${body})`,
+    'if err != nil {\n\treturn err\n}',
+    ...(key.value === '' ? [] : ['req.Header.Set("Authorization", "Bearer "+os.Getenv("FANFOLD_KEY"))']),
+    ...headersOf(asked).map(([name, value]) => `req.Header.Set(${quoted(name)}, ${quoted(value)})`),
+    'resp, err := http.DefaultClient.Do(req)',
+    'if err != nil {\n\treturn err\n}',
+    'defer resp.Body.Close()',
+  ];
+  return lines.join('\n') + '\n';
+}
+
+/**
+ * Returns the statements of JavaScript that send a request.
+ * @param {Asked} asked
+ */
+function scriptOf(asked) {
+  const headers = headersOf(asked).map(([name, value]) => `    ${quoted(name)}: ${quoted(value)},`);
+  if (key.value !== '') headers.unshift('    Authorization: `Bearer ${process.env.FANFOLD_KEY}`,');
+  const options = [
+    ...(asked.method && asked.method !== 'GET' ? [`  method: ${quoted(asked.method)},`] : []),
+    ...(headers.length ? ['  headers: {', ...headers, '  },'] : []),
+    ...(typeof asked.body === 'string' ? [`  body: ${quoted(asked.body)},`] : []),
+  ];
+  const end = options.length ? `, {\n${options.join('\n')}\n}` : '';
+  return `const response = await fetch(${quoted(addressOf(asked))}${end});\nif (!response.ok) throw new Error(await response.text());\n`;
+}
+
+/** Returns the JSON of a request: what a write sends, and what a read answers. @param {Asked} asked @returns {Promise<string>} */
+const jsonOf = async (asked) => (typeof asked.body === 'string' ? asked.body : (await request(asked)).text);
+
+/** What a request can be copied as. @type {[string, (asked: Asked) => string | Promise<string>][]} */
+const FORMS = [
+  ['JSON', jsonOf],
+  ['curl', curlOf],
+  ['Go', goOf],
+  ['JavaScript', scriptOf],
+];
+
+/**
+ * A small menu that copies a request. Where the clipboard is not to be had, the text is shown.
+ * @param {{ asked: Asked }} props
+ */
+export function CopyAs({ asked }) {
+  const [isOpen, setOpen] = useState(false);
   const [said, setSaid] = useState('');
-  const text = curlOf(asked);
-  const copy = async () => {
+  const button = useRef(/** @type {HTMLElement | null} */ (null));
+  const close = () => {
+    setOpen(false);
+    button.current?.focus();
+  };
+  const copy = async (/** @type {string} */ name, /** @type {(asked: Asked) => string | Promise<string>} */ of) => {
+    close();
+    let text = '';
     try {
+      text = await of(asked);
       await navigator.clipboard.writeText(text);
-      setSaid('Copied.');
-    } catch {
-      setSaid(text);
+      setSaid(`Copied as ${name}.`);
+    } catch (error) {
+      setSaid(text || String(/** @type {any} */ (error)?.message ?? error));
     }
   };
-  return html`<p class="curl"><button type="button" onClick=${copy}>Copy as curl</button> <span role="status">${
-    said &&
-    html`<code>
-    <${Visible} text=${said} /></code>`
-  }</span></p>`;
+  const leave = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== 'Escape' || !isOpen) return;
+    event.stopPropagation();
+    event.preventDefault();
+    close();
+  };
+  return html`<div class="copy" onKeyDown=${leave}><button type="button" class="small" ref=${button} aria-expanded=${isOpen}
+      onClick=${() => setOpen(!isOpen)}>Copy as</button>
+    ${
+      isOpen &&
+      html`<span class="forms">${FORMS.map(
+        ([name, of]) => html`<button type="button" class="small" key=${name} aria-label=${'Copy as ' + name}
+          onClick=${() => copy(name, of)}>${name}</button>`,
+      )}</span>`
+    }
+    <span role="status">${said && html`<code><${Visible} text=${said} max=${8000} /></code>`}</span></div>`;
 }

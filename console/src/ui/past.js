@@ -1,14 +1,12 @@
-import { html } from '../lib/html.js';
+import { html, useState } from '../lib/html.js';
 import { ask } from '../lib/http.js';
 import { useLoad } from '../lib/load.js';
-import { placeHref } from '../lib/place.js';
+import { eventAt, isPosition, localForm, momentOf } from '../lib/moment.js';
+import { goTo, placeHref } from '../lib/place.js';
 import { ProblemAlert } from './dialogs.js';
 import { Time, Visible } from './parts.js';
 
 /** @typedef {import('../lib/place.js').Place} Place */
-
-/** A position: its event, a number within it, the store, and perhaps a version of the fold. */
-const position = /^(\d+)(?:-\d+)?(?:-[0-9a-z-]+)?$/i;
 
 /**
  * Says that a page shows the store as it was, and leads back to now. It shows nothing where the place has no at.
@@ -16,13 +14,45 @@ const position = /^(\d+)(?:-\d+)?(?:-[0-9a-z-]+)?$/i;
  */
 export function PastBanner({ place, position: shown }) {
   const at = place.params.get('at');
-  const asked = at && !position.test(at) ? at : '';
+  const asked = at && !isPosition(at) ? at : '';
   const { value: found } = useLoad(async (signal) => (shown !== '' && asked === '' ? timeOf(shown, signal) : ''), [shown, asked]);
   if (!at) return null;
   const time = asked || found;
   return html`<p class="past" role="status"><span>As of ${shown ? html`<code>${shown}</code>` : html`<${Visible} text=${at} max=${100} />`}
-    ${shown && time && html`, <${Time} text=${time} />`}</span>
+    ${shown && time && html`, <${Time} text=${time} position=${shown} exact />`}</span>
     ${' '}<a href=${nowOf(place)}>Back to now</a></p>`;
+}
+
+/**
+ * A field for a time or a position, with a picker. It takes a date, 10:00, -1h, and what the console shows of times.
+ * @param {{ value: string, onInput: (text: string) => void }} props value is what is typed; momentOf makes of it what the API takes
+ */
+export function AtField({ value, onInput }) {
+  const type = (/** @type {any} */ event) => onInput(event.target.value);
+  const pick = (/** @type {any} */ event) => {
+    const at = new Date(event.target.value);
+    if (!Number.isNaN(at.getTime())) onInput(localForm(at));
+  };
+  return html`<label class="at">At <input name="at" value=${value} onInput=${type} autocomplete="off" spellcheck=${false}
+      placeholder="10:00, -1h, 2026-01-31, or a position" /></label>
+    <input type="datetime-local" step="1" class="picker" aria-label="Pick a time" onInput=${pick} />`;
+}
+
+/**
+ * A form that leads to the same place at another time.
+ * @param {{ place: Place }} props
+ */
+export function GoToTime({ place }) {
+  const [typed, setTyped] = useState('');
+  const go = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const rest = new URLSearchParams(place.params);
+    rest.set('at', momentOf(typed));
+    rest.delete('cursor');
+    if (typed.trim() !== '') goTo(placeHref(place.parts, rest));
+  };
+  return html`<form class="go-to" aria-label="Another time" onSubmit=${go}><${AtField} value=${typed} onInput=${setTyped} />
+    <button>Show</button></form>`;
 }
 
 /**
@@ -32,7 +62,7 @@ export function PastBanner({ place, position: shown }) {
  * @returns {Promise<string>} empty where it is not known
  */
 async function timeOf(of, signal) {
-  const event = Number(position.exec(of)?.[1] ?? 0);
+  const event = eventAt(of);
   if (!(event > 0 && Number.isSafeInteger(event))) return '';
   try {
     const { results } = await ask({

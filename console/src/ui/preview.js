@@ -1,24 +1,37 @@
-import { html, useRef, useState } from '../lib/html.js';
+import { html, useMemo, useRef, useState } from '../lib/html.js';
 import { Problem, curlOf, hasRole, me } from '../lib/http.js';
-import { goTo, placeHref, tellSaved } from '../lib/place.js';
-import { MANY, useWriting } from '../lib/write.js';
-import { Patch } from './changes.js';
+import { scan } from '../lib/json.js';
+import { differences } from '../lib/jsontext.js';
+import { placeHref } from '../lib/place.js';
+import { MANY } from '../lib/write.js';
+import { Difference, Patch } from './changes.js';
 import { Dialog, ProblemAlert } from './dialogs.js';
-import { Visible, duration, number } from './parts.js';
+import { CopyAs, Visible, duration, number } from './parts.js';
+
+/**
+ * How the dialog of a write is called, and what it has besides.
+ * @typedef {object} Asks
+ * @property {string} title of the dialog
+ * @property {string} go the button that writes
+ * @property {string} keep the other button
+ * @property {import('../lib/write.js').Writing} writing
+ * @property {boolean} [careful] the focus goes to the button that does nothing
+ * @property {boolean} [loses] the write takes something away
+ * @property {any} [children] what else becomes of the write
+ */
 
 /**
  * The dialog that shows what a write changes, and asks before it is sent. It is there while the write waits for that, or is being sent.
- * @param {{ title: string, go: string, keep: string, writing: import('../lib/write.js').Writing, careful?: boolean }} props
- *   title of the dialog; go and keep name the buttons; careful gives the focus to the one that does nothing
+ * @param {Asks} props
  */
 export const Preview = (props) =>
   props.writing.state.phase === 'asking' || props.writing.state.phase === 'sending' ? html`<${Asking} ...${props} />` : null;
 
 /**
- * The dialog while it is open. What is typed goes with it.
- * @param {{ title: string, go: string, keep: string, writing: import('../lib/write.js').Writing, careful?: boolean }} props
+ * The dialog while it is open. What is typed goes with it. Its headline and its buttons stay in sight, however much is between them.
+ * @param {Asks} props
  */
-function Asking({ title, go, keep, writing, careful = false }) {
+function Asking({ title, go, keep, writing, careful = false, loses = false, children }) {
   const { state } = writing;
   const [typed, setTyped] = useState('');
   const { effects, past } = state;
@@ -31,23 +44,24 @@ function Asking({ title, go, keep, writing, careful = false }) {
   };
   return html`<${Dialog} title=${title} closable=${!busy} onClose=${writing.stop}>
     <form class="preview" onSubmit=${submit}>
-      ${effects && html`<${EffectsOf} effects=${effects} />`}
+      <div class="effects" tabindex="0" role="group" aria-label="What it changes">
+        <${WriteProblem} state=${state} />
+        ${effects && html`<${EffectsOf} effects=${effects} own=${state.own}>${children}<//>`}</div>
       ${
         many &&
         html`<p>${past ? 'These are more than the fanout.limit of the model' : 'These are many changes'}: type their number if they are
-          meant.</p>
-        <p><label>Number of changes <input data-focus autocomplete="off" inputmode="numeric" size="12" value=${typed}
+          meant. <label>Number of changes <input data-focus autocomplete="off" inputmode="numeric" size="12" value=${typed}
           onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label></p>`
       }
-      <${WriteProblem} state=${state} />
       <p class="actions">${
         effects &&
-        html`<button type="submit" class="main" data-focus=${!careful && !many ? '' : undefined}
+        html`<button type="submit" class=${loses ? 'main loses' : 'main'} data-focus=${!careful && !many ? '' : undefined}
         disabled=${!sure} aria-disabled=${busy ? 'true' : undefined}>${go}</button>`
       }
         <button type="button" data-focus=${careful && !many ? '' : undefined} aria-disabled=${busy ? 'true' : undefined}
           onClick=${busy ? undefined : writing.stop}>${keep}</button>
         <span role="status" class="quiet">${busy && 'Sending it'}</span></p>
+      ${state.asked && html`<${CopyAs} asked=${state.asked} />`}
     </form>
   <//>`;
 }
@@ -98,33 +112,51 @@ export const sentence = ({ derived, collections }) =>
       (collections.length ? ': ' + collections.map(([name, count]) => number(count) + ' in ' + name).join(', ') : '');
 
 /**
- * What a write would change, besides the document itself.
- * @param {{ effects: import('../lib/write.js').Effects }} props
+ * What a write would change: what is lost first, then the document itself beside all others.
+ * @param {{ effects: import('../lib/write.js').Effects, own?: import('../lib/write.js').Known['own'], children?: any }} props
  */
-export function EffectsOf({ effects }) {
+export function EffectsOf({ effects, own, children }) {
   const others = effects.writes.slice(1);
-  return html`<p class="sentence"><${Visible} text=${sentence(effects)} /></p>
-    <${Others} title="Deleted with it" writes=${others.filter((w) => w.op === 'delete')} />
+  return html`<${Others} title="Deleted with it" writes=${others.filter((w) => w.op === 'delete')} />
     <${Others} title="Loses its reference" writes=${others.filter((w) => w.op !== 'delete')} />
-    ${
-      effects.rules.length > 0 &&
-      html`<div class="scroll"><table aria-label="Changes by rule">
+    <div class="columns">${own && html`<${Own} ...${own} />`}<div>
+      <p class="sentence"><${Visible} text=${sentence(effects)} /></p>
+      ${children}
+      ${
+        effects.rules.length > 0 &&
+        html`<div class="scroll"><table aria-label="Changes by rule">
       <thead><tr><th scope="col">Rule</th><th scope="col" class="number">Documents</th></tr></thead>
       <tbody>${effects.rules.map(
         ([name, count]) => html`<tr key=${name}><td><code><${Visible} text=${name} max=${200} /></code></td><td
         class="number">${number(count)}</td></tr>`,
       )}</tbody>
     </table></div>`
-    }
-    ${
-      effects.examples.length > 0 &&
-      html`<h3>Examples</h3><ul aria-label="Examples" class="examples">${effects.examples.map(
-        (one) => html`<li>
+      }
+      ${
+        effects.examples.length > 0 &&
+        html`<h3>Examples</h3><ul aria-label="Examples" class="examples">${effects.examples.map(
+          (one) => html`<li>
       <${OtherDocument} collection=${one.collection} id=${one.id} /> <span class="quiet">by <code><${Visible} text=${one.rule} max=${200} />
         </code></span>
       <${Patch} patch=${one.patch} max=${4} /></li>`,
-      )}</ul>`
-    }`;
+        )}</ul>`
+      }</div></div>`;
+}
+
+/** How many differences of the document itself are shown. */
+const SHOWN = 50;
+
+/**
+ * What a write makes of the document itself.
+ * @param {{ before: string | undefined, after: string }} props JSON
+ */
+function Own({ before, after }) {
+  const found = useMemo(() => (before === undefined ? [] : differences(scan(before), scan(after))), [before, after]);
+  return html`<section aria-label="This document"><h3>This document</h3>
+    ${before === undefined && html`<p class="quiet">It is new.</p>`}
+    ${before !== undefined && found.length === 0 && html`<p class="quiet">Blanks, escapes or the order of members differ.</p>`}
+    <ul class="differences">${found.slice(0, SHOWN).map((one) => html`<li><${Difference} ...${one} /></li>`)}</ul>
+    ${found.length > SHOWN && html`<p class="quiet">${number(found.length - SHOWN)} more</p>`}</section>`;
 }
 
 /**
@@ -236,27 +268,4 @@ export function useLeft(of, done, total) {
   if (total <= 0 || last <= from || lastTime <= since) return undefined;
   const left = ((total - last) * (lastTime - since)) / (last - from) / 1000;
   return Math.max(0, left - (time - lastTime) / 1000);
-}
-
-/**
- * What one can do with a document: a link to its editor, and a button that deletes it.
- * @param {{ collection: string, id: string, etag: string }} props etag of what is shown
- */
-export function EditActions({ collection, id, etag }) {
-  const writing = useWriting({
-    always: true,
-    onDone: (written, effects) => {
-      const href = placeHref([collection]);
-      const others = (effects?.writes.length ?? 1) - 1;
-      tellSaved({ href, what: `${collection}/${id} is deleted${others > 0 ? `, and ${others} more written` : ''}`, written });
-      goTo(href);
-    },
-  });
-  const { state } = writing;
-  return html`<p class="actions"><a class="button" href=${placeHref([collection, id], { edit: '' })}>Edit</a>
-      <button type="button"
-        onClick=${() => writing.begin({ method: 'DELETE', path: [collection, id], headers: { 'If-Match': etag } })}>Delete</button>
-      <span role="status" class="quiet">${state.phase === 'looking' && 'Looking at what it changes'}</span></p>
-    <${Preview} title="What this delete changes" go="Delete now" keep="Keep it" writing=${writing} careful />
-    ${state.phase === 'idle' && html`<${WriteProblem} state=${state} />`}`;
 }

@@ -39,7 +39,7 @@ export async function golden(where, name) {
 
 /** Takes out of a text what is different each time: positions, times, durations, ports. @param {string} text */
 export const settled = (text) => text
-  .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|[+-]\d\d:\d\d)?/g, 'TIME')
+  .replace(/\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| UTC|[+-]\d\d:\d\d)?/g, 'TIME').replace(/\b(just now|\d+ (s|min) ago)\b/g, 'TIME')
   .replace(/\b\d+-\d+-[0-9a-z]{8}(-\d+)?\b/g, 'POSITION').replace(/\b\d+-\d+\b/g, 'POSITION')
   .replace(/\b([Rr])evision \d+/g, '$1evision N')
   .replace(/\boldest [\d,.]+ (ms|s|min \d+ s) old\b/g, 'oldest N s old').replace(/\b[\d,.]+ (ms|s)\b/g, 'N $1')

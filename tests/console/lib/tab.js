@@ -75,7 +75,7 @@ export class Tab {
   async focusByKey(locator, key = 'Tab') {
     await locator.waitFor();
     for (let n = 0; n < 300; n++) {
-      if (await locator.evaluate((element) => element === document.activeElement)) return;
+      if (await locator.evaluate((element) => /** @type {any} */ (element.getRootNode()).activeElement === element)) return;
       await this.page.keyboard.press(key);
     }
     assert.fail(`${key} does not come to ${locator}`);
