@@ -1,1 +1,1 @@
-import{b as e}from"./chunk-ORTX46FT.js";import"./chunk-3UDP4GLX.js";import"./chunk-5VDGOZDF.js";import{a as o,k as r}from"./chunk-HGW6AYR2.js";document.body.replaceChildren();o(r`<${e} />`,document.body);
+import{b as e}from"./chunk-BYCRGVJB.js";import"./chunk-KOJ4EXBX.js";import"./chunk-7KFGKIDB.js";import"./chunk-EH4CN463.js";import{a as o,l as r}from"./chunk-YLTSUMXM.js";document.body.replaceChildren();o(r`<${e} />`,document.body);

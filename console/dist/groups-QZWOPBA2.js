@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h,i,j,k,l}from"./chunk-TW6E3YCS.js";import"./chunk-IUF47GU2.js";import"./chunk-IXPAAYGW.js";import"./chunk-2SZUEHJ2.js";import"./chunk-HGW6AYR2.js";export{h as Batch,b as GroupPage,a as Groups,i as LagText,g as Members,f as Partitions,c as SHOWN,l as groupLag,e as loadGroup,d as loadGroups,j as nodeLag,k as ownLag};

@@ -1,1 +1,0 @@
-import{m as a,n as b,o as c,p as d,q as e,r as f,s as g,t as h}from"./chunk-TW6E3YCS.js";import"./chunk-IUF47GU2.js";import"./chunk-IXPAAYGW.js";import"./chunk-2SZUEHJ2.js";import"./chunk-HGW6AYR2.js";export{b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
