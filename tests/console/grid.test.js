@@ -410,3 +410,27 @@ scenario('All that matches is deleted together, after a look at it', { data: 'bo
   await page.getByText('No document matches.').waitFor();
   assert.equal((await store.get('/v1/reviews?count=true&limit=1&filter=' + encodeURIComponent('doc.stars < 5'))).json.count, 0);
 });
+
+scenario('What is typed and not run stays where the order changes', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await row(page, 'adam-bede').waitFor();
+  await field(page, 'Filter').fill('doc.year > 1');
+  await table(page).getByRole('columnheader', { name: 'year', exact: true }).getByRole('button').click();
+  await placed(page, 'sort', 'year');
+  await page.getByText('No index has this order').waitFor();
+  assert.equal(await field(page, 'Filter').inputValue(), 'doc.year > 1');
+});
+
+scenario('Who may not read the model has links and marks of derived values in a list', { data: { model: ties.replace('authors: {', 'authors: { access: { read: [readers] },').replace('  books:\n', '  books:\n    access: { read: [readers] }\n'), documents: {
+  authors: { a1: { name: 'Mary Ann Evans' } }, books: { b1: { title: 'Romola', author: 'a1' } },
+} }, closed: true }, async ({ store, tab, page }) => {
+  const key = await store.newKey('readers');
+  await tab.open('#/books', 'books');
+  await page.getByLabel('Key', { exact: true }).fill(key);
+  await press(page, 'Use key');
+  await row(page, 'b1').getByRole('link', { name: 'a1', exact: true }).waitFor();
+  await table(page).locator('td.from-rule').getByText('Mary Ann Evans').waitFor();
+  for (const name of ['All of them', 'Columns']) assert.equal(await page.getByRole('button', { name, exact: true }).count(), name === 'Columns' ? 1 : 0, name);
+  assert.equal(await page.getByRole('link', { name: 'New document', exact: true }).count(), 0);
+  assert.equal(await row(page, 'b1').getByRole('checkbox').count(), 0);
+});

@@ -1,5 +1,5 @@
 import { signal, useEffect, useMemo, useRef, useState } from '../lib/html.js';
-import { ask, request } from '../lib/http.js';
+import { request } from '../lib/http.js';
 import { member, plain, read, textOf } from '../lib/json.js';
 import { useLive } from '../lib/live.js';
 import { asProblem } from '../lib/load.js';
@@ -60,19 +60,6 @@ async function loadRows(collection, ids, columns, position, signal) {
 
 /** @param {Node} doc */
 const idOf = (doc) => textOf(member(doc, 'id')) ?? '';
-
-/**
- * Asks for the model. Whoever may not read it has none.
- * @param {AbortSignal} signal
- */
-export async function loadModel(signal) {
-  try {
-    return await ask({ path: ['_model'], signal });
-  } catch (error) {
-    if ([401, 403, 404].includes(/** @type {any} */ (error)?.status)) return null;
-    throw error;
-  }
-}
 
 /** How high a row is, as grid.css has it, in pixels. */
 export const ROW = 24;

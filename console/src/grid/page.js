@@ -1,8 +1,9 @@
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
+import { html, signal, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { ask, key, readers } from '../lib/http.js';
 import { member } from '../lib/json.js';
 import { asProblem, useLoad } from '../lib/load.js';
 import { goTo, placeHref, replacePlace } from '../lib/place.js';
+import { loadShape } from '../lib/shape.js';
 import { ChangesSeen } from '../ui/changes.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Visible, counted } from '../ui/parts.js';
@@ -13,7 +14,7 @@ import { sampleOf } from './builder.js';
 import { NO_TIES, readable, tiesOf } from './cells.js';
 import { Columns, remember, remembered, shapeOf } from './columns.js';
 import { Groups } from './groups.js';
-import { ROW, leftOf, loadModel, loadPage, markHere, useFollowed, useSheet } from './load.js';
+import { ROW, leftOf, loadPage, markHere, useFollowed, useSheet } from './load.js';
 import { WriteMany, mayWrite } from './many.js';
 import { Panel, Peek } from './panel.js';
 import { Plan, Query, countAsked, orderAsked, pageAsked } from './query.js';
@@ -81,7 +82,7 @@ function DocumentsPage({ place }) {
   const { rows, changed, others } = useFollowed(collection, sheet, at === null && !busy && !stale && !problem);
   const shown = problem && !problem.passing ? undefined : sheet;
   const explained = at === null && params.get('explain') === 'true';
-  const model = useLoad((signal) => loadModel(signal), [collection]);
+  const model = useLoad((signal) => loadShape(signal), [collection]);
   const ties = useMemo(() => (model.value ? tiesOf(model.value, collection) : NO_TIES), [model.value, collection]);
   const sample = useMemo(() => sampleOf(collection, sheet?.documents ?? [], [...ties.links.keys(), ...ties.derived]), [sheet, ties]);
   const mistake = problem?.status === 400 && problem.detail.startsWith('filter:') ? problem.detail : '';
@@ -136,7 +137,10 @@ function Sheets({ place, sheet, ties, sample, changed, others, again }) {
   const [collection] = parts;
   const at = params.get('at') || null;
   const area = useRef(/** @type {HTMLDivElement | null} */ (null));
-  const [view, setView] = useState({ from: 0, to: 0 });
+  const view = useMemo(() => signal({ from: 0, to: 0 }), []); // whoever scrolls has the line drawn, and not the page
+  const onView = (/** @type {number} */ from, /** @type {number} */ to) => {
+    if (view.value.from !== from || view.value.to !== to) view.value = { from, to };
+  };
   const [part, setPart] = useState(/** @type {{ id: string, path: string, node: Node } | null} */ (null));
   const [focus, setFocus] = useState(0);
   const { shape, widthOf, setWidth } = useWidths(collection, sheet);
@@ -191,7 +195,7 @@ function Sheets({ place, sheet, ties, sample, changed, others, again }) {
         onWidth=${setWidth} sort=${sort} onSort=${order} around=${around} chosen=${chosen} onChoose=${writes ? setChosen : undefined}
           open=${open}
         onOpen=${show}
-        onView=${(/** @type {number} */ from, /** @type {number} */ to) => setView({ from, to })} />`
+        onView=${onView} />`
           : html`<div></div>`
       }
       ${
@@ -236,11 +240,14 @@ function useWidths(collection, sheet) {
   };
 }
 
+/** Which rows are seen. @typedef {import('@preact/signals').Signal<{ from: number, to: number }>} Viewed */
+
 /**
  * The line above the table: how many documents there are, which of them are seen, in which order, and where others are.
- * @param {{ place: Place, sheet: import('./load.js').Sheet, view: { from: number, to: number }, others: number, again: () => void }} props
+ * @param {{ place: Place, sheet: import('./load.js').Sheet, view: Viewed, others: number, again: () => void }} props
  */
-function Line({ place, sheet, view, others, again }) {
+function Line({ place, sheet, view: viewed, others, again }) {
+  const view = viewed.value;
   const { params } = place;
   const { rows, next } = sheet;
   const at = params.get('at');

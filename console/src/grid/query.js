@@ -1,4 +1,4 @@
-import { html, useEffect, useState } from '../lib/html.js';
+import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { ask } from '../lib/http.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref } from '../lib/place.js';
@@ -38,8 +38,12 @@ export function Query({ place, columns, sample, mistake = '' }) {
   const [typed, setTyped] = useState(() => typedOf(params));
   const isGiven = () => OPTIONS.some((name) => params.get(name));
   const [open, setOpen] = useState({ options: isGiven(), conditions: false });
+  const known = useRef(params);
   useEffect(() => {
-    setTyped(typedOf(params));
+    // What is typed and not run yet stays where the place changes by something else.
+    const [before, now] = [typedOf(known.current), typedOf(params)];
+    known.current = params;
+    setTyped((typed) => Object.fromEntries(NAMES.map((name) => [name, before[name] === now[name] ? typed[name] : now[name]])));
     if (isGiven()) setOpen((now) => ({ ...now, options: true }));
   }, [params.toString()]);
   const was = Boolean(params.get('at'));

@@ -45,8 +45,7 @@ export function Table(props) {
   const columns = sheet.columns;
   const rows = sheet.rows;
   const wide = ['', ...columns].reduce((sum, path) => sum + widthOf(path), 0);
-  const ids = [...sheet.ids];
-  const all = ids.length > 0 && ids.every((id) => chosen.has(id));
+  const all = chosen.size > 0 && [...sheet.ids].every((id) => chosen.has(id));
   const shown = [];
   for (let i = view.first; i < Math.min(view.last, rows); i++) shown.push(i);
   const surface = { height: px((rows + 1 + (sheet.next ? TO_COME : 0)) * ROW), width: px(wide) };
@@ -66,7 +65,7 @@ export function Table(props) {
         ...${head} first=${
           onChoose
             ? html`<input type="checkbox" aria-label="Choose all that are loaded" checked=${all}
-          onChange=${() => onChoose(all ? new Set() : new Set(ids))} />`
+          onChange=${() => onChoose(all ? new Set() : new Set(sheet.ids))} />`
             : ''
         } />${columns.map(
           (path) => html`<${Head} key=${path} path=${path} numeric=${props.shape.get(path)?.numeric ?? false}
@@ -119,7 +118,8 @@ function Row({ collection, at, i, id, doc, mark, columns, around, isChosen, isOp
         canChoose &&
         html`<input type="checkbox" tabindex=${tab} data-choose=${id} checked=${isChosen}
       aria-label=${`Choose ${visible(id)}`} />`
-      }<${DocumentLink} collection=${collection} id=${id} at=${at} short />${mark && html` <span class="kind">${mark}</span>`}</div></th>
+      }<${DocumentLink} collection=${collection} id=${id} at=${at} tab=${tab}
+        short />${mark && html` <span class="kind">${mark}</span>`}</div></th>
       ${columns.map((path) => {
         const cell = cellOf(doc, path, around, tab);
         return html`<td key=${path} class=${cell.kind}><div class="cell">${cell.shown}</div></td>`;
@@ -161,12 +161,11 @@ function useRows(box, props) {
     look();
   }, [sheet]);
   useLayoutEffect(() => {
-    if (box.current && fit(box.current)) look();
-  });
-  useLayoutEffect(() => {
-    const resize = () => box.current && fit(box.current) && latest.current();
-    addEventListener('resize', resize);
-    return () => removeEventListener('resize', resize);
+    // What stands above may grow, and then the page does.
+    const watch = new ResizeObserver(() => box.current && fit(box.current) && latest.current());
+    watch.observe(/** @type {HTMLElement} */ (box.current?.closest('main') ?? document.body));
+    watch.observe(document.documentElement);
+    return () => watch.disconnect();
   }, []);
   useLayoutEffect(look, [sheet.rows]);
   useLayoutEffect(() => {

@@ -55,11 +55,12 @@ export const Table = ({
 
 /**
  * A link to a document.
- * @param {{ collection: string, id: string, at?: string | null, short?: boolean }} props at is a position or a time to stand at; short
- * leaves the collection out
+ * @param {{ collection: string, id: string, at?: string | null, short?: boolean, tab?: number }} props at is a position or a time to stand
+ * at; short leaves the collection out; tab is the link's tabindex
  */
-export const DocumentLink = ({ collection, id, at, short = false }) =>
-  html`<a href=${placeHref([collection, id], { at })} class=${id.includes('  ') ? 'exact' : undefined}>${!short && collection + '/'}<${Id}
+export const DocumentLink = ({ collection, id, at, short = false, tab }) =>
+  html`<a href=${placeHref([collection, id], { at })} tabindex=${tab}
+    class=${id.includes('  ') ? 'exact' : undefined}>${!short && collection + '/'}<${Id}
     text=${id} /></a>`;
 
 /**
