@@ -1,1 +1,1 @@
-import{b as e}from"./chunk-BYCRGVJB.js";import"./chunk-KOJ4EXBX.js";import"./chunk-7KFGKIDB.js";import"./chunk-EH4CN463.js";import{a as o,l as r}from"./chunk-YLTSUMXM.js";document.body.replaceChildren();o(r`<${e} />`,document.body);
+import{b as e}from"./chunk-ZOUECURV.js";import"./chunk-KOJ4EXBX.js";import"./chunk-2KXTS2AW.js";import"./chunk-OIXQNFLU.js";import{a as o,l as r}from"./chunk-YLTSUMXM.js";document.body.replaceChildren();o(r`<${e} />`,document.body);

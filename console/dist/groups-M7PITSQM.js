@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h,i,j,k,l}from"./chunk-F22IBWU2.js";import"./chunk-7CUTD4U4.js";import"./chunk-I3KC334H.js";import"./chunk-XWLLAOKB.js";import"./chunk-EH4CN463.js";import"./chunk-YLTSUMXM.js";export{h as Batch,b as GroupPage,a as Groups,i as LagText,g as Members,f as Partitions,c as SHOWN,l as groupLag,e as loadGroup,d as loadGroups,j as nodeLag,k as ownLag};

@@ -1,1 +1,0 @@
-import{m as a,n as b,o as c,p as d,q as e,r as f,s as g,t as h}from"./chunk-F22IBWU2.js";import"./chunk-7CUTD4U4.js";import"./chunk-I3KC334H.js";import"./chunk-XWLLAOKB.js";import"./chunk-EH4CN463.js";import"./chunk-YLTSUMXM.js";export{b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
