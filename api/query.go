@@ -227,7 +227,7 @@ func (d *documents) answerQuery(c echo.Context, f *queryForm, collection string,
 	if err != nil {
 		return err
 	}
-	run := &queryRun{d: d, c: c, asked: asked, listing: f.listing, before: before}
+	run := &queryRun{d: d, c: c, asked: asked, listing: f.listing, before: before, console: c.Request().Header.Get(headerClient) == "console"}
 	request := &run.asked.request
 	request.Heavy, request.Turns, request.Suggest = run.heavy, d.budget.Turns, run.suggest
 	if err := run.compile(); err != nil {

@@ -26,11 +26,12 @@ type queryRun struct {
 	made    *access.Rights // for which the query is made
 	before  func(*view.Prefix) error
 
-	place  func() // gives the place back of a query that looks at many documents; nil before it has one
-	result *query.Result
-	given  int64  // documents of the page
-	shape  string // what tells its shape from others, once that was asked for
-	judges bool   // it finds out what is suggested for its shape
+	place   func() // gives the place back of a query that looks at many documents; nil before it has one
+	result  *query.Result
+	given   int64  // documents of the page
+	shape   string // what tells its shape from others, once that was asked for
+	judges  bool   // it finds out what is suggested for its shape
+	console bool   // the web console has sent it
 }
 
 // heavy is called by a query that looks at many documents, and tells whether it may go on. It needs a place, for which it waits only a moment

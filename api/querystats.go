@@ -111,6 +111,9 @@ func (qs *queries) keep(r *queryRun, plan *query.Plan, took time.Duration) {
 		qs.shapes[key] = known
 	}
 	known.Queries++
+	if r.console {
+		known.Console++
+	}
 	known.Documents += plan.Documents
 	known.Given += gave(r, plan)
 	known.Seconds += took.Seconds()

@@ -20,6 +20,7 @@ const (
 	headerPosition    = "Fanfold-Position"
 	headerMinPosition = "Fanfold-Min-Position"
 	headerTimeout     = "Fanfold-Timeout"
+	headerClient      = "Fanfold-Client"
 	headerDerived     = "Fanfold-Derived-Changes"
 	headerDropped     = "Fanfold-Dropped-Members"
 )

@@ -317,7 +317,7 @@ func (n *Node) openProjector(ctx context.Context) error {
 	report := new(rebuild.Report)
 	n.cfg.Writer.RuleFailed = report.RuleFailed
 	n.Projector, err = projector.New(forget.NewSource(n.Log), n.Store, projector.Options{Logger: n.cfg.Logger, SetOrientedFrom: n.cfg.SetOrientedFrom,
-		OnFolded: n.metrics.OnFolded, OnBatch: n.onBatch(), Report: report})
+		OnFolded: n.metrics.OnFolded, OnBatch: n.onBatch, Report: report})
 	if err != nil {
 		return err
 	}

@@ -27,20 +27,19 @@ func (n *Node) openTraces(ctx context.Context) (err error) {
 	return nil
 }
 
-// onBatch returns what is told of every batch folded, nil where nothing is traced.
-func (n *Node) onBatch() func(began time.Time, events []*fanfold.Event) {
+// onBatch is told of every batch folded.
+func (n *Node) onBatch(began time.Time, events []*fanfold.Event) {
+	n.metrics.OnBatch(time.Since(began))
 	if n.tracer == nil {
-		return nil
+		return
 	}
-	return func(began time.Time, events []*fanfold.Event) {
-		var traced []tracing.Event
-		for _, ev := range events {
-			if ev.Trace != "" {
-				traced = append(traced, tracing.Event{Seq: ev.Seq, Parent: ev.Trace})
-			}
+	var traced []tracing.Event
+	for _, ev := range events {
+		if ev.Trace != "" {
+			traced = append(traced, tracing.Event{Seq: ev.Seq, Parent: ev.Trace})
 		}
-		n.tracer.Folded(began, len(events), traced)
 	}
+	n.tracer.Folded(began, len(events), traced)
 }
 
 // onSent returns the function that is told of every event after a feed has sent rows of it, nil if nothing is traced.

@@ -101,8 +101,8 @@ func TestGonePartition(t *testing.T) {
 	if p := d.Partitions[1]; p.Gone || p.Lag.Changes == nil {
 		t.Errorf("partition 1 is %+v", p)
 	}
-	if d.Lag.Changes != nil {
-		t.Errorf("the group's lag is %d", *d.Lag.Changes)
+	if d.Lag.Changes != nil || d.Lag.Most != nil || d.Partitions[0].Lag.Most != nil {
+		t.Errorf("the group's lag is %+v", d.Lag)
 	}
 }
 

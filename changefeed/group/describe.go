@@ -25,6 +25,9 @@ func (g *Groups) Describe(ctx context.Context, name string) (*wire.Group, error)
 		return nil, err
 	}
 	lags, err := g.lags(ctx, s, states, oldest)
+	if err == nil {
+		err = g.boundLags(lags, states, oldest)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -109,17 +112,53 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 	return b, err
 }
 
-// total returns the lag of a group from the lags of its partitions.
+// boundLags says of each lag that was not counted how large it is at most, but for checkpoints before the oldest position.
+func (g *Groups) boundLags(lags []wire.GroupLag, states []*partition, oldest fanfold.Position) error {
+	known := map[fanfold.Position]int64{} // partitions that nobody has read have the same checkpoint
+	for n, p := range states {
+		if lags[n].Changes != nil || p.Checkpoint < oldest {
+			continue
+		}
+		most, found := known[p.Checkpoint]
+		if !found {
+			upTo, all, err := g.model.Ordinal(p.Checkpoint)
+			if err != nil {
+				return err
+			}
+			most = all - upTo
+			known[p.Checkpoint] = most
+		}
+		lags[n].Most = &most
+	}
+	return nil
+}
+
+// total returns the lag of a group from the lags of its partitions. Changes of all kinds are those of all partitions, so the furthest
+// checkpoint bounds the group.
 func total(lags []wire.GroupLag) (all wire.GroupLag) {
 	changes, seconds := int64(0), 0.0
 	for _, l := range lags {
 		if l.Changes == nil {
-			return wire.GroupLag{}
+			return wire.GroupLag{Most: mostOf(lags)}
 		}
 		changes += *l.Changes
 		seconds = max(seconds, *l.Seconds)
 	}
 	return wire.GroupLag{Changes: &changes, Seconds: &seconds}
+}
+
+// mostOf returns the largest bound of lags that were not counted, nil where one of these has none.
+func mostOf(lags []wire.GroupLag) (most *int64) {
+	for _, l := range lags {
+		switch {
+		case l.Changes != nil:
+		case l.Most == nil:
+			return nil
+		case most == nil || *l.Most > *most:
+			most = l.Most
+		}
+	}
+	return most
 }
 
 // lags returns the lag of each partition. It counts at most Options.LagBound changes, of all kinds, from the oldest checkpoint

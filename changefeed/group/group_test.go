@@ -98,7 +98,7 @@ func TestParkingIsBounded(t *testing.T) {
 }
 
 // TestLagIsBounded: a lag is counted if no more than LagBound changes are after the checkpoint, and with a filter no more than
-// FilterBound. It is absent otherwise.
+// FilterBound. Otherwise it has a bound.
 func TestLagIsBounded(t *testing.T) {
 	for _, c := range []struct {
 		settings Settings
@@ -121,7 +121,7 @@ func lagIsBounded(t *testing.T, settings Settings, opt Options) {
 	leases, err := g.Lease(ctx, "g", "m", 0)
 	want(t, "", err)
 	d, err := g.Describe(ctx, "g")
-	if err != nil || d.Lag.Changes != nil || d.Partitions[0].Lag.Changes != nil {
+	if err != nil || d.Lag.Changes != nil || d.Partitions[0].Lag.Changes != nil || *d.Lag.Most != 30 || *d.Partitions[0].Lag.Most != 30 {
 		t.Fatalf("with too much behind it, %+v, %v", d, err)
 	}
 	want(t, "", g.Ack(ctx, "g", Batch{Partition: 1, Token: leases[1].Token, Position: "25-0"}))
@@ -134,7 +134,7 @@ func lagIsBounded(t *testing.T, settings Settings, opt Options) {
 		}
 	}
 	d, err = g.Describe(ctx, "g")
-	if err != nil || d.Lag.Changes != nil || d.Partitions[0].Lag.Changes != nil || *d.Partitions[1].Lag.Changes != count || *d.Partitions[1].Lag.Seconds != oldest {
+	if err != nil || d.Lag.Changes != nil || *d.Lag.Most != 30 || d.Partitions[0].Lag.Changes != nil || d.Partitions[1].Lag.Most != nil || *d.Partitions[1].Lag.Changes != count || *d.Partitions[1].Lag.Seconds != oldest {
 		t.Fatalf("with one partition further on, %+v, %v; want %d, %v", d, err, count, oldest)
 	}
 }

@@ -252,6 +252,9 @@ func groupDescribeCommand() *cobra.Command {
 
 // lagText returns a lag as people read it.
 func lagText(l wire.GroupLag) string {
+	if l.Changes == nil && l.Most != nil {
+		return fmt.Sprintf("up to %d changes", *l.Most)
+	}
 	if l.Changes == nil || l.Seconds == nil {
 		return "too many changes to count"
 	}

@@ -73,6 +73,7 @@ type Problem struct {
 	Line      int               `json:"line,omitempty" minimum:"1" doc:"Of a body that is not JSON, or of a model that is not YAML: the line with the mistake."`
 	Column    int               `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
 	Oldest    string            `json:"oldest,omitempty" ref:"Position" doc:"With store-changed, position-gone and rights-changed: the oldest position from which the feed can be read."`
+	Steps     bool              `json:"steps,omitempty" doc:"true: one transaction does not take the delete; DELETE with steps=true does it."`
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
 	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
 	FunctionFault

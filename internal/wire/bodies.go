@@ -154,6 +154,7 @@ type Group struct {
 type GroupLag struct {
 	Changes *int64   `json:"changes,omitempty" doc:"That are still to be given. Absent where more than 20,000 changes of all kinds are behind the checkpoint, or the group has a filter."`
 	Seconds *float64 `json:"seconds,omitempty" doc:"Since the oldest of them was made; 0 for none. Absent where changes is."`
+	Most    *int64   `json:"most,omitempty" doc:"Changes of all kinds behind the checkpoint: the lag is not larger. Absent where changes is there, or the checkpoint is before the oldest position."`
 }
 
 // GroupMember describes a member of a group.

@@ -19,8 +19,11 @@ type Need struct {
 // MaxNeeds is how many needs a status lists.
 const MaxNeeds = 100
 
-// inVain is how many documents queries of a shape have looked at in vain before they need an index.
-const inVain = 1000
+// Bounds from which queries of a shape need an index.
+const (
+	inVain = 1000 // documents that they have looked at in vain
+	often  = 3    // queries, without those that somebody typed into the console
+)
 
 // Places where needs show.
 const (
@@ -61,7 +64,7 @@ func NeedsOf(s *Status, stopped error, groups []Need) []Need {
 		add(placeOf(e.Document), "Rule "+e.Rule, strings.TrimSuffix(fmt.Sprintf("failed %s: %s", Counted(e.Count, "time", "times"), e.Error), ": "))
 	}
 	for _, q := range s.Queries {
-		if q.Suggest != nil && q.Wasted() >= inVain {
+		if q.Suggest != nil && q.Wasted() >= inVain && q.Often() {
 			add(statusPlace, fmt.Sprintf("Queries of %s need an index", q.Collection), q.text())
 		}
 	}

@@ -23,6 +23,7 @@ type QueryShape struct {
 	Sort       string  `json:"sort,omitempty"`
 	Group      string  `json:"group,omitempty" doc:"And what is computed."`
 	Queries    int64   `json:"queries" minimum:"1"`
+	Console    int64   `json:"console,omitempty" minimum:"1" doc:"Of these, those that the web console sent; absent for none."`
 	Documents  int64   `json:"documents" doc:"That they looked at."`
 	Given      int64   `json:"given" doc:"Of these, those that they answered with, counted or grouped."`
 	Seconds    float64 `json:"seconds"`
@@ -33,6 +34,9 @@ type QueryShape struct {
 
 // Wasted returns how many documents the queries looked at without giving them.
 func (s *QueryShape) Wasted() int64 { return s.Documents - s.Given }
+
+// Often tells whether other programs than the console asked such queries more than now and then.
+func (s *QueryShape) Often() bool { return s.Queries-s.Console >= often }
 
 // text says what queries looked at, and which index would serve them.
 func (s *QueryShape) text() string {

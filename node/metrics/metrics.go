@@ -21,6 +21,7 @@ var (
 	requestSeconds = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	syncSeconds    = []float64{.0001, .00025, .0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10}
 	roundEvents    = []float64{1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024}
+	foldSeconds    = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 	fanoutChanges  = []float64{0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000}
 )
 
@@ -33,6 +34,7 @@ type Metrics struct {
 	rounds    prometheus.Histogram
 	syncs     prometheus.Histogram
 	fanout    prometheus.Histogram
+	folds     prometheus.Histogram
 	queries   *queryInstruments
 	functions *functionInstruments
 	groups    *groupStates // nil until Watch, and where there are no groups
@@ -52,9 +54,10 @@ func New() *Metrics {
 		rounds: histogram("fanfold_commit_round_events", "Events that one fsync of the embedded log made durable, or that one round of writes sent to an outside log.", roundEvents),
 		syncs:  histogram("fanfold_log_sync_duration_seconds", "Time of an fsync of the embedded log.", syncSeconds),
 		fanout: histogram("fanfold_fanout_changes", "Derived changes of an event, of those folded since the start.", fanoutChanges),
+		folds:  histogram("fanfold_fold_duration_seconds", "Time of a transaction that folds events.", foldSeconds),
 	}
 	m.queries, m.functions = newQueryInstruments(), newFunctionInstruments()
-	m.registry.MustRegister(m.requests, m.denied, m.duration, m.rounds, m.syncs, m.fanout, m.queries.duration, m.queries.documents, m.queries.refused,
+	m.registry.MustRegister(m.requests, m.denied, m.duration, m.rounds, m.syncs, m.fanout, m.folds, m.queries.duration, m.queries.documents, m.queries.refused,
 		m.functions.duration, m.functions.attempts, m.functions.steps, m.functions.errors)
 	return m
 }
@@ -167,6 +170,9 @@ func (m *Metrics) OnRound(events int) { m.rounds.Observe(float64(events)) }
 
 // OnFolded is told of every event folded.
 func (m *Metrics) OnFolded(derived int64) { m.fanout.Observe(float64(derived)) }
+
+// OnBatch is told how long a batch of events was folded.
+func (m *Metrics) OnBatch(took time.Duration) { m.folds.Observe(took.Seconds()) }
 
 // CountDenied makes the series of denied requests, one for each path of some routes, so that their first request is counted as a
 // step from 0.

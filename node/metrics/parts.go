@@ -87,6 +87,12 @@ func (m *Metrics) watchProcess(p Parts) {
 		_, size := p.Store.Sizes()
 		return float64(size)
 	}, "file", "wal")
+	if _, known := p.Store.Free(); known {
+		m.Gauge("fanfold_disk_free_bytes", "Bytes that are free for this process where the read model is.", func() float64 {
+			free, _ := p.Store.Free()
+			return float64(free)
+		})
+	}
 }
 
 // watchBackup registers what is about the backups that this node made.

@@ -208,3 +208,35 @@ scenario('An event with more changes than are kept shows the newest, and counts 
   await notes(store, 1, 3);
   await page.getByText('1,004 older rows are not kept here.').waitFor();
 });
+
+scenario('Ids of blanks can be seen and pressed, and long ones print over nothing', { data: { model: `
+collections:
+  notes: { relations: { about: { path: about, to: things } }, derive: { name: { copy: about, value: doc.name } } }
+  things: {}
+` } }, async ({ store, tab, page }) => {
+  const long = 'w'.repeat(255);
+  await store.put('things', ' ', '{"name":"Blank"}');
+  await store.put('things', long, '{"name":"Long"}');
+  await store.put('notes', '  ', '{"about":" "}');
+  await store.put('notes', long, JSON.stringify({ about: long }));
+  await store.put('things', ' ', '{"name":"Other"}');
+  await tab.open('#/_changes?since=0', 'Changes');
+  await page.getByRole('button', { name: '1 derived change' }).first().click();
+  const blank = list(page).getByRole('link', { name: /^things\/ *U\+0020$/ });
+  await blank.first().waitFor();
+  await list(page).getByRole('link', { name: /^notes\/ *U\+0020U\+0020$/ }).first().waitFor();
+  for (const width of [1280, 360]) {
+    await page.setViewportSize({ width, height: 740 });
+    await tab.noSidewaysScrolling();
+    const over = await list(page).evaluate((element) => {
+      const texts = [...element.querySelectorAll('a, code, time, strong, button')].flatMap((one) => [...one.getClientRects()].map((box) => ({ one, box })));
+      return texts.flatMap((a, i) => texts.slice(i + 1).filter((b) => !a.one.contains(b.one) && !b.one.contains(a.one) &&
+        Math.min(a.box.right, b.box.right) - Math.max(a.box.left, b.box.left) > 2 && Math.min(a.box.bottom, b.box.bottom) - Math.max(a.box.top, b.box.top) > 4)
+        .map((b) => [a.one.textContent, b.one.textContent]));
+    });
+    assert.deepEqual(over, [], 'at ' + width);
+  }
+  await page.setViewportSize({ width: 1280, height: 900 });
+  await blank.first().click();
+  await page.getByRole('region', { name: 'Document' }).getByText('Other').waitFor();
+});

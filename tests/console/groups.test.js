@@ -82,3 +82,56 @@ scenario('A group that is not there says so', { mayFail: true }, async ({ tab, p
   await page.getByRole('alert').waitFor();
   assert.equal(await page.getByRole('region', { name: 'Parked batches' }).count(), 0);
 });
+
+scenario('A group is made, begins elsewhere and goes, each once its name is typed', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  await tab.open('#/_groups', 'Groups');
+  await page.getByText('There is no consumer group').waitFor();
+  await accessible(page);
+  const make = page.getByRole('button', { name: 'New group' });
+  await make.click();
+  const dialog = page.getByRole('dialog', { name: 'New group' });
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('mails');
+  await dialog.getByRole('spinbutton', { name: 'Partitions' }).fill('2');
+  await dialog.getByRole('textbox', { name: 'Collections' }).fill('books authors');
+  await accessible(page);
+  await golden(dialog, 'group-new');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'mails' }).waitFor();
+  const { settings, partitions, lag } = (await store.get('/v1/_groups/mails')).json;
+  assert.deepEqual([[...settings.collections].sort(), partitions.length, lag.changes], [['authors', 'books'], 2, 0]);
+
+  await page.getByRole('link', { name: 'All groups' }).click();
+  await make.click();
+  await dialog.getByRole('textbox', { name: 'Name' }).fill('mails');
+  await page.keyboard.press('Enter');
+  await dialog.getByRole('alert').getByText('There is a group mails already').waitFor();
+  assert.equal((await store.get('/v1/_groups/mails')).json.partitions.length, 2);
+  await page.keyboard.press('Escape');
+
+  await page.getByRole('table', { name: 'Groups' }).getByRole('link', { name: 'mails' }).click();
+  await page.getByRole('button', { name: 'Reset' }).click();
+  const reset = page.getByRole('dialog', { name: 'Reset mails' });
+  await reset.getByRole('radio', { name: /^At the beginning/ }).check();
+  assert.ok(await reset.getByRole('button', { name: 'Reset' }).isDisabled());
+  await accessible(page);
+  await reset.getByRole('textbox', { name: 'Type mails to confirm' }).fill('mails');
+  await page.keyboard.press('Enter');
+  await page.getByText('It begins there from now on.').waitFor();
+  assert.ok((await store.get('/v1/_groups/mails')).json.lag.changes > 0);
+
+  await page.getByRole('button', { name: 'Delete' }).click();
+  const gone = page.getByRole('dialog', { name: 'Delete mails' });
+  await gone.getByRole('textbox', { name: 'Type mails to confirm' }).fill('mails');
+  await page.keyboard.press('Enter');
+  await page.getByRole('heading', { level: 1, name: 'Groups' }).waitFor();
+  assert.deepEqual((await store.get('/v1/_groups')).json.groups, []);
+});
+
+scenario('A lag that is too large to count is told by its bound', { data: {} }, async ({ store, tab, page }) => {
+  await store.import('notes', Array.from({ length: 2100 }, (_, n) => JSON.stringify({ id: 'n' + n }) + '\n').join(''));
+  await makeGroup(store, 'late', { partitions: 1, filter: 'doc.id != "n1"' });
+  await tab.open('#/_groups', 'Groups');
+  const row = page.getByRole('table', { name: 'Groups' }).getByRole('row').filter({ hasText: 'late' });
+  await row.getByText('up to 2,100 changes').waitFor();
+  assert.equal(await row.getByText('unknown').count(), 0);
+});

@@ -12,6 +12,7 @@ import { splice } from '../../console/src/lib/jsontext.js';
 import { mustBeTaken } from '../../console/src/lib/jsontext.js';
 import { tokenize } from '../../console/src/lib/json.js';
 import { tokens } from '../../console/src/lib/json.js';
+import { figuresOf, parseMetrics, quantile, sampleOf, withSample } from '../../console/src/operations/metrics.js';
 import { Documents, randomOf } from './lib/documents.js';
 
 const CASES = 10_000;
@@ -256,4 +257,57 @@ test('a time is written in many ways', () => {
   for (const [typed, want] of [['-1h', '2026-03-04T11:00:00.000Z'], ['-30 min', '2026-03-04T11:30:00.000Z'], ['-90s', '2026-03-04T11:58:30.000Z'], ['-2d', '2026-03-02T12:00:00.000Z'], ['-1.5h', '2026-03-04T10:30:00.000Z']]) assert.equal(momentOf(typed, now), want);
   assert.deepEqual([3, 25, 59, 61, 3599].map((s) => wordsOf(new Date(now.getTime() - s * 1000), now.getTime())), ['just now', '20 s ago', '50 s ago', '1 min ago', '59 min ago']);
   assert.equal(wordsOf(now, now.getTime() + 3_600_000), localForm(now));
+});
+
+const METRICS = `# HELP fanfold_writes_total Writes.
+# TYPE fanfold_writes_total counter
+fanfold_writes_total{operation="put"} 40
+fanfold_writes_total{operation="import"} 1.5e+01
+fanfold_http_requests_total{code="200",method="GET",route="/v1/:collection/:id"} 7
+fanfold_http_requests_total{code="200",method="POST",route="/v1/:collection/_query"} 2
+fanfold_http_requests_total{code="204",method="PUT",route="/v1/:collection/:id"} 9
+fanfold_http_requests_total{code="200",method="GET",route="/v1/_status"} 99
+fanfold_http_request_duration_seconds_bucket{method="GET",route="/v1/:collection/:id",le="0.01"} 9
+fanfold_http_request_duration_seconds_bucket{method="GET",route="/v1/:collection/:id",le="0.1"} 10
+fanfold_http_request_duration_seconds_bucket{method="GET",route="/v1/:collection/:id",le="+Inf"} 10
+fanfold_http_request_duration_seconds_bucket{method="GET",route="/metrics",le="+Inf"} 5000
+fanfold_sqlite_bytes{file="database"} 4096
+fanfold_sqlite_bytes{file="wal"} 1000
+odd{name="a \\"b\\" \\\\ {c},d=\\n"} NaN 1700000000
+no line of it
+`;
+
+test('the text of Prometheus is read, with its escapes and its words', () => {
+  const all = parseMetrics(METRICS);
+  assert.deepEqual(all.get('odd'), [{ labels: { name: 'a "b" \\ {c},d=\n' }, value: NaN }]);
+  assert.deepEqual([...all.keys()].sort(), ['fanfold_http_request_duration_seconds_bucket', 'fanfold_http_requests_total', 'fanfold_sqlite_bytes', 'fanfold_writes_total', 'odd']);
+  const one = sampleOf(METRICS, 5);
+  assert.deepEqual([one.writes, one.reads, one.model, one.log, one.free], [55, 9, 5096, undefined, undefined]);
+  assert.deepEqual(one.took, [[0.01, 9], [0.1, 10], [Infinity, 10]]);
+});
+
+test('figures follow from two readings, also where the node began anew between', () => {
+  const blank = { ...sampleOf('', 0), lag: 0 };
+  const at = (/** @type {number} */ time, /** @type {object} */ of) => ({ ...blank, time, ...of });
+  const samples = [at(0, { writes: 10 }), at(10_000, { writes: 60, folds: 4, folding: 2 }), at(20_000, { writes: 7, folds: 1, folding: 0.5 }), at(500_000, { writes: 9 })];
+  const { of, times } = figuresOf(samples);
+  assert.deepEqual(times, [0, 10_000, 20_000, 500_000]);
+  assert.deepEqual(of.writes, [undefined, 5, 0.35, undefined]); // the last one stands alone: nobody looked for minutes
+  assert.deepEqual(of.fold, [undefined, 0.5, 0.5, undefined]);
+  assert.deepEqual(of.lag, [0, 0, 0, 0]);
+  /** @type {import('../../console/src/operations/metrics.js').Sample[]} */
+  let kept = samples;
+  for (let n = 0; n < 1000; n++) kept = withSample(kept, at(501_000 + 1000 * n, {}));
+  assert.equal(kept.length, 400);
+  assert.deepEqual(withSample([at(0, {})], at(3_600_001, {})).length, 1);
+});
+
+test('a quantile lies between two bounds, as Prometheus has it', () => {
+  /** @type {[number, number][]} */
+  const none = [[0.1, 0], [1, 0], [Infinity, 0]];
+  assert.equal(quantile(undefined, none, 0.99), undefined);
+  assert.equal(quantile(none, none, 0.99), undefined);
+  assert.equal(quantile(none, [[0.1, 0], [1, 100], [Infinity, 100]], 0.5), 0.55);
+  assert.equal(quantile(none, [[0.1, 0], [1, 1], [Infinity, 100]], 0.99), 1);
+  assert.equal(quantile([[0.1, 50], [1, 50], [Infinity, 50]], [[0.1, 10], [1, 10], [Infinity, 10]], 0.5), 0.05);
 });

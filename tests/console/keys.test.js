@@ -138,3 +138,81 @@ scenario('Whoever may see the keys is told who wrote by their names', { data: sh
   await page.getByRole('list', { name: 'Versions', exact: true }).getByText('Ada L.').first().waitFor();
   assert.equal(await page.getByText(/by (ops|key:)/).count(), 0); // whoever reads the document is not told who wrote it
 });
+
+scenario('Keys are made, shown once, rotated and revoked', { data: house, closed: true }, async ({ store, tab, page, context }) => {
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']);
+  await tab.open('#/_keys', 'Keys');
+  await useKey(page, await store.newKey('admin'));
+  const table = page.getByRole('table', { name: 'Keys' });
+  const row = (/** @type {string} */ name) => table.getByRole('row').filter({ has: page.getByRole('rowheader', { name }) });
+  await row('of admin').getByText('of this tab').waitFor();
+  await accessible(page);
+  await page.getByRole('button', { name: 'New key' }).click();
+  const make = page.getByRole('dialog', { name: 'New key' });
+  await make.getByRole('textbox', { name: 'Name' }).fill('till 3');
+  await make.getByRole('checkbox', { name: /^read / }).check();
+  await make.getByRole('textbox', { name: 'Roles of the model' }).fill('clerk, boss');
+  await accessible(page);
+  await golden(make, 'key-new');
+  await make.getByRole('button', { name: 'Make the key' }).click();
+  const once = page.getByRole('dialog', { name: 'Key of till 3' });
+  const text = (await once.getByLabel('Secret').textContent())?.trim() ?? '';
+  await page.keyboard.press('Escape');
+  assert.ok(await once.isVisible(), 'a text that is shown once does not go by a slip');
+  await once.getByRole('button', { name: 'Copy' }).click();
+  await once.getByText('Copied.').waitFor();
+  assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
+  await accessible(page);
+  await once.getByRole('button', { name: 'I have it' }).click();
+  assert.ok(!(await page.locator('body').innerText()).includes(text));
+  const of = async (/** @type {string} */ key) => {
+    const answer = await fetch(store.url + '/v1/_me', { headers: { Authorization: 'Bearer ' + key } });
+    return answer.ok ? /** @type {any} */ (await answer.json()).roles.sort() : answer.status;
+  };
+  assert.deepEqual(await of(text), ['boss', 'clerk', 'read']);
+
+  await row('till 3').getByRole('button', { name: 'Rotate till 3' }).click();
+  await page.getByRole('combobox').selectOption('0s');
+  await page.getByRole('dialog', { name: 'Rotate till 3' }).getByRole('button', { name: 'Rotate' }).click();
+  const again = page.getByRole('dialog', { name: 'New secret of till 3' });
+  const second = (await again.getByLabel('Secret').textContent())?.trim() ?? '';
+  await again.getByRole('button', { name: 'I have it' }).click();
+  assert.deepEqual([await of(text), await of(second)], [401, ['boss', 'clerk', 'read']]);
+
+  await row('till 3').getByRole('button', { name: 'Revoke till 3' }).click();
+  const revoke = page.getByRole('dialog', { name: 'Revoke till 3' });
+  assert.ok(await revoke.getByRole('button', { name: 'Revoke' }).isDisabled());
+  await revoke.getByRole('textbox', { name: 'Type till 3 to confirm' }).fill('till 3');
+  await page.keyboard.press('Enter');
+  await row('till 3').getByText('revoked').waitFor();
+  assert.equal(await of(second), 401);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await tab.noSidewaysScrolling();
+});
+
+scenario('The first key closes the store, and its tab goes on with it', {}, async ({ store, tab, page }) => {
+  await store.put('notes', 'n1', '{}');
+  await tab.open('#/_keys', 'Keys');
+  await page.getByText('This store has no key, and nobody needs one.').waitFor();
+  await page.getByRole('button', { name: 'New key' }).click();
+  const make = page.getByRole('dialog', { name: 'New key' });
+  await make.getByText('It closes the store for good').waitFor();
+  await make.getByRole('textbox', { name: 'Name' }).fill('boss');
+  await make.getByRole('button', { name: 'Make the key' }).click();
+  const once = page.getByRole('dialog', { name: 'Key of boss' });
+  await once.getByText('This tab uses it from now on').waitFor();
+  await page.getByRole('banner').getByText('boss').waitFor();
+  const text = (await once.getByLabel('Secret').textContent())?.trim() ?? '';
+  assert.match(text, /^fan_/);
+  await once.getByRole('button', { name: 'I have it' }).click();
+  await page.getByRole('table', { name: 'Keys' }).getByText('of this tab').waitFor();
+  assert.equal((await fetch(store.url + '/v1/notes')).status, 401);
+});
+
+scenario('Whoever is no administrator sees no keys', { data: house, closed: true }, async ({ store, tab, page }) => {
+  await tab.open('#/_keys', 'Keys');
+  await useKey(page, await store.newKey('clerk'));
+  await page.getByText('Keys are seen and made by whoever has the role admin').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'New key' }).count(), 0);
+  assert.equal(tab.requests.filter((one) => one.url().includes('_keys')).length, 0);
+});

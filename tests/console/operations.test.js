@@ -41,6 +41,7 @@ scenario('Operations says how the node stands', { data: 'bookshop' }, async ({ s
   assert.deepEqual(await row.getByRole('cell').allTextContents(), ['ready', '0 events', String(nodes[0].applied), `8 to ${foldVersion.newest}`, nodes[0].version]);
   await page.getByRole('region', { name: 'History' }).getByText('the store has all its events').waitFor();
   await page.getByText('There is no consumer group').waitFor();
+  await page.getByRole('list', { name: 'Figures of the last hour' }).waitFor();
   assert.equal(await page.getByRole('button', { name: 'Snapshot' }).count(), 0, 'the log is embedded');
   await accessible(page);
   await golden(page, 'operations');
@@ -66,8 +67,8 @@ scenario('A verification lists each wrong value, and a replay mends them', { dat
   await page.getByRole('heading', { level: 1, name: 'books/adam-bede' }).waitFor();
   await page.goBack();
   await confirm(page, 'Replay');
-  await page.getByText('Replay: has begun').waitFor();
-  await until(store, ({ replay }) => !replay.running);
+  await page.getByText(/^Replay: done in .* and the new read model is in place$/).waitFor({ timeout: 60_000 });
+  assert.equal((await statusOf(store)).replay.running, false);
   await confirm(page, 'Verify');
   await page.getByText('231 documents looked at, every value is right').waitFor();
   assert.equal(await page.getByRole('table', { name: 'Wrong values' }).count(), 0);
@@ -85,7 +86,8 @@ scenario('The log is verified, and a replay compares without mending', { data: '
   await page.getByRole('radio', { name: 'Each row of this one is compared' }).check();
   await page.getByRole('textbox', { name: 'Type Replay to confirm' }).fill('Replay');
   await page.keyboard.press('Enter');
-  await page.getByText('The first is changed: document').waitFor({ timeout: 60_000 });
+  await page.getByText(/^Replay: compared in /).waitFor({ timeout: 60_000 });
+  await page.getByText('The first is changed: document').waitFor();
   assert.equal((await statusOf(store)).replay.check.different, 1);
   await confirm(page, 'Replay');
   await until(store, ({ replay }) => !replay.running && !replay.check);
@@ -170,6 +172,8 @@ collections:
   const error = page.getByRole('table', { name: 'Rule errors' }).getByRole('row').nth(1);
   await error.getByText('lines.share').waitFor();
   await error.getByRole('link', { name: 'lines/a' }).waitFor();
+  await page.getByText('None took 50 ms, or looked at 1,000 documents in vain.').waitFor();
+  await page.getByRole('button', { name: 'Show all 1 queries' }).click();
   const query = page.getByRole('table', { name: 'Slow queries' }).getByRole('row').nth(1);
   await query.getByText('doc.price.amount > ?').waitFor();
   await query.getByText('An index that serves it', { exact: true }).click();
@@ -232,4 +236,158 @@ scenario('What a reader may not do is absent, and a refusal names the right', { 
   await worker.page.getByRole('alert').getByText('monitor').waitFor();
   await worker.page.getByRole('table', { name: 'Groups' }).getByRole('link', { name: 'search' }).waitFor();
   await accessible(worker.page);
+});
+
+scenario('A query that somebody types is marked as the console’s, and needs no index', { data: {} }, async ({ store, tab, page }) => {
+  await store.import('notes', Array.from({ length: 1200 }, (_, n) => JSON.stringify({ id: 'n' + n, n }) + '\n').join(''));
+  await tab.open('#/notes?filter=doc.n%20%3D%3D%207', 'notes');
+  await page.getByRole('link', { name: 'n7', exact: true }).first().waitFor();
+  await tab.open('#/_status', 'Operations');
+  const row = page.getByRole('table', { name: 'Slow queries' }).getByRole('row').filter({ hasText: 'doc.n == ?' });
+  await row.getByText('by the console').waitFor();
+  await page.getByText('Nothing needs attention.').waitFor();
+  for (let n = 0; n < 3; n++) await store.get('/v1/notes?filter=' + encodeURIComponent('doc.n == 7'));
+  await page.reload();
+  await page.getByRole('list', { name: 'Needs attention' }).getByText('Queries of notes need an index').waitFor();
+  assert.equal(await row.getByText('by the console').count(), 0);
+  await accessible(page);
+});
+
+scenario('One glance has the figures of the last hour as lines, and a hidden tab reads none', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  await page.clock.install();
+  await tab.open('#/_status', 'Operations');
+  const glance = page.getByRole('region', { name: 'At a glance' });
+  await glance.getByText('Ready', { exact: true }).waitFor();
+  const figures = glance.getByRole('list', { name: 'Figures of the last hour' }).getByRole('listitem');
+  const figure = (/** @type {string} */ name) => figures.filter({ hasText: name });
+  await figure('Read model').getByText(/^[\d.]+ [kM]B$/).waitFor();
+  await figure('Free disk').getByText(/^[\d.]+ [MGT]B$/).waitFor();
+  assert.equal(await glance.getByRole('img').count(), 0, 'one reading is no line');
+  for (let n = 0; n < 50; n++) await store.put('notes', 'n' + n, '{}');
+  const read = async () => {
+    const answered = page.waitForResponse('**/metrics');
+    await page.clock.runFor(10_000);
+    await answered;
+  };
+  await read();
+  await figure('Writes a second').getByText(/^[45]\.\d$/).waitFor(); // fifty in some ten seconds
+  await figure('Fold').getByText(/^[\d.]+ ms$/).waitFor();
+  await accessible(page);
+  // The tab goes on elsewhere, and still has what it has read.
+  await tab.page.getByRole('link', { name: 'Model', exact: true }).first().click();
+  await page.getByRole('heading', { level: 1, name: 'Model' }).waitFor();
+  await read();
+  await page.goBack();
+  await figure('Writes a second').getByText(/^2\.\d$/).waitFor();
+  await glance.getByRole('img', { name: /^Writes a second: 2\.\d, at most [45]\.\d$/ }).waitFor();
+  await tab.hide(true);
+  const asked = tab.requests.length;
+  await page.clock.runFor(60_000);
+  assert.equal(tab.requests.slice(asked).filter((one) => one.url().endsWith('/metrics')).length, 0);
+  await tab.hide(false);
+  for (const size of [{ width: 360, height: 740 }, { width: 640, height: 450 }]) {
+    await page.setViewportSize(size);
+    await tab.noSidewaysScrolling();
+  }
+});
+
+scenario('Where there are no figures, it says so and shows the rest', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await page.route('**/metrics', (route) => route.fulfill({ status: 404, json: { title: 'There is nothing here', status: 404, type: 'urn:fanfold:problem:not-found' } }));
+  await tab.open('#/_status', 'Operations');
+  await page.getByText('This server has no /metrics here.').waitFor();
+  await page.getByRole('region', { name: 'At a glance' }).getByText('Ready', { exact: true }).waitFor();
+  await page.getByRole('table', { name: 'Nodes' }).waitFor();
+  await accessible(page);
+});
+
+scenario('The store begins later once its plan was seen and its name typed', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  await tab.open('#/_status', 'Operations');
+  const history = page.getByRole('region', { name: 'History' });
+  await history.getByRole('button', { name: 'Compact' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Let the store begin later' });
+  await dialog.getByRole('textbox', { name: 'Begin at' }).fill('100');
+  await page.keyboard.press('Enter');
+  const plan = dialog.getByRole('group', { name: 'What would go' });
+  await plan.getByText(/^\d+ events of the log$/).waitFor();
+  assert.ok(await dialog.getByRole('button', { name: 'Compact' }).isDisabled());
+  await accessible(page);
+  await golden(dialog, 'operations-compact');
+  await dialog.getByRole('textbox', { name: 'Begin at' }).fill('101');
+  await plan.waitFor({ state: 'detached' }); // it is the plan of something else
+  await dialog.getByRole('button', { name: 'What would go' }).click();
+  await dialog.getByRole('textbox', { name: 'Type Compact to confirm' }).fill('compact');
+  assert.equal((await statusOf(store)).history.base, undefined);
+  await page.keyboard.press('Enter');
+  await dialog.waitFor({ state: 'detached' });
+  await history.getByText(/^a base of .*, which stands for the events up to 101$/).waitFor({ timeout: 60_000 });
+});
+
+scenario('Documents are erased once it was seen what goes', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  await tab.open('#/_status', 'Operations');
+  const history = page.getByRole('region', { name: 'History' });
+  await history.getByRole('button', { name: 'Erase' }).click();
+  const dialog = page.getByRole('dialog', { name: 'Erase documents' });
+  await dialog.getByRole('textbox', { name: 'Documents, one a line' }).fill('authors/samuel-clemens\n');
+  await dialog.getByRole('textbox', { name: 'Or those with this text' }).fill('Mary Ann');
+  await page.keyboard.press('Enter');
+  await dialog.getByText('1 document found.').waitFor();
+  await dialog.getByRole('textbox', { name: 'Only these members' }).fill('/lastName');
+  await dialog.getByRole('button', { name: 'What would go' }).click();
+  const plan = dialog.getByRole('group', { name: 'What would go' });
+  await plan.getByText('books.authors[].name').waitFor();
+  await accessible(page);
+  await golden(dialog, 'operations-erase');
+  await dialog.getByRole('textbox', { name: 'Type Erase to confirm' }).fill('Erase');
+  await dialog.getByRole('button', { name: 'Erase', exact: true }).click();
+  await history.getByText('1 erasure', { exact: true }).waitFor({ timeout: 60_000 });
+  for (const id of ['mary-ann-evans', 'samuel-clemens']) assert.ok(!('lastName' in JSON.parse((await store.bytes('authors', id)).toString())), id);
+});
+
+scenario('A backup is downloaded with the key of the tab', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
+  await page.addInitScript(() => Reflect.deleteProperty(window, 'showSaveFilePicker')); // a test cannot answer the browser's own dialog
+  await tab.open('#/_status', 'Operations');
+  await useKey(page, await store.newKey('admin'));
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download a backup' }).click();
+  const download = await downloading;
+  assert.match(download.suggestedFilename(), /^fanfold-.*\.tar$/);
+  const chunks = [];
+  for await (const chunk of await download.createReadStream()) chunks.push(chunk);
+  const bytes = Buffer.concat(chunks);
+  assert.ok(bytes.includes('manifest'), 'the manifest, which is the last file, is in it');
+  await page.getByText(/^Backup: .*, up to \d/).waitFor();
+});
+
+scenario('A delete that one transaction does not take is made in steps, with its progress', { data: { model: `
+collections:
+  shops: {}
+  visits: { relations: { shop: { path: shop, to: shops, onDelete: cascade } } }
+`, documents: { shops: { s1: { name: 'One' } } } } }, async ({ store, tab, page }) => {
+  await store.import('visits', Array.from({ length: 2500 }, (_, n) => JSON.stringify({ id: 'v' + n, shop: 's1' }) + '\n').join(''));
+  await tab.open('#/shops/s1', 'shops/s1');
+  await page.getByRole('button', { name: 'Delete', exact: true }).click();
+  const dialog = page.getByRole('dialog', { name: 'Delete in steps' });
+  await dialog.getByRole('list', { name: 'What goes with it' }).getByText('2500 documents would be deleted').waitFor();
+  await accessible(page);
+  await golden(dialog, 'delete-steps');
+  assert.equal((await store.get('/v1/visits?count=true&limit=1')).json.count, 2500);
+  // The second step waits, so that the first one is seen, and the delete ends between them.
+  let steps = 0;
+  let letGo = () => {};
+  const held = new Promise((resolve) => { letGo = () => resolve(undefined); });
+  await page.route((url) => url.searchParams.has('steps'), async (route) => {
+    if (++steps === 2) await held;
+    await route.continue();
+  });
+  await dialog.getByRole('button', { name: 'Delete in steps' }).click();
+  await dialog.getByText(/^\d+%: [\d,]+ of 2,501 documents/).waitFor();
+  await dialog.getByRole('button', { name: 'Stop after this step' }).click();
+  letGo();
+  await dialog.getByText('The document itself is still there.').waitFor();
+  assert.equal(steps, 2);
+  await dialog.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('heading', { level: 1, name: 'shops' }).waitFor();
+  await page.getByText('shops/s1 is deleted, and 2,500 more written, in steps').waitFor();
+  assert.equal((await store.get('/v1/visits?count=true&limit=1')).json.count, 0);
+  assert.equal((await store.send('GET', '/v1/shops/s1')).status, 404);
 });

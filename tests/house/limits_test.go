@@ -279,6 +279,7 @@ var limitTests = map[string]string{
 	"cut of a broken end":                                                 "TestCutTail TestCutTailLeavesDamage TestMatrix",
 	"sequences at the start":                                              "TestFlippedRecordHeaders TestCheckBlocks TestLargeStreamsAreSampled",
 	"reading the log at the start":                                        "TestFlippedByte",
+	"readings of a tab":                                                   "TestConsole",
 	`rows of "Changes"`:                                                   "TestConsole",
 	`rows of "Changes seen"`:                                              "TestConsole",
 	"row of the feed":                                                     "TestConsole",

@@ -10,7 +10,7 @@ var ofDocuments = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden PositionGone TooMany Internal Unavailable Timeout"},
 	{Route: "GET /v1/{collection}", ID: "listDocuments", Summary: "List a collection, by id or as a query says, or get several of its documents",
-		Takes: "collection limit cursor ids ids-each view expand fields at-list filter params sort count group-by compute maxScan partial explain consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Takes: "collection limit cursor ids ids-each view expand fields at-list filter params sort count group-by compute maxScan partial explain consistency maxLag Fanfold-Min-Position Fanfold-Timeout Fanfold-Client",
 		Answers: []Answer{
 			{"200", "A page, the documents that were asked for, groups, or how the query was answered.", "Fanfold-Position", is("List|Groups|Explained")},
 		},
@@ -40,7 +40,7 @@ var ofDocuments = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound Unprocessable TooMany Internal Unavailable"},
 	{Route: "POST /v1/{collection}/_query", ID: "queryDocuments", Summary: "Query a collection: the same read as GET, for what does not fit into a URL",
-		Takes: "collection consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Takes: "collection consistency maxLag Fanfold-Min-Position Fanfold-Timeout Fanfold-Client",
 		Body:  &Body{Text: "The query, of 64 KiB at most.", Content: is("Query")},
 		Answers: []Answer{
 			{"200", "A page, groups, or how the query was answered.", "Fanfold-Position", is("List|Groups|Explained")},
@@ -114,7 +114,7 @@ var ofDocuments = []Operation{
 		},
 		Problems: "Invalid Unauthenticated Forbidden NotFound TooSlow Taken PositionGone Stale TooLarge UnsupportedMedia Unprocessable TooMany Internal Unavailable Timeout"},
 	{Route: "GET /v1/{collection}/{id}/{child}", ID: "listChildren", Summary: "List the documents that refer to this one, in order of creation, or as a query says",
-		Takes: "collection id child relation page limit cursor view expand fields at-list filter params sort count group-by compute maxScan partial explain consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Takes: "collection id child relation page limit cursor view expand fields at-list filter params sort count group-by compute maxScan partial explain consistency maxLag Fanfold-Min-Position Fanfold-Timeout Fanfold-Client",
 		Answers: []Answer{
 			{"200", "A page.", "Fanfold-Position", is("List|Groups|Explained|Page")},
 		},

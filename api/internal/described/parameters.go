@@ -16,6 +16,7 @@ var Parameters = map[string]Parameter{
 	"If-None-Match":        {In: "header", Schema: `{"type": "string"}`, Text: "Entity tags or *: 304 where one is the current one, as a whole."},
 	"Prefer":               {In: "header", Schema: `{"type": "string"}`, Text: "RFC 7240: handling=strict (422 instead of dropping members that the store derives or adds), respond-async (202 at once), return=representation or minimal, dry-run (tell what the write would do, and change nothing). Others are ignored."},
 	"Fanfold-Timeout":      {In: "header", Schema: `{"type": "string", "default": "5"}`, Text: "How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s."},
+	"Fanfold-Client":       {In: "header", Schema: `{"type": "string"}`, Text: "console: somebody has typed the query into the web console. It is counted apart in queries of the status, and no need for an index comes of it."},
 	"Fanfold-Min-Position": {In: "header", Schema: `{"type": "string"}`, Text: "Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store."},
 	"lastEventId":          {In: "query", Schema: `{"type": "string"}`, Text: "As Last-Event-ID, which goes before it; for clients that cannot set the header. It goes before since."},
 	"Last-Event-ID":        {In: "header", Schema: `{"type": "string", "pattern": "^(0|[1-9][0-9]*)-(0|[1-9][0-9]*)(-[a-z2-7]{8}(-[1-9][0-9]*)?)?$"}`, Text: "Goes before since."},

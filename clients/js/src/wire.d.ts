@@ -1859,6 +1859,8 @@ export interface components {
         GroupLag: {
             /** @description That are still to be given. Absent where more than 20,000 changes of all kinds are behind the checkpoint, or the group has a filter. */
             changes?: number;
+            /** @description Changes of all kinds behind the checkpoint: the lag is not larger. Absent where changes is there, or the checkpoint is before the oldest position. */
+            most?: number;
             /** @description Since the oldest of them was made; 0 for none. Absent where changes is. */
             seconds?: number;
         };
@@ -2817,6 +2819,8 @@ export interface components {
             /** @description The current revision, where it is known. */
             revision?: components["schemas"]["Revision"];
             status: number;
+            /** @description true: one transaction does not take the delete; DELETE with steps=true does it. */
+            steps?: boolean;
             suggest?: components["schemas"]["Suggestion"];
             title: string;
             /** @description That ran for a write, and refuses it. */
@@ -2987,6 +2991,8 @@ export interface components {
         /** @description The queries that differ in constants alone, since the start. */
         QueryShape: {
             collection: string;
+            /** @description Of these, those that the web console sent; absent for none. */
+            console?: number;
             /** @description That they looked at. */
             documents: number;
             /** @description With ? in place of constants and params. */
@@ -3914,6 +3920,8 @@ export interface components {
         };
     };
     parameters: {
+        /** @description console: somebody has typed the query into the web console. It is counted apart in queries of the status, and no need for an index comes of it. */
+        "Fanfold-ClientParameter": string;
         /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
         "Fanfold-Min-PositionParameter": string;
         /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
@@ -7009,6 +7017,8 @@ export interface operations {
                 "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
                 "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
+                /** @description console: somebody has typed the query into the web console. It is counted apart in queries of the status, and no need for an index comes of it. */
+                "Fanfold-Client"?: components["parameters"]["Fanfold-ClientParameter"];
             };
             path: {
                 /** @description Need not be declared. */
@@ -7254,6 +7264,8 @@ export interface operations {
                 "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
                 "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
+                /** @description console: somebody has typed the query into the web console. It is counted apart in queries of the status, and no need for an index comes of it. */
+                "Fanfold-Client"?: components["parameters"]["Fanfold-ClientParameter"];
             };
             path: {
                 /** @description Need not be declared. */
@@ -8115,6 +8127,8 @@ export interface operations {
                 "Fanfold-Min-Position"?: components["parameters"]["Fanfold-Min-PositionParameter"];
                 /** @description How long to wait for the fold: seconds, or with a unit, such as 500ms; at most 60 s. */
                 "Fanfold-Timeout"?: components["parameters"]["Fanfold-TimeoutParameter"];
+                /** @description console: somebody has typed the query into the web console. It is counted apart in queries of the status, and no need for an index comes of it. */
+                "Fanfold-Client"?: components["parameters"]["Fanfold-ClientParameter"];
             };
             path: {
                 /** @description Need not be declared. */

@@ -66,6 +66,12 @@ export async function request(asked) {
   return { status: response.status, headers: response.headers, text };
 }
 
+/** Tells whether a request reads a list, so that the server counts it as one of the console. @param {Asked} asked */
+const isQuery = ({ method = 'GET', path: [collection, id, child] }) =>
+  Boolean(collection) &&
+  !collection.startsWith('_') &&
+  (id === '_query' || (method === 'GET' && (id === undefined || (child !== undefined && !child.startsWith('_')))));
+
 /** Whether requests without a key are let in, and whether the question for a key was answered with none. */
 let letIn = false,
   declined = false;
@@ -81,7 +87,9 @@ export async function send(asked) {
     throw new Problem(404, { title: 'There is nothing here', detail: 'No name is . or .. alone.' });
   for (;;) {
     const used = key.value;
-    const headers = { ...(asked.body === undefined ? {} : { 'Content-Type': 'application/json' }), ...keyHeaders(), ...asked.headers };
+    /** @type {Record<string, string>} */
+    const kind = asked.body === undefined ? {} : { 'Content-Type': 'application/json' };
+    const headers = { ...kind, ...keyHeaders(), ...(isQuery(asked) && { 'Fanfold-Client': 'console' }), ...asked.headers };
     const body = typeof asked.body === 'string' ? new TextEncoder().encode(asked.body) : asked.body;
     const late = new AbortController();
     const timer = asked.patience && setTimeout(() => late.abort(), asked.patience);

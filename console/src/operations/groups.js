@@ -4,6 +4,8 @@ import { usePolled } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, MoreList, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
+import { GroupActions, MakeGroup } from './groupforms.js';
+import { ShownOnce } from './keys.js';
 import { useDeeds } from './maintenance.js';
 import { Settings } from './page.js';
 
@@ -12,6 +14,12 @@ const STEP = 20;
 
 /** How long until they are asked for again, in milliseconds. */
 const EVERY = 10_000;
+
+/** The consumer groups, on a page of their own. */
+export function GroupsPage() {
+  return html`<div class="groups-page"><p class="actions"><${MakeGroup} /></p><${Groups} admin=${hasRole('admin')} /></div>
+    <${ShownOnce} /><${CopyAs} asked=${{ path: ['_groups'] }} />`;
+}
 
 /**
  * The consumer groups that the reader may see: how far they are, and what they could not handle.
@@ -31,7 +39,7 @@ export function Groups({ admin }) {
     ${
       value &&
       (value.all === 0
-        ? html`<p>There is no consumer group that you may see. <code>fanfold group create NAME</code> makes one.</p>`
+        ? html`<p>There is no consumer group that you may see. <a href=${placeHref(['_groups'])}>Make one</a>.</p>`
         : html`
       <${Table} label="Groups" head=${['Group', ['Partitions'], 'Owners', 'Lag', 'Parked batches']}>
         ${value.groups.map((one) => html`<${Row} key=${one.name} of=${one} admin=${admin} deeds=${deeds} />`)}<//>
@@ -81,8 +89,6 @@ function Owners({ group }) {
     ${free > 0 && html`<div>nobody <span class="quiet">${free}</span></div>`}`;
 }
 
-/** How long until the group is asked for again, in milliseconds. */
-
 /**
  * A consumer group: its settings, its members, how far each partition is, and what could not be handled.
  * @param {{ place: import('../lib/place.js').Place }} props
@@ -97,11 +103,12 @@ export function GroupPage({ place }) {
   );
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const deeds = useDeeds(again, heading);
-  return html`<p><a href=${placeHref(['_status'])}>All groups</a></p>
-    <${ProblemAlert} problem=${problem} again=${again} />
+  return html`<p><a href=${placeHref(['_groups'])}>All groups</a></p>
+    <${ProblemAlert} problem=${problem} again=${again} /><${ShownOnce} />
     ${
       value &&
-      html`<div class="columns"><${Settings} group=${value.group} /><${Members} group=${value.group} /></div>
+      html`${admin && html`<${GroupActions} group=${value.group} refresh=${again} />`}
+      <div class="columns"><${Settings} group=${value.group} /><${Members} group=${value.group} /></div>
       <${Partitions} group=${value.group} />
       <${Section} title="Parked batches" heading=${heading}>${
         value.parked.length === 0
@@ -310,8 +317,6 @@ export function groupLag(group, of) {
   if (changes !== undefined && !isGone)
     return { text: counted(changes, 'change') + (changes > 0 ? `, the oldest ${duration(seconds)} old` : '') };
   if (isGone) return { text: '', unknown: 'as changes behind the checkpoint are not kept any more' };
-  return {
-    text: '',
-    unknown: group.settings.filter ? 'as the group has a filter' : 'as more than 20,000 changes are behind the checkpoint',
-  };
+  if (of.lag.most !== undefined) return { text: `up to ${counted(of.lag.most, 'change')}` };
+  return { text: '', unknown: 'as there are too many to count' };
 }

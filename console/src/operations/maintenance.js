@@ -4,6 +4,7 @@ import { member, plain, scan, textOf, tokens } from '../lib/json.js';
 import { asProblem } from '../lib/load.js';
 import { Confirm, Dialog, ProblemAlert } from '../ui/dialogs.js';
 import { NamedDocument, Section, Table, Time, Visible, counted, duration, number, size } from '../ui/parts.js';
+import { Progress } from '../ui/preview.js';
 import { Verification } from './verification.js';
 
 /** @typedef {import('../lib/http.js').Asked} Asked */
@@ -30,6 +31,7 @@ export function Maintenance({ status, refresh }) {
   const [said, setSaid] = useState('');
   const [problem, setProblem] = useState(/** @type {any} */ (undefined));
   const [work, setWork] = useState('');
+  const [begun, setBegun] = useState(/** @type {{ before?: string } | null} */ (null));
   const embedded = status.log === 'embedded';
   const open = (/** @type {string} */ name) => {
     setOther(false);
@@ -38,11 +40,13 @@ export function Maintenance({ status, refresh }) {
   const go = async (/** @type {string} */ name) => {
     setAsking('');
     setProblem(undefined);
+    if (name === 'Replay') setBegun(null);
     setSaid(`${name}: under way`);
     try {
       const answer = plain(scan((await request(COMMANDS[name](other))).text));
       if (name === 'Verify') return setWork(answer.id);
-      setSaid(name === 'Snapshot' ? `Snapshot: ${size(answer.bytes)}, up to event ${number(answer.seq)}` : 'Replay: has begun');
+      if (name === 'Replay') setBegun({ before: status.replay?.started });
+      setSaid(name === 'Snapshot' ? `Snapshot: ${size(answer.bytes)}, up to event ${number(answer.seq)}` : '');
       refresh();
     } catch (error) {
       setSaid('');
@@ -57,7 +61,10 @@ export function Maintenance({ status, refresh }) {
   return html`<${Section} title="Maintenance">
     <p class="actions"><button type="button" onClick=${() => open('Verify')}>Verify</button>
       ${!embedded && html`<button type="button" onClick=${() => open('Snapshot')}>Snapshot</button>`}
-      <button type="button" onClick=${() => open('Replay')}>Replay</button> <span role="status">${said}</span></p>
+      <button type="button" onClick=${() => open('Replay')}>Replay</button> <span role="status">${
+        said || (begun && sayReplay(status.replay?.started === begun.before ? undefined : status.replay))
+      }</span></p>
+    ${begun && status.replay?.running && html`<${Replay} replay=${status.replay} />`}
     ${embedded && html`<p class="quiet">Snapshots are for new nodes of a log on outside NATS servers; this log is embedded.</p>`}
     <${ProblemAlert} problem=${problem} />
     <${Verification} status=${status} work=${work} onEnd=${ended} />
@@ -84,6 +91,47 @@ export function Maintenance({ status, refresh }) {
         read model.</p><//>`
     }
   <//>`;
+}
+
+/**
+ * Says how a replay stands that was begun here. It is undefined as long as the node tells of an earlier one.
+ * @param {any} replay
+ */
+function sayReplay(replay) {
+  if (!replay) return 'Replay: has begun';
+  if (replay.running) return `Replay: ${replay.phase}`;
+  if (replay.error) return 'Replay: failed';
+  const took = `in ${duration(replay.seconds)}`;
+  return replay.check ? `Replay: compared ${took}` : `Replay: done ${took}, and the new read model is in place`;
+}
+
+/**
+ * How far a replay is.
+ * @param {{ replay: any }} props
+ */
+export function Replay({ replay }) {
+  const known = replay.rate > 0 || replay.secondsLeft > 0;
+  return html`<h3>Replay: ${replay.phase}</h3><${Progress} label="Replay" done=${replay.check ? replay.check.compared : replay.seq}
+    total=${replay.check && replay.phase !== 'replaying' ? replay.check.rows : replay.target}
+      unit=${replay.phase === 'comparing' ? 'rows' : 'events'} left=${known ? replay.secondsLeft : undefined}>
+    ${replay.rate > 0 && `, ${Math.round(replay.rate).toLocaleString('en')} a second`}<//>`;
+}
+
+/**
+ * Asks for a word before something is done that cannot be taken back.
+ * @param {{ word: string, go: string, busy?: boolean, onGo: () => void }} props word is typed; go names the button
+ */
+export function Sure({ word, go, busy = false, onGo }) {
+  const [typed, setTyped] = useState('');
+  const sure = typed.trim().toLowerCase() === word.toLowerCase() && !busy;
+  const submit = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (sure) onGo();
+  };
+  return html`<form class="actions" onSubmit=${submit}><label>Type <b><${Visible} text=${word} max=${100} /></b> to confirm <input
+      autocomplete="off" autocapitalize="off" spellcheck=${false} size="14" value=${typed}
+      onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label>
+    <button type="submit" class="danger" disabled=${!sure}>${go}</button></form>`;
 }
 
 /**
@@ -221,49 +269,6 @@ export function LogReport({ report: of }) {
       }.</p>`
     }`;
 }
-
-/**
- * How far back the store can be read, and what was let go of it.
- * @param {{ status: any }} props
- */
-export function History({ status }) {
-  const { history: of } = status;
-  if (!of) return null;
-  const { base, compaction, backup } = of;
-  const erased = (of.erasures ?? []).filter((/** @type {any} */ one) => one.phase === 'done');
-  return html`<${Section} title="History"><dl>
-    <dt>Oldest position</dt><dd><code><${Visible} text=${of.oldest} /></code>${of.oldestTime && html`, <${Time} text=${of.oldestTime} />`}
-      ${!base && ': the store has all its events'}</dd>
-    ${base && html`<dt>Begins with</dt><dd>a base of ${size(base.bytes)}, which stands for the events up to ${number(base.seq)}</dd>`}
-    ${
-      compaction &&
-      !compaction.running &&
-      html`<dt>Last compaction</dt><dd>to before <code><${Visible} text=${compaction.before} />
-      </code>, ${duration(compaction.seconds)}${compaction.by && html`, by <${Visible} text=${compaction.by} max=${100} />`}
-        ${waiting(compaction)}${compaction.error && html`: <${Visible} text=${compaction.error} max=${1000} />`}</dd>`
-    }
-    ${
-      backup &&
-      html`<dt>Last backup</dt><dd><${Time} text=${backup.time} />, up to <code><${Visible} text=${backup.last} />
-      </code>: it has what was erased since</dd>`
-    }
-    ${
-      status.snapshot?.last &&
-      html`<dt>Last snapshot</dt><dd><${Time}
-      text=${status.snapshot.last.taken} />, up to event ${number(status.snapshot.last.seq)}, ${size(status.snapshot.last.bytes)}</dd>`
-    }
-    ${
-      status.snapshot?.startedFrom &&
-      html`<dt>Started from</dt><dd>the snapshot of <${Time}
-      text=${status.snapshot.startedFrom.taken} />, up to event ${number(status.snapshot.startedFrom.seq)}</dd>`
-    }
-    </dl>${erased.map((/** @type {any} */ one) => html`<${Erasing} key=${one.number} erasure=${one} />`)}
-  <//>`;
-}
-
-/** @param {any} compaction */
-const waiting = ({ waitingFor = [] }) =>
-  waitingFor.length > 0 && html`; the log waits for <${Visible} text=${waitingFor.join(', ')} max=${1000} />`;
 
 /**
  * Rules that fail, or have no room.

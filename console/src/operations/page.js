@@ -1,23 +1,28 @@
-import { html, useState } from '../lib/html.js';
-import { ask, hasRole, key } from '../lib/http.js';
+import { html, useRef, useState } from '../lib/html.js';
+import { ask, hasRole, key, request } from '../lib/http.js';
 import { usePolled } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
 import { Progress, Suggestion, useLeft } from '../ui/preview.js';
+import { Glance } from './glance.js';
 import { Groups, LagText, groupLag, nodeLag, ownLag } from './groups.js';
-import { Erasing, History, Maintenance, Rules } from './maintenance.js';
+import { History } from './history.js';
+import { Erasing, Maintenance, Replay, Rules } from './maintenance.js';
 
 /** How long until the status is asked for again, while something runs and else, in milliseconds. */
 const RUNNING = 5000;
 const RESTING = 10_000;
+
+/** How long until it is asked for again once something has begun, in milliseconds; then twice as long each time. */
+const BEGUN = 125;
 
 const asked = { path: ['_status'] };
 
 /** How the store runs, and the commands of its administrators. */
 export function StatusPage() {
   const admin = hasRole('admin');
-  const [all, setAll] = useState(false);
+  const pause = useRef(RUNNING);
   const {
     value: status,
     problem,
@@ -25,22 +30,32 @@ export function StatusPage() {
   } = usePolled(
     (signal) => ask({ ...asked, signal }),
     [key.value],
-    (of) => (isRunning(of) ? RUNNING : RESTING),
+    (of) => (isRunning(of) || pause.current < RUNNING ? (pause.current = Math.min(2 * pause.current, RUNNING)) : RESTING),
   );
+  // What has just begun may be short, and is looked at more often.
+  const refresh = () => {
+    pause.current = BEGUN;
+    again();
+  };
   return html`<${ProblemAlert} problem=${problem} again=${again} />
     ${
       status &&
-      html`<${Warnings} status=${status} />
-      <div class="columns"><${State} status=${status} /><div><${Running} status=${status} /><${History} status=${status} /></div></div>
-      ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${again} />`}
-      <${Nodes} status=${status} />`
+      html`<${Warnings} status=${status} /><${Glance} status=${status} />
+      <${Running} status=${status} admin=${admin} refresh=${refresh} />`
     }
-    <${Groups} admin=${admin} />
-    ${
-      status &&
-      html`<${Rules} status=${status} />
-      <${Slow} status=${status} all=${all} onAll=${() => setAll(true)} />`
-    }
+    <div class="operations"><div>
+      <${Groups} admin=${admin} />
+      ${
+        status &&
+        html`<${Slow} status=${status} /><${Indexes} status=${status} /><${Rules} status=${status} /><${Nodes} status=${status} />`
+      }
+    </div><div>
+      ${
+        status &&
+        html`<${State} status=${status} /><${History} status=${status} admin=${admin} refresh=${refresh} />
+        ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${refresh} />`}`
+      }
+    </div></div>
     <${CopyAs} asked=${asked} />`;
 }
 
@@ -109,9 +124,9 @@ export const isRunning = (status) =>
 
 /**
  * What takes long and is under way, with how long it takes yet.
- * @param {{ status: any }} props
+ * @param {{ status: any, admin: boolean, refresh: () => void }} props
  */
-export function Running({ status }) {
+export function Running({ status, admin, refresh }) {
   const { replay, preparing } = status;
   const compaction = status.history?.compaction;
   const erasures = erasuresOf(status);
@@ -123,17 +138,11 @@ export function Running({ status }) {
     ${compaction?.running && html`<${Timed} title="Compaction" of=${compaction} />`}
     ${erasures.slice(0, ERASURES).map((one) => html`<${Erasing} key=${one.number} erasure=${one} />`)}
     ${erasures.length > ERASURES && html`<p>${counted(erasures.length - ERASURES, 'more erasure')} under way.</p>`}
-    ${workOf(status).map((one) => html`<${Timed} key=${one.id} title=${WORK[one.kind] ?? one.kind} of=${one} />`)}
+    ${workOf(status).map(
+      (one) => html`<${Timed} key=${one.id} title=${WORK[one.kind] ?? one.kind} of=${one} />
+      ${admin && html`<${EndWork} id=${one.id} refresh=${refresh} />`}`,
+    )}
   <//>`;
-}
-
-/** @param {{ replay: any }} props */
-function Replay({ replay }) {
-  const known = replay.rate > 0 || replay.secondsLeft > 0;
-  return html`<h3>Replay: ${replay.phase}</h3><${Progress} label="Replay" done=${replay.check ? replay.check.compared : replay.seq}
-    total=${replay.check && replay.phase !== 'replaying' ? replay.check.rows : replay.target}
-      unit=${replay.phase === 'comparing' ? 'rows' : 'events'} left=${known ? replay.secondsLeft : undefined}>
-    ${replay.rate > 0 && `, ${Math.round(replay.rate).toLocaleString('en')} a second`}<//>`;
 }
 
 /** @param {{ preparing: any }} props */
@@ -158,6 +167,12 @@ function Timed({ title, of }) {
   const left = useLeft(of.phase, of.done, of.total);
   return html`<h3>${title}: ${of.phase}</h3><${Progress} label=${title} done=${of.done} total=${of.total} left=${left}>
     ${of.seconds > 0 && `, ${duration(of.seconds)} so far`}<//>`;
+}
+
+/** A button that ends work. @param {{ id: string, refresh: () => void }} props */
+function EndWork({ id, refresh }) {
+  const end = () => request({ method: 'DELETE', path: ['_work', id] }).then(refresh, refresh); // it may have ended by itself
+  return html`<p><button type="button" class="small" onClick=${end}>End it</button></p>`;
 }
 
 /** What the settings of a group are called. @type {[string, string][]} */
@@ -260,32 +275,71 @@ const Warning = ({ title, text, children }) =>
 /** How many shapes of queries are shown at first. */
 const FIRST = 10;
 
+/** From when on queries are slow: each by its time in seconds, or all by the documents that they looked at in vain. */
+const SLOW = { seconds: 0.05, inVain: 1000 };
+
+const NONE = `None took ${duration(SLOW.seconds)}, or looked at ${number(SLOW.inVain)} documents in vain.`;
+
+/** @param {any} one */
+const isSlow = (one) => one.seconds / one.queries >= SLOW.seconds || one.documents - one.given >= SLOW.inVain;
+
 /**
- * The queries that looked at the most documents for what they gave, with an index that would serve them.
- * @param {{ status: any, all: boolean, onAll: () => void }} props
+ * The queries that are slow, with an index that would serve them. Those that only the console sent are marked.
+ * @param {{ status: any }} props
  */
-export function Slow({ status, all, onAll }) {
+export function Slow({ status }) {
+  const [all, setAll] = useState(false);
   const queries = /** @type {any[]} */ (status.queries ?? []);
-  const shown = all ? queries : queries.slice(0, FIRST);
-  return html`<${Section} title="Slow queries">${
-    queries.length === 0
-      ? html`<p>No query was asked since the start.</p>`
-      : html`
-    <p class="quiet">Since the start, those first that looked at the most documents for what they gave. A <code>?</code> stands for a
+  const slow = queries.filter(isSlow);
+  const shown = all ? queries : slow.slice(0, FIRST);
+  return html`<${Section} title="Slow queries">
+    ${slow.length === 0 && html`<p>${queries.length === 0 ? 'No query was asked since the start.' : NONE}</p>`}
+    ${
+      shown.length > 0 &&
+      html`<p class="quiet">Since the start, those first that looked at the most documents for what they gave. A <code>?</code> stands for a
       constant.</p>
     <${Table} label="Slow queries" head=${['Query', ['Times'], ['Looked at'], ['Gave'], ['Each took'], 'Index']}>
-      ${shown.map(
-        (one) => html`<tr key=${keyOf(one)}><td class="wide"><a href=${placeHref([one.collection])}><${Visible} text=${one.collection}
-          max=${100} /></a>
-          ${part('filter', one.filter)}${part('sort', one.sort)}${part('group', one.group)}</td>
-        <td class="number">${number(one.queries)}</td><td class="number">${number(one.documents)}</td><td class="number">
-          ${number(one.given)}</td><td class="number">${duration(one.seconds / one.queries)}</td>
-        <td class="lag">${one.index === null ? 'none: all documents' : html`<code><${Visible} text=${one.index} max=${100} /></code>`}
-          ${one.suggest && html`<details><summary>An index that serves it</summary><${Suggestion} suggest=${one.suggest} /></details>`}</td>
-            </tr>`,
-      )}<//>
-    ${queries.length > shown.length && html`<button type="button" onClick=${onAll}>Show all ${queries.length} queries</button>`}`
-  }<//>`;
+      ${shown.map((one) => html`<${QueryRow} key=${keyOf(one)} one=${one} />`)}<//>`
+    }
+    ${
+      queries.length > shown.length &&
+      html`<button type="button" onClick=${() => setAll(true)}>Show all ${number(queries.length)} queries</button>`
+    }<//>`;
+}
+
+/** @param {{ one: any }} props */
+function QueryRow({ one }) {
+  return html`<tr><td class="wide"><a href=${placeHref([one.collection])}><${Visible} text=${one.collection} max=${100} /></a>
+      ${one.console === one.queries && html` <span class="kind">by the console</span>`}
+      ${part('filter', one.filter)}${part('sort', one.sort)}${part('group', one.group)}</td>
+    <td class="number">${number(one.queries)}</td><td class="number">${number(one.documents)}</td>
+    <td class="number">${number(one.given)}</td>
+    <td class="number">${duration(one.seconds / one.queries)}</td>
+    <td class="lag">${one.index === null ? 'none: all documents' : html`<code><${Visible} text=${one.index} max=${100} /></code>`}
+      ${
+        one.suggest &&
+        html`<details><summary>An index that serves it</summary><${Suggestion} suggest=${one.suggest} />
+      </details>`
+      }</td></tr>`;
+}
+
+/**
+ * The declared indexes: how large each is, and how often it has served.
+ * @param {{ status: any }} props
+ */
+export function Indexes({ status }) {
+  const indexes = /** @type {any[]} */ (status.indexes ?? []);
+  if (indexes.length === 0) return null;
+  const idle = indexes.filter(({ queries }) => queries === 0).length;
+  return html`<${Section} title="Indexes"><details><summary>${indexes.length === 1 ? '1 index' : `${number(indexes.length)} indexes`}${
+    idle > 0 && `, ${number(idle)} not used since the start`
+  }</summary>
+    <${Table} label="Indexes" head=${['Index', 'Collection', ['Entries'], ['Queries since the start']]}>
+      ${indexes.map(
+        (one) => html`<tr key=${one.collection + '/' + one.name}><th scope="row"><${Visible} text=${one.name} max=${100} /></th>
+        <td><a href=${placeHref([one.collection])}><${Visible} text=${one.collection} max=${100} /></a></td>
+        <td class="number">${number(one.entries)}</td><td class="number">${number(one.queries)}</td></tr>`,
+      )}<//></details><//>`;
 }
 
 /** @param {any} one */

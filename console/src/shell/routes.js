@@ -33,6 +33,10 @@ const moving = async () => (await import('../import/page.js')).ImportPage;
 const status = async () => (await import('../operations/page.js')).StatusPage;
 /** @returns {Promise<any>} */
 const group = async () => (await import('../operations/groups.js')).GroupPage;
+/** @returns {Promise<any>} */
+const groups = async () => (await import('../operations/groups.js')).GroupsPage;
+/** @returns {Promise<any>} */
+const keys = async () => (await import('../operations/keys.js')).KeysPage;
 
 /**
  * Returns the page of a place.
@@ -44,6 +48,8 @@ export function routeOf({ parts, params }) {
   if (parts.length === 0) return { page: CollectionsPage, title: 'Collections' };
   if (parts.length === 1 && parts[0] === '_changes') return { load: changes, title: 'Changes' };
   if (parts.length === 1 && parts[0] === '_status') return { load: status, title: 'Operations' };
+  if (parts.length === 1 && parts[0] === '_groups') return { load: groups, title: 'Groups' };
+  if (parts.length === 1 && parts[0] === '_keys') return { load: keys, title: 'Keys' };
   if (parts.length === 2 && parts[0] === '_groups') return { load: group, title: parts[1] };
   if (parts.length === 1 && parts[0] === '_model') return { load: model, title: 'Model' };
   if (parts.length === 1 && parts[0] === '_import') return { load: moving, title: 'Import' };

@@ -43,6 +43,7 @@ export const settled = (text) => text
   .replace(/\b\d+-\d+-[0-9a-z]{8}(-\d+)?\b/g, 'POSITION').replace(/\b\d+-\d+\b/g, 'POSITION')
   .replace(/\b([Rr])evision \d+/g, '$1evision N')
   .replace(/\boldest [\d,.]+ (ms|s|min \d+ s) old\b/g, 'oldest N s old').replace(/\b[\d,.]+ (ms|s)\b/g, 'N $1')
+  .replace(/\b[\d,.]+ (B|kB|MB|GB)\b/g, 'SIZE')
   .replace(/\b127\.0\.0\.1:\d+/g, 'SERVER').replace(/schema \d+, cel-go v[\d.]+, cost \d+, decimals \d+/g, 'FOLD')
   .replace(/"[0-9a-f]{16,}"/g, '"HASH"').replace(/\b[\d,]+ a second/g, 'N a second')
   .replace(/\bRows \d+–\d+/g, 'Rows N')

@@ -21,7 +21,7 @@ export class Tab {
     this.requests = [];
     page.on('console', (message) => {
       const text = message.text();
-      const ofAPI = refused.test(text) && new URL(message.location().url).pathname.match(/\/(v1|readyz)/);
+      const ofAPI = refused.test(text) && new URL(message.location().url).pathname.match(/\/(v1|readyz|metrics)/);
       if (['error', 'warning'].includes(message.type()) && !ofAPI && !(mayFail && unanswered.test(text))) {
         this.errors.push(`${message.type()}: ${text} (${message.location().url})`);
       }

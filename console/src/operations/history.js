@@ -1,0 +1,318 @@
+// How far back the store can be read, and what lets go of it: a compaction, an erasure, and the backup that comes before either.
+import { html, useRef, useState } from '../lib/html.js';
+import { Problem, ask, problemOf, request, send } from '../lib/http.js';
+import { plain, scan } from '../lib/json.js';
+import { asProblem } from '../lib/load.js';
+import { Dialog, ProblemAlert } from '../ui/dialogs.js';
+import { Section, Time, Visible, counted, duration, number, size } from '../ui/parts.js';
+import { Erasing, Sure } from './maintenance.js';
+
+/**
+ * How far back the store can be read, and what was let go of it.
+ * @param {{ status: any, admin: boolean, refresh: () => void }} props
+ */
+export function History({ status, admin, refresh }) {
+  const { history: of } = status;
+  if (!of) return null;
+  const { base, compaction, backup } = of;
+  const erased = (of.erasures ?? []).filter((/** @type {any} */ one) => one.phase === 'done');
+  return html`<${Section} title="History"><dl>
+    <dt>Oldest position</dt><dd><code><${Visible} text=${of.oldest} /></code>${of.oldestTime && html`, <${Time} text=${of.oldestTime} />`}
+      ${!base && ': the store has all its events'}</dd>
+    ${base && html`<dt>Begins with</dt><dd>a base of ${size(base.bytes)}, which stands for the events up to ${number(base.seq)}</dd>`}
+    ${
+      compaction &&
+      !compaction.running &&
+      html`<dt>Last compaction</dt><dd>to before <code><${Visible} text=${compaction.before} />
+      </code>, ${duration(compaction.seconds)}${compaction.by && html`, by <${Visible} text=${compaction.by} max=${100} />`}
+        ${waiting(compaction)}${compaction.error && html`: <${Visible} text=${compaction.error} max=${1000} />`}</dd>`
+    }
+    ${
+      backup &&
+      html`<dt>Last backup</dt><dd><${Time} text=${backup.time} />, up to <code><${Visible} text=${backup.last} />
+      </code>: it has what was erased since</dd>`
+    }
+    ${
+      status.snapshot?.last &&
+      html`<dt>Last snapshot</dt><dd><${Time}
+      text=${status.snapshot.last.taken} />, up to event ${number(status.snapshot.last.seq)}, ${size(status.snapshot.last.bytes)}</dd>`
+    }
+    ${
+      status.snapshot?.startedFrom &&
+      html`<dt>Started from</dt><dd>the snapshot of <${Time}
+      text=${status.snapshot.startedFrom.taken} />, up to event ${number(status.snapshot.startedFrom.seq)}</dd>`
+    }
+    </dl>
+    ${admin && !status.readOnly && html`<${Commands} status=${status} refresh=${refresh} />`}
+    ${
+      erased.length > 0 &&
+      html`<details><summary>${counted(erased.length, 'erasure')}</summary>
+      ${erased.map((/** @type {any} */ one) => html`<${Erasing} key=${one.number} erasure=${one} />`)}</details>`
+    }
+  <//>`;
+}
+
+/** @param {any} compaction */
+const waiting = ({ waitingFor = [] }) =>
+  waitingFor.length > 0 && html`; the log waits for <${Visible} text=${waitingFor.join(', ')} max=${1000} />`;
+
+/**
+ * What an administrator can do with the history.
+ * @param {{ status: any, refresh: () => void }} props
+ */
+function Commands({ status, refresh }) {
+  const [open, setOpen] = useState('');
+  const [said, setSaid] = useState('');
+  const close = () => setOpen('');
+  const gone = (/** @type {string} */ words) => {
+    close();
+    setSaid(words);
+    refresh();
+  };
+  return html`<p class="actions"><${Backup} />
+      <button type="button" onClick=${() => setOpen('compact')}>Compact</button>
+      ${status.logErasable && html`<button type="button" onClick=${() => setOpen('erase')}>Erase</button>`}
+      <span role="status">${said}</span></p>
+    ${open === 'compact' && html`<${Compact} onGone=${gone} onClose=${close} />`}
+    ${open === 'erase' && html`<${Erase} onGone=${gone} onClose=${close} />`}`;
+}
+
+/**
+ * A dialog for what cannot be taken back: it shows what would go, and does it once its name is typed. What is changed in the fields is
+ * looked at once more.
+ * @param {object} props
+ * @param {string} props.name of the button, which is typed
+ * @param {string} props.title
+ * @param {any} props.fields
+ * @param {(dry: boolean) => import('../lib/http.js').Asked} props.asked what is sent
+ * @param {(plan: any) => any} props.shown says what would go
+ * @param {(plan: any) => boolean} props.isNothing tells whether nothing would
+ * @param {(answer: any) => void} props.onGone
+ * @param {() => void} props.onClose
+ */
+function Planned({ name, title, fields, asked, shown, isNothing, onGone, onClose }) {
+  const [plan, setPlan] = useState(/** @type {any} */ (undefined));
+  const [problem, setProblem] = useState(/** @type {any} */ (undefined));
+  const [busy, setBusy] = useState(false);
+  const looked = useRef('');
+  const text = JSON.stringify(asked(true));
+  const isNew = looked.current === text;
+  const go = async (/** @type {boolean} */ dry) => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      const answer = plain(scan((await request(asked(dry))).text));
+      if (!dry) return onGone(answer);
+      looked.current = text;
+      setPlan(answer);
+    } catch (error) {
+      looked.current = '';
+      setProblem(asProblem(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  const look = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    if (!busy) go(true);
+  };
+  return html`<${Dialog} title=${title} onClose=${onClose}>
+    <form class="form" onSubmit=${look}>${fields}
+      <p class="actions"><button type="submit" aria-disabled=${busy ? 'true' : undefined}>What would go</button>
+        <button type="button" onClick=${onClose}>Cancel</button> <span role="status" class="quiet">${busy && 'Asking the server'}</span></p>
+    </form>
+    <${ProblemAlert} problem=${problem} />
+    ${isNew && plan && html`<div class="plan" role="group" aria-label="What would go">${shown(plan)}</div>`}
+    ${isNew && plan && !isNothing(plan) && html`<${Sure} word=${name} go=${name} busy=${busy} onGo=${() => go(false)} />`}
+  <//>`;
+}
+
+/**
+ * Asks from when on the store is to be read, shows what would go, and lets it go.
+ * @param {{ onGone: (said: string) => void, onClose: () => void }} props
+ */
+function Compact({ onGone, onClose }) {
+  const [before, setBefore] = useState('');
+  const [force, setForce] = useState(false);
+  const at = /^\d{4}-\d\d-\d\d$/.test(before.trim()) ? before.trim() + 'T00:00:00Z' : before.trim();
+  const fields = html`<p>The store then begins at this moment. What it is stays; older versions, older rows of the feed and the events
+      of the log go for good. Only a backup from before has them.</p>
+    <label>Begin at <input data-focus required value=${before} placeholder="2026-01-31, a time or a position" autocomplete="off"
+      spellcheck=${false} onInput=${(/** @type {any} */ event) => setBefore(event.target.value)} /></label>
+    <label class="box"><input type="checkbox" checked=${force} onChange=${() => setForce(!force)} /> Also where a group has yet to take what
+      goes: it has to be reset then</label>`;
+  const shown = (/** @type {any} */ plan) =>
+    plan.done
+      ? html`<p>Nothing: the store begins at <code><${Visible} text=${plan.before} /></code> already, or later.</p>`
+      : html`<p><strong>${counted(plan.events, 'event')} of the log</strong> (about ${size(plan.bytes)}) and
+        ${' '}<strong>${counted(plan.versions, 'version')} of documents</strong>. The oldest position is <code>
+        <${Visible} text=${plan.before} />        </code> then${plan.time && html`, of <${Time} text=${plan.time} />`}.</p>
+      ${
+        plan.groups.length > 0 &&
+        html`<p class="wrong">Groups that have yet to take some of it: <${Visible} text=${plan.groups.join(', ')}
+        max=${1000} />.</p>`
+      }
+      ${plan.feeds > 0 && html`<p>${counted(plan.feeds, 'open feed')} would end, as late as that.</p>`}`;
+  return html`<${Planned} name="Compact" title="Let the store begin later" fields=${fields} shown=${shown} onClose=${onClose}
+    isNothing=${(/** @type {any} */ plan) => plan.done} onGone=${(/** @type {any} */ plan) =>
+      onGone(plan.done ? 'Compaction: nothing is left to do' : 'Compaction: has begun, and shows under way')}
+    asked=${(/** @type {boolean} */ dry) => ({
+      method: 'POST',
+      path: ['_compact'],
+      body: JSON.stringify({ before: at, ...(dry ? { dryRun: true } : force ? { force: true } : {}) }),
+    })} />`;
+}
+
+/**
+ * Asks which documents are to be erased, shows what would go, and erases it.
+ * @param {{ onGone: (said: string) => void, onClose: () => void }} props
+ */
+function Erase({ onGone, onClose }) {
+  const [names, setNames] = useState('');
+  const [members, setMembers] = useState('');
+  const documents = linesOf(names).map((name) => {
+    const slash = name.indexOf('/');
+    return { collection: name.slice(0, Math.max(0, slash)), id: name.slice(slash + 1) };
+  });
+  const only = linesOf(members);
+  const fields = html`<p>All that these documents were goes from every version, every copy and the log, as if it had never been written.
+      Nothing brings it back; a backup from before loses it with its next run.</p>
+    <label>Documents, one a line <textarea data-focus required rows="3" spellcheck=${false} placeholder="customers/c1" value=${names}
+      onInput=${(/** @type {any} */ event) => setNames(event.target.value)}></textarea></label>
+    <${Find} onFound=${(/** @type {string[]} */ found) => setNames([...new Set([...linesOf(names), ...found])].join('\n'))} />
+    <label>Only these members, one a line; none for the whole documents, which are deleted <textarea rows="2" spellcheck=${false}
+      placeholder="/email" value=${members} onInput=${(/** @type {any} */ event) => setMembers(event.target.value)}></textarea></label>`;
+  return html`<${Planned} name="Erase" title="Erase documents" fields=${fields} shown=${sayErasure} onClose=${onClose}
+    isNothing=${(/** @type {any} */ plan) => plan.events === 0} onGone=${(/** @type {any} */ of) =>
+      onGone(`Erasure ${of.number}: ${of.phase}`)}
+    asked=${(/** @type {boolean} */ dry) => ({
+      method: 'POST',
+      path: ['_erase'],
+      query: dry ? { dryRun: true } : {},
+      body: JSON.stringify({ documents, ...(only.length > 0 ? { members: only } : {}) }),
+    })} />`;
+}
+
+/**
+ * Finds the documents that have a text in any version, and adds them.
+ * @param {{ onFound: (names: string[]) => void }} props
+ */
+function Find({ onFound }) {
+  const [text, setText] = useState('');
+  const [said, setSaid] = useState('');
+  const find = async () => {
+    setSaid('Looking');
+    try {
+      const { found, more } = await ask({ method: 'POST', path: ['_find'], body: JSON.stringify({ text }) });
+      setSaid(`${counted(found.length, 'document')} found${more ? ', and there are more' : ''}.`);
+      onFound(found.map((/** @type {any} */ one) => one.collection + '/' + one.id));
+    } catch (error) {
+      const { title, detail } = asProblem(error);
+      setSaid([title, detail].filter(Boolean).join(': '));
+    }
+  };
+  const enter = (/** @type {KeyboardEvent} */ event) => {
+    if (event.key !== 'Enter') return;
+    event.preventDefault(); // it would ask what goes
+    if (text) find();
+  };
+  return html`<p class="actions"><label>Or those with this text in any version <input value=${text} autocomplete="off" spellcheck=${false}
+      maxlength="1000" onKeyDown=${enter} onInput=${(/** @type {any} */ event) => setText(event.target.value)} /></label>
+    <button type="button" class="small" disabled=${text === ''} onClick=${find}>Find</button>
+    <span role="status" class="quiet">${said}</span></p>`;
+}
+
+/** @param {string} text */
+const linesOf = (text) =>
+  text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
+
+/** Says what an erasure would take away. @param {any} plan */
+function sayErasure({ documents, living, versions, events, ...of }) {
+  const counts = /** @type {[string, string][]} */ ([
+    ['copies', 'copies'],
+    ['frozen', 'frozen copies'],
+    ['kept', 'values that outlived a delete'],
+  ]);
+  return html`<p><strong>${counted(documents, 'document')}</strong>, ${number(living)} still there: ${counted(versions, 'version')} and
+      ${' '}${counted(events, 'event')}.</p>
+    <ul>${counts.flatMap(([name, called]) =>
+      Object.entries(of[name] ?? {}).map(
+        ([rule, n]) => html`<li><code><${Visible} text=${rule} max=${200} /></code>: ${counted(/** @type {number} */ (n), 'document')} with
+        ${' '}${called}</li>`,
+      ),
+    )}</ul>`;
+}
+
+/** A browser's dialog that lets a file be written as it comes; only some have it. @type {((of: object) => Promise<any>) | undefined} */
+const savePicker = /** @type {any} */ (globalThis).showSaveFilePicker?.bind(globalThis);
+
+/** A button that downloads a backup: into a file as it comes where the browser can do so, and else at once when it is whole. */
+function Backup() {
+  const [said, setSaid] = useState('');
+  const [problem, setProblem] = useState(/** @type {any} */ (undefined));
+  const ending = useRef(/** @type {AbortController | null} */ (null));
+  const go = async () => {
+    const mine = new AbortController();
+    setProblem(undefined);
+    try {
+      const name = `fanfold-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.tar`;
+      const file = savePicker && (await savePicker({ suggestedName: name }));
+      ending.current = mine;
+      setSaid('Backup: under way');
+      const got = await download(mine.signal, await file?.createWritable(), (bytes) => setSaid(`Backup: ${size(bytes)}`));
+      if (got.blob) saveAs(got.blob, name);
+      setSaid(`Backup: ${size(got.bytes)}, up to ${got.position}`);
+    } catch (/** @type {any} */ error) {
+      setSaid(error?.name === 'AbortError' ? 'Backup: ended by you' : '');
+      if (error?.name !== 'AbortError') setProblem(asProblem(error));
+    }
+    ending.current = null;
+  };
+  const under = ending.current !== null;
+  const press = under ? () => ending.current?.abort() : go;
+  return html`<button type="button" onClick=${press}>${under ? 'End the backup' : 'Download a backup'}</button>
+    <span role="status" aria-live=${under ? 'off' : 'polite'} class="quiet">${said}</span><${ProblemAlert} problem=${problem} />`;
+}
+
+/**
+ * Downloads a backup.
+ * @param {AbortSignal} signal
+ * @param {any} file that takes the bytes as they come, undefined where they are put together
+ * @param {(bytes: number) => void} onBytes
+ * @returns {Promise<{ bytes: number, position: string, blob?: Blob }>}
+ */
+async function download(signal, file, onBytes) {
+  const response = await send({ path: ['_backup'], signal });
+  if (!response.ok || !response.body) throw problemOf(response, await response.text());
+  /** @type {Uint8Array<ArrayBuffer>[]} */
+  const parts = [];
+  let bytes = 0;
+  try {
+    const reader = response.body.getReader();
+    for (let at = await reader.read(); !at.done; at = await reader.read()) {
+      bytes += at.value.length;
+      if (file) await file.write(at.value);
+      else parts.push(at.value);
+      onBytes(bytes);
+    }
+    await file?.close();
+  } catch (/** @type {any} */ error) {
+    await file?.abort().catch(() => {}); // what was written is of no use
+    if (error?.name === 'AbortError') throw error;
+    throw new Problem(0, { title: 'The backup was cut', detail: 'What came is not whole: download it once more.' });
+  }
+  const position = response.headers.get('Fanfold-Position') ?? '';
+  return { bytes, position, blob: file ? undefined : new Blob(parts, { type: 'application/x-tar' }) };
+}
+
+/** Lets the browser save bytes as a file. @param {Blob} blob @param {string} name */
+function saveAs(blob, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,111 @@
+// A delete that one transaction does not take: it is made in steps, one after the other, until the document itself is gone.
+import { html, useEffect, useRef, useState } from '../lib/html.js';
+import { request } from '../lib/http.js';
+import { plain, scan } from '../lib/json.js';
+import { asProblem } from '../lib/load.js';
+import { onItsWay } from '../lib/place.js';
+import { Dialog, ProblemAlert } from './dialogs.js';
+import { Visible, counted, number } from './parts.js';
+import { Progress, useLeft } from './preview.js';
+
+/**
+ * What the steps of a delete have done.
+ * @typedef {object} Steps
+ * @property {number} deleted documents
+ * @property {number} changed documents that lost their reference
+ * @property {string} position of the last step
+ * @property {boolean} done whether the document itself is gone
+ */
+
+/**
+ * Deletes a document step by step. What is deleted before an error, or before the signal ends it, stays deleted.
+ * @param {{ collection: string, id: string }} of
+ * @param {AbortSignal} signal ends it after a step
+ * @param {(sum: Steps) => void} onStep is told of each step
+ * @returns {Promise<Steps>}
+ * @throws {import('../lib/http.js').Problem}
+ */
+export async function deleteInSteps({ collection, id }, signal, onStep) {
+  const sum = { deleted: 0, changed: 0, position: '', done: false };
+  while (!sum.done && !signal.aborted) {
+    const step = plain(scan((await request({ method: 'DELETE', path: [collection, id], query: { steps: true } })).text));
+    sum.deleted += step.deleted;
+    sum.changed += step.changed;
+    sum.position = step.position;
+    sum.done = step.done;
+    onStep({ ...sum });
+  }
+  return sum;
+}
+
+/**
+ * Returns how many documents a refused delete would write, 0 where that is not told. The problem counts them by collection, in words.
+ * @param {import('../lib/http.js').Problem} problem
+ */
+function totalOf(problem) {
+  const counts = (problem.of.problems ?? []).map((/** @type {any} */ one) => Number(/^\d+/.exec(String(one.detail))?.[0]));
+  const total = counts.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0);
+  return Number.isFinite(total) ? total : 0;
+}
+
+/**
+ * The dialog that makes a delete in steps. It says what goes, asks, and shows how far it is.
+ * @param {object} props
+ * @param {string} props.collection
+ * @param {string} props.id
+ * @param {import('../lib/http.js').Problem} props.problem why one transaction does not take it
+ * @param {(sum: Steps) => void} props.onDone
+ * @param {() => void} props.onClose
+ */
+export function StepsDialog({ collection, id, problem, onDone, onClose }) {
+  const [sum, setSum] = useState(/** @type {Steps | null} */ (null));
+  const [wrong, setWrong] = useState(/** @type {any} */ (undefined));
+  const ending = useRef(/** @type {AbortController | null} */ (null));
+  useEffect(() => () => ending.current?.abort(), []);
+  const [busy, setBusy] = useState(false);
+  const before = useRef({ deleted: 0, changed: 0 });
+  const add = (/** @type {Steps} */ of) => ({
+    ...of,
+    deleted: before.current.deleted + of.deleted,
+    changed: before.current.changed + of.changed,
+  });
+  const go = async () => {
+    const mine = (ending.current = new AbortController());
+    before.current = sum ?? before.current;
+    setBusy(true);
+    setWrong(undefined);
+    try {
+      const of = add(await deleteInSteps({ collection, id }, mine.signal, (step) => setSum(add(step))));
+      if (of.done) return onDone(of);
+    } catch (error) {
+      setWrong(asProblem(error));
+    }
+    setBusy(false);
+  };
+  const stop = () => ending.current?.abort();
+  return html`<${Dialog} title="Delete in steps" closable=${!busy} onClose=${onClose}>
+    <p><b><${Visible} text=${collection + '/' + id} max=${300} /></b> brings more with it than one transaction takes, 1,000 documents. It
+      goes in several, what refers to it first. Others see what is gone so far, and what is deleted stays deleted.</p>
+    <ul aria-label="What goes with it">${(problem.of.problems ?? []).slice(0, 100).map(
+      (/** @type {any} */ one) => html`<li><b><${Visible} text=${String(one.path)} max=${100} /></b>: <${Visible}
+        text=${String(one.detail)} max=${300} /></li>`,
+    )}</ul>
+    ${sum && html`<${Done} sum=${sum} total=${totalOf(problem)} busy=${busy} />`}
+    <${ProblemAlert} problem=${wrong} />
+    <p class="actions">${
+      busy
+        ? html`<button type="button" onClick=${stop}>Stop after this step</button>`
+        : html`<button type="button" class="danger" onClick=${() => onItsWay(go())}>${sum ? 'Go on' : 'Delete in steps'}</button>
+        <button type="button" data-focus onClick=${onClose}>${sum ? 'Close' : 'Keep it'}</button>`
+    } <span role="status" class="quiet">${busy && 'Deleting'}</span></p>
+  <//>`;
+}
+
+/** How far it is. @param {{ sum: Steps, total: number, busy: boolean }} props */
+function Done({ sum, total, busy }) {
+  const done = sum.deleted + sum.changed;
+  const left = useLeft('steps', done, total);
+  return html`<${Progress} label="Delete in steps" done=${done} total=${total} unit="documents" left=${busy ? left : 0} />
+    <p>${counted(sum.deleted, 'document')} deleted, ${number(sum.changed)} lost their
+      reference.${!busy && ' The document itself is still there.'}</p>`;
+}
