@@ -26,7 +26,7 @@ func (g *Groups) Describe(ctx context.Context, name string) (*wire.Group, error)
 	}
 	lags, err := g.lags(ctx, s, states, oldest)
 	if err == nil {
-		err = g.boundLags(lags, states, oldest)
+		err = boundLags(g.model, lags, states, oldest)
 	}
 	if err != nil {
 		return nil, err
@@ -113,7 +113,7 @@ func (g *Groups) Backlog(ctx context.Context, name string) (b Backlog, err error
 }
 
 // boundLags says of each lag that was not counted how large it is at most, but for checkpoints before the oldest position.
-func (g *Groups) boundLags(lags []wire.GroupLag, states []*partition, oldest fanfold.Position) error {
+func boundLags(model ReadModel, lags []wire.GroupLag, states []*partition, oldest fanfold.Position) error {
 	known := map[fanfold.Position]int64{} // partitions that nobody has read have the same checkpoint
 	for n, p := range states {
 		if lags[n].Changes != nil || p.Checkpoint < oldest {
@@ -121,7 +121,7 @@ func (g *Groups) boundLags(lags []wire.GroupLag, states []*partition, oldest fan
 		}
 		most, found := known[p.Checkpoint]
 		if !found {
-			upTo, all, err := g.model.Ordinal(p.Checkpoint)
+			upTo, all, err := model.Ordinal(p.Checkpoint)
 			if err != nil {
 				return err
 			}
@@ -133,8 +133,8 @@ func (g *Groups) boundLags(lags []wire.GroupLag, states []*partition, oldest fan
 	return nil
 }
 
-// total returns the lag of a group from the lags of its partitions. Changes of all kinds are those of all partitions, so the furthest
-// checkpoint bounds the group.
+// total returns the lag of a group from the lags of its partitions. A bound counts the changes of all partitions, so the largest bounds
+// the group, too.
 func total(lags []wire.GroupLag) (all wire.GroupLag) {
 	changes, seconds := int64(0), 0.0
 	for _, l := range lags {

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"net/http"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -87,12 +88,23 @@ func (m *Metrics) watchProcess(p Parts) {
 		_, size := p.Store.Sizes()
 		return float64(size)
 	}, "file", "wal")
-	if _, known := p.Store.Free(); known {
-		m.Gauge("fanfold_disk_free_bytes", "Bytes that are free for this process where the read model is.", func() float64 {
-			free, _ := p.Store.Free()
-			return float64(free)
-		})
+	m.watchDisk(p.Store)
+}
+
+// watchDisk registers what is free where the read model is, if the system says it.
+func (m *Metrics) watchDisk(store *sqlite.Store) {
+	var dir string
+	_ = store.Use(func(db *sqlite.DB) error { // it stays in its directory
+		dir = filepath.Dir(db.Path())
+		return nil
+	})
+	if _, known := freeAt(dir); !known {
+		return
 	}
+	m.Gauge("fanfold_disk_free_bytes", "Bytes that are free for this process where the read model is.", func() float64 {
+		free, _ := freeAt(dir)
+		return free
+	})
 }
 
 // watchBackup registers what is about the backups that this node made.

@@ -361,7 +361,7 @@ scenario('A backup is downloaded with the key of the tab', { data: 'bookshop', c
   await page.getByText(/^Backup: .*, up to \d/).waitFor();
 });
 
-scenario('A delete that one transaction does not take is made in steps, with its progress', { data: { model: `
+scenario('A delete that one transaction does not take is made step by step, with its progress', { data: { model: `
 collections:
   shops: {}
   visits: { relations: { shop: { path: shop, to: shops, onDelete: cascade } } }
@@ -369,7 +369,7 @@ collections:
   await store.import('visits', Array.from({ length: 2500 }, (_, n) => JSON.stringify({ id: 'v' + n, shop: 's1' }) + '\n').join(''));
   await tab.open('#/shops/s1', 'shops/s1');
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
-  const dialog = page.getByRole('dialog', { name: 'Delete in steps' });
+  const dialog = page.getByRole('dialog', { name: 'Delete step by step' });
   await dialog.getByRole('list', { name: 'What goes with it' }).getByText('2500 documents would be deleted').waitFor();
   await accessible(page);
   await golden(dialog, 'delete-steps');
@@ -382,7 +382,7 @@ collections:
     if (++steps === 2) await held;
     await route.continue();
   });
-  await dialog.getByRole('button', { name: 'Delete in steps' }).click();
+  await dialog.getByRole('button', { name: 'Delete step by step' }).click();
   await dialog.getByText(/^\d+%: [\d,]+ of 2,501 documents/).waitFor();
   await dialog.getByRole('button', { name: 'Stop after this step' }).click();
   letGo();
@@ -390,7 +390,7 @@ collections:
   assert.equal(steps, 2);
   await dialog.getByRole('button', { name: 'Go on' }).click();
   await page.getByRole('heading', { level: 1, name: 'shops' }).waitFor();
-  await page.getByText('shops/s1 is deleted, and 2,500 more written, in steps').waitFor();
+  await page.getByText('shops/s1 is deleted, and 2,500 more written, step by step').waitFor();
   assert.equal((await store.get('/v1/visits?count=true&limit=1')).json.count, 0);
   assert.equal((await store.send('GET', '/v1/shops/s1')).status, 404);
 });

@@ -9,10 +9,11 @@ import { ChangesSeen, useSeen } from '../ui/changes.js';
 import { loadShape } from '../lib/shape.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { JsonView, named } from '../ui/json.js';
-import { CopyAs, LongText, Time, Visible, counted } from '../ui/parts.js';
+import { CopyAs, LongText, Time, Visible, counted, number } from '../ui/parts.js';
 import { PastBanner, PastProblem } from '../ui/past.js';
 import { Pending } from '../ui/pending.js';
 import { Preview, WriteProblem } from '../ui/preview.js';
+import { StepsDialog } from '../ui/steps.js';
 import { Absent, Carried, Kind, Origin, Referred, Refers } from './links.js';
 import { idOf, isAt, kindOf, linksOf, relationsOf } from './model.js';
 
@@ -83,6 +84,12 @@ export function EditActions({ collection, id, etag, model }) {
     },
   });
   const { state } = writing;
+  const gone = (/** @type {import('../ui/steps.js').Steps} */ { deleted, changed, position }) => {
+    const href = placeHref([collection]);
+    const what = `${collection}/${id} is deleted, and ${number(deleted + changed - 1)} more written, step by step`;
+    tellSaved({ href, what, written: { position, derived: undefined, visible: true, took: 0, location: '' } });
+    goTo(href);
+  };
   return html`<p class="actions"><a class="button" href=${placeHref([collection, id], { edit: '' })}>Edit</a>
       <a class="button" href=${placeHref([collection], { new: '', from: id })}>Clone</a>
       <button type="button" class="loss"
@@ -90,7 +97,12 @@ export function EditActions({ collection, id, etag, model }) {
       <span role="status" class="quiet">${state.phase === 'looking' && 'Looking at what it changes'}</span></p>
     <${Preview} title="What this delete changes" go="Delete now" keep="Keep it" writing=${writing} careful loses>
       <${Holders} collection=${collection} id=${id} model=${model} /><//>
-    ${state.phase === 'idle' && html`<${WriteProblem} state=${state} />`}`;
+    ${
+      state.phase === 'idle' &&
+      (state.problem?.of.steps
+        ? html`<${StepsDialog} collection=${collection} id=${id} problem=${state.problem} onDone=${gone} onClose=${writing.stop} />`
+        : html`<${WriteProblem} state=${state} />`)
+    }`;
 }
 
 /** What becomes of those who refer to a deleted document, by the relation's onDelete. @type {Record<string, string>} */

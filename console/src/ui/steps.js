@@ -1,4 +1,4 @@
-// A delete that one transaction does not take: it is made in steps, one after the other, until the document itself is gone.
+// A delete that one transaction does not take: it is made step by step, one after the other, until the document itself is gone.
 import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { request } from '../lib/http.js';
 import { plain, scan } from '../lib/json.js';
@@ -25,7 +25,7 @@ import { Progress, useLeft } from './preview.js';
  * @returns {Promise<Steps>}
  * @throws {import('../lib/http.js').Problem}
  */
-export async function deleteInSteps({ collection, id }, signal, onStep) {
+export async function deleteStepByStep({ collection, id }, signal, onStep) {
   const sum = { deleted: 0, changed: 0, position: '', done: false };
   while (!sum.done && !signal.aborted) {
     const step = plain(scan((await request({ method: 'DELETE', path: [collection, id], query: { steps: true } })).text));
@@ -49,7 +49,7 @@ function totalOf(problem) {
 }
 
 /**
- * The dialog that makes a delete in steps. It says what goes, asks, and shows how far it is.
+ * The dialog that makes a delete step by step. It says what goes, asks, and shows how far it is.
  * @param {object} props
  * @param {string} props.collection
  * @param {string} props.id
@@ -75,7 +75,7 @@ export function StepsDialog({ collection, id, problem, onDone, onClose }) {
     setBusy(true);
     setWrong(undefined);
     try {
-      const of = add(await deleteInSteps({ collection, id }, mine.signal, (step) => setSum(add(step))));
+      const of = add(await deleteStepByStep({ collection, id }, mine.signal, (step) => setSum(add(step))));
       if (of.done) return onDone(of);
     } catch (error) {
       setWrong(asProblem(error));
@@ -83,7 +83,7 @@ export function StepsDialog({ collection, id, problem, onDone, onClose }) {
     setBusy(false);
   };
   const stop = () => ending.current?.abort();
-  return html`<${Dialog} title="Delete in steps" closable=${!busy} onClose=${onClose}>
+  return html`<${Dialog} title="Delete step by step" closable=${!busy} onClose=${onClose}>
     <p><b><${Visible} text=${collection + '/' + id} max=${300} /></b> brings more with it than one transaction takes, 1,000 documents. It
       goes in several, what refers to it first. Others see what is gone so far, and what is deleted stays deleted.</p>
     <ul aria-label="What goes with it">${(problem.of.problems ?? []).slice(0, 100).map(
@@ -95,7 +95,7 @@ export function StepsDialog({ collection, id, problem, onDone, onClose }) {
     <p class="actions">${
       busy
         ? html`<button type="button" onClick=${stop}>Stop after this step</button>`
-        : html`<button type="button" class="danger" onClick=${() => onItsWay(go())}>${sum ? 'Go on' : 'Delete in steps'}</button>
+        : html`<button type="button" class="danger" onClick=${() => onItsWay(go())}>${sum ? 'Go on' : 'Delete step by step'}</button>
         <button type="button" data-focus onClick=${onClose}>${sum ? 'Close' : 'Keep it'}</button>`
     } <span role="status" class="quiet">${busy && 'Deleting'}</span></p>
   <//>`;
@@ -105,7 +105,7 @@ export function StepsDialog({ collection, id, problem, onDone, onClose }) {
 function Done({ sum, total, busy }) {
   const done = sum.deleted + sum.changed;
   const left = useLeft('steps', done, total);
-  return html`<${Progress} label="Delete in steps" done=${done} total=${total} unit="documents" left=${busy ? left : 0} />
+  return html`<${Progress} label="Delete step by step" done=${done} total=${total} unit="documents" left=${busy ? left : 0} />
     <p>${counted(sum.deleted, 'document')} deleted, ${number(sum.changed)} lost their
       reference.${!busy && ' The document itself is still there.'}</p>`;
 }
