@@ -80,7 +80,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	if errors.As(err, &needs) {
 		p.Suggest = needs.Suggest
 	}
-	p.Steps = errors.Is(err, writer.ErrInSteps)
+	p.Steps = errors.Is(err, writer.ErrManySteps)
 	status := p.Status
 	if status == http.StatusUnauthorized {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="fanfold"`)

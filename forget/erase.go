@@ -524,7 +524,7 @@ func (e *erasing) removeAll(ctx context.Context, ops []*writer.Operation, dry bo
 	in := writer.Intent{DryRun: dry, AllowFanout: true, By: e.g.Judge.Of(&access.Principal{ID: strings.TrimPrefix(e.by, "key:"), Roles: []string{model.RoleAdmin}})}
 	for part := range slices.Chunk(ops, deletesAtOnce) {
 		err := e.transact(ctx, part, in)
-		if len(ops) == 1 && errors.Is(err, writer.ErrInSteps) {
+		if len(ops) == 1 && errors.Is(err, writer.ErrManySteps) {
 			err = e.deleteOne(ctx, ops[0].Key, in)
 		}
 		if err != nil {

@@ -21,8 +21,8 @@ type DeleteStep struct {
 	DryRun *DryRun         // of a dry run, which stores nothing
 }
 
-// ErrInSteps is the cause of the Unprocessable of a delete that one transaction does not take: DeleteNext does.
-var ErrInSteps = errors.New("the delete is to be made in steps")
+// ErrManySteps is the cause of the Unprocessable of a delete that one transaction does not take: DeleteNext does.
+var ErrManySteps = errors.New("the delete is to be made in steps")
 
 // DeleteNext makes one step of a delete that brings more with it than one transaction takes. A step deletes and changes as many holders as there
 // is room for, children before parents. The last one deletes the document itself. Repeat it until the step says Done. Each step judges by

@@ -431,7 +431,7 @@ func (r *removal) tooManyError(ops []*Operation) error {
 	}
 	e := fanfold.Errorf(fanfold.Unprocessable, "the delete would write %s%d documents; a transaction writes at most %d: delete in steps (DELETE with steps=true, fanfold delete --steps)",
 		more, len(s.order)-roots+len(s.edited)+len(ops), MaxOperations)
-	e.Err = ErrInSteps
+	e.Err = ErrManySteps
 	e.Discreet = fmt.Sprintf("the delete would write more documents than the %d that a transaction writes at most: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
 	for _, c := range r.model.Collections {
 		counted := fanfold.Key{Collection: c.Name}

@@ -217,7 +217,7 @@ func (tx *transaction) append(ctx context.Context) (first uint64, err error) {
 	}
 	first, err = tx.w.appendAll(ctx, tx.id, tx.writes, in, tx.closing)
 	if errors.Is(err, errTooManyMessages) && len(more) > 0 {
-		err = fanfold.Wrap(errors.Join(errTooManyMessages, ErrInSteps), fanfold.Unprocessable, "with what the delete brings with it the request has more than %d messages: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
+		err = fanfold.Wrap(errors.Join(errTooManyMessages, ErrManySteps), fanfold.Unprocessable, "with what the delete brings with it the request has more than %d messages: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
 	}
 	return first, err
 }

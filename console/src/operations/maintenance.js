@@ -131,7 +131,7 @@ export function Sure({ word, go, busy = false, onGo }) {
   return html`<form class="actions" onSubmit=${submit}><label>Type <b><${Visible} text=${word} max=${100} /></b> to confirm <input
       autocomplete="off" autocapitalize="off" spellcheck=${false} size="14" value=${typed}
       onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label>
-    <button type="submit" class="danger" disabled=${!sure}>${go}</button></form>`;
+    <button type="submit" class="loss" disabled=${!sure}>${go}</button></form>`;
 }
 
 /**

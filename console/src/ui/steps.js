@@ -95,7 +95,7 @@ export function StepsDialog({ collection, id, problem, onDone, onClose }) {
     <p class="actions">${
       busy
         ? html`<button type="button" onClick=${stop}>Stop after this step</button>`
-        : html`<button type="button" class="danger" onClick=${() => onItsWay(go())}>${sum ? 'Go on' : 'Delete step by step'}</button>
+        : html`<button type="button" class="loss" onClick=${() => onItsWay(go())}>${sum ? 'Go on' : 'Delete step by step'}</button>
         <button type="button" data-focus onClick=${onClose}>${sum ? 'Close' : 'Keep it'}</button>`
     } <span role="status" class="quiet">${busy && 'Deleting'}</span></p>
   <//>`;
