@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h,i,j,k,l}from"./chunk-UQHJHQ37.js";import"./chunk-4ZNAQ3G6.js";import"./chunk-F5PLBI7O.js";import"./chunk-LWI3FAOW.js";import"./chunk-OIXQNFLU.js";import"./chunk-YLTSUMXM.js";export{h as Batch,b as GroupPage,a as Groups,i as LagText,g as Members,f as Partitions,c as SHOWN,l as groupLag,e as loadGroup,d as loadGroups,j as nodeLag,k as ownLag};

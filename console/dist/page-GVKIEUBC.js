@@ -1,1 +1,0 @@
-import{m as a,n as b,o as c,p as d,q as e,r as f,s as g,t as h}from"./chunk-UQHJHQ37.js";import"./chunk-4ZNAQ3G6.js";import"./chunk-F5PLBI7O.js";import"./chunk-LWI3FAOW.js";import"./chunk-OIXQNFLU.js";import"./chunk-YLTSUMXM.js";export{b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
