@@ -299,3 +299,54 @@ scenario('A document that is not there says so', { data: 'origins', shared: true
   assert.equal(await page.getByRole('link', { name: 'collection', exact: true }).getAttribute('href'), '#/books');
   await accessible(page);
 });
+
+scenario('A value that was copied from copy to copy is followed to where it was written', {
+  data: {
+    model: `
+collections:
+  authors: {}
+  books:
+    relations: { author: { path: author, to: authors } }
+    derive: { "info.by": { copy: author, value: doc.name } }
+  shelves:
+    relations: { books: { path: "books[].id", to: books } }
+    derive: { "books[].by": { copy: books, value: doc.info.by } }
+`,
+    documents: { authors: { a1: { name: 'George Eliot' } }, books: { b1: { author: 'a1' } }, shelves: { s1: { books: [{ id: 'b1' }] } } },
+  },
+}, async ({ tab, page }) => {
+  await tab.open('#/shelves/s1', 'shelves/s1');
+  await button(page, 'Origin of /books/0/by').click();
+  const chain = region(page, 'Origin').getByRole('list', { name: 'Chain', exact: true }).getByRole('listitem');
+  await chain.nth(2).waitFor();
+  assert.deepEqual((await chain.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim()), ['shelves/s1 /books/0/by', 'copied by shelves.books[].by from books/b1 /info/by', 'copied by books.info.by from authors/a1 /name']);
+  await accessible(page);
+});
+
+scenario('A request is copied as JSON, curl, Go and JavaScript, for reads and writes', { data: { documents: { notes: { d: '{"id":"d","n":2.50}' } } }, context: { permissions: ['clipboard-read', 'clipboard-write'] } }, async ({ store, tab, page }) => {
+  const copied = async (/** @type {string} */ form, where = page.locator('main')) => {
+    await where.getByRole('button', { name: 'Copy as', exact: true }).click();
+    await where.getByRole('button', { name: 'Copy as ' + form, exact: true }).click();
+    await page.getByText(`Copied as ${form}.`, { exact: true }).waitFor();
+    return page.evaluate(() => navigator.clipboard.readText());
+  };
+  await tab.open('#/notes/d', 'notes/d');
+  const address = store.url + '/v1/notes/d';
+  assert.match(await copied('JSON'), /^\{"id":"d","n":2\.50/);
+  assert.equal(await copied('curl'), `curl -sS '${address}'`);
+  assert.match(await copied('Go'), new RegExp(`http.NewRequestWithContext\\(ctx, "GET", "${address}", nil\\)`));
+  const script = await copied('JavaScript');
+  assert.equal(script.split('\n')[0], `const response = await fetch("${address}");`);
+  await page.getByRole('button', { name: 'Copy as', exact: true }).click();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await page.getByRole('button', { name: 'Copy as curl', exact: true }).waitFor({ state: 'detached' });
+
+  await button(page, 'Delete').click();
+  const dialog = page.getByRole('dialog', { name: 'What this delete changes' });
+  assert.match(await copied('curl', dialog), /^curl -sS -X DELETE -H 'If-Match: "[^']+"' 'http:\/\/[^']+\/v1\/notes\/d'$/);
+  await dialog.getByRole('button', { name: 'Copy as', exact: true }).click();
+  await page.keyboard.press('Escape'); // closes the menu, and not the dialog
+  await dialog.getByRole('button', { name: 'Copy as curl', exact: true }).waitFor({ state: 'detached' });
+  await dialog.getByRole('button', { name: 'Keep it', exact: true }).click();
+});

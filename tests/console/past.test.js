@@ -56,7 +56,7 @@ scenario('A collection is shown as it was at a position, and nothing there write
   await row(page, 'b2').waitFor();
   await row(page, 'b1').getByText('Mary Ann Evans').waitFor();
   await row(page, 'b1').getByText('2.50', { exact: true }).waitFor();
-  assert.deepEqual(await form.getByRole('textbox').evaluateAll((fields) => fields.filter((f) => !(/** @type {HTMLInputElement} */ (f).disabled)).map((f) => f.getAttribute('name'))), ['fields', 'at']);
+  assert.deepEqual(await form.getByRole('textbox').evaluateAll((fields) => fields.filter((f) => !(/** @type {HTMLInputElement} */ (f).disabled)).map((f) => f.getAttribute('name'))), ['fields', 'at', null]);
   for (const name of ['Explain', 'Count']) assert.equal(await page.getByRole('button', { name, exact: true }).count(), 0, name);
   assert.equal(await page.getByRole('link', { name: 'New document', exact: true }).count(), 0);
   await accessible(page);
@@ -145,6 +145,7 @@ scenario('A document is reverted after a look at what that changes', { data }, a
   await press(version(page, 'create'), 'Revert');
   const dialog = page.getByRole('dialog', { name: 'What this revert changes', exact: true });
   await dialog.getByText('1 derived change: 1 in books').waitFor();
+  await dialog.getByRole('region', { name: 'This document', exact: true }).getByText('/name: "George Eliot" → "Mary Ann Evans"').waitFor();
   await accessible(page);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
@@ -215,7 +216,16 @@ scenario('Any two versions are compared, step by step, and a time leads to the d
   await press(form, 'Show');
   await page.getByText(`As of ${time.slice(0, 19)}.000Z`).waitFor();
   assert.equal(new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at'), time.slice(0, 19) + '.000Z');
+  await tab.open('#/books', 'books');
+  await press(page.locator('main'), 'Options');
+  const query = page.getByRole('form', { name: 'Query', exact: true });
+  await page.getByLabel('Pick a time', { exact: true }).fill(`${local.slice(0, 10)}T${local.slice(11, 19)}`);
+  assert.equal(await query.getByRole('textbox', { name: 'At', exact: true }).inputValue(), `${local.slice(0, 10)} ${local.slice(11, 19)}`);
+  await query.getByRole('button', { name: 'Run', exact: true }).click();
+  await page.getByText(`As of`).waitFor();
+  assert.equal(new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at'), time.slice(0, 19) + '.000Z');
   await tab.open('#/books/b1?at=' + seq, 'books/b1');
+  await page.getByText('Origins are told of the document of now alone.').waitFor();
   await page.getByText(`, ${local.slice(0, 10)} ${local.slice(11, 19)}`).waitFor();
 });
 

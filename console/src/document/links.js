@@ -308,7 +308,7 @@ export function Chain({ value, parts, model, position }) {
   return html`<dt>Chain</dt><dd><ol class="chain" aria-label="Chain">
     <li><${Stand} collection=${parts[0]} id=${parts[1]} path=${value.path} /></li>
     ${links.map(
-      (link) => html`<li key=${link.collection + '/' + link.id}><span class="by" title=${link.rule}><span class="unseen">copied by
+      (link) => html`<li key=${link.collection + '/' + link.id}><span class="by" title=${link.rule}><span class="unseen">copied by${' '}
         <${Visible} text=${link.rule} max=${200} /> from</span></span><${Stand} ...${link} /></li>`,
     )}</ol></dd>`;
 }

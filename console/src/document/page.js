@@ -59,6 +59,11 @@ export function DocumentPage({ place }) {
     </div><div>
       <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
       ${now && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
+      ${
+        !now &&
+        html`<p class="quiet">Origins are told of the document of now alone. Its <a href=${placeHref([...parts, '_history'])}>versions</a>
+          say what changed it.</p>`
+      }
       <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
       ${
         now &&

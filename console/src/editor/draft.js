@@ -31,7 +31,7 @@ export function Draft({ collection, id, read, initial = EMPTY, onSaved, children
     typing();
     if (typed !== null) setTyped(draft.text());
   };
-  return html`<div class=${typed === null ? undefined : 'beside'}><div>
+  return html`<div class=${typed === null ? undefined : 'with-fields'}><div>
       <${TextBox} box=${box} collection=${collection} initial=${initial} wrong=${told.mistakes.length > 0} focus=${read !== undefined}
         onInput=${input} onSave=${save} /></div>
       ${typed !== null && html`<${Fields} text=${typed} edit=${(/** @type {any} */ edit) => box.current?.edit(edit)} />`}</div>

@@ -2,7 +2,7 @@ import { html, useMemo, useState } from '../lib/html.js';
 import { readable, scan, textOf } from '../lib/json.js';
 import { below } from '../lib/jsonrows.js';
 import { shown } from '../lib/jsontext.js';
-import { Visible } from '../ui/parts.js';
+import { Visible, counted } from '../ui/parts.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */
 /** @typedef {{ from: number, to: number, insert: string }} Edit */
@@ -106,7 +106,7 @@ function Row({ field, text, edit }) {
     <${Value} path=${path} node=${node} put=${put} />
     <select aria-label=${'Kind of ' + path} value=${kind} onChange=${become}>
       ${KINDS.map(([word]) => html`<option>${word}</option>`)}</select>
-    <button type="button" class="small" aria-label=${'Remove ' + path} onClick=${() => edit(gone)}>Remove</button>
+    <button type="button" class="small" aria-label=${'Remove ' + path} title="Remove" onClick=${() => edit(gone)}>×</button>
     ${(node.members || node.elements) && html`<${Add} of=${node} path=${path} text=${text} edit=${edit} />`}
   </li>`;
 }
@@ -138,7 +138,7 @@ function Value({ path, node, put }) {
 
 /** @param {Node} node */
 const summaryOf = (node) =>
-  node.members ? `${node.members.length} members` : node.elements ? `${node.elements.length} elements` : readable(node);
+  node.members ? counted(node.members.length, 'member') : node.elements ? counted(node.elements.length, 'element') : readable(node);
 
 /**
  * Adds a member to an object, or an element to an array. An element is what the last one is, but empty.

@@ -1,9 +1,11 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { ask } from '../lib/http.js';
 import { useLoad } from '../lib/load.js';
+import { momentOf } from '../lib/moment.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { Visible } from '../ui/parts.js';
+import { TimePicker } from '../ui/past.js';
 import { Suggestion } from '../ui/preview.js';
 import { Builder, FilterBox } from './builder.js';
 
@@ -24,7 +26,7 @@ const FIELDS = [
   ['Columns', 'fields', 'title,authors[].name'],
   ['Group by', 'group', 'language'],
   ['Compute', 'compute', 'count,avg(year)'],
-  ['At', 'at', 'a position or a time'],
+  ['At', 'at', '10:00, -1h, 2026-01-31, or a position'],
 ];
 
 /**
@@ -51,6 +53,7 @@ export function Query({ place, columns, sample, mistake = '' }) {
   const run = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const next = Object.fromEntries(NAMES.map((name) => [name, typed[name].trim() || undefined]));
+    if (next.at) next.at = momentOf(next.at);
     const explain = event.submitter?.getAttribute('name') === 'explain' && !next.at ? true : undefined;
     goTo(placeHref(parts, { ...next, limit: params.get('limit') || undefined, maxScan: params.get('maxScan') || undefined, explain }));
   };
@@ -89,7 +92,7 @@ export function Query({ place, columns, sample, mistake = '' }) {
         onInput=${(/** @type {any} */ event) => set(name, event.target.value)} autocomplete="off" autocapitalize="off"
           spellcheck=${false} />
         </label>`,
-      )}</div>`
+      )}<${TimePicker} onPick=${(/** @type {string} */ text) => set('at', text)} /></div>`
     }
   </form>`;
 }

@@ -127,12 +127,35 @@ export function useRevert(path, condition, onDone) {
   const [stale, setStale] = useState(false);
   const chosen = useRef('');
   const writing = useWriting({ always: true, onDone: (written) => onDone(chosen.current, written), onStale: () => setStale(true) });
-  const begin = (/** @type {string} */ at) => {
+  const begin = async (/** @type {string} */ at) => {
     chosen.current = at;
     setStale(false);
-    writing.begin({ method: 'POST', path: [...path, '_revert'], headers: condition, body: JSON.stringify({ at }) });
+    const own = await ownOf(path, at);
+    if (chosen.current === at)
+      writing.begin({ method: 'POST', path: [...path, '_revert'], headers: condition, body: JSON.stringify({ at }) }, { own });
   };
   return { begin, stale, writing };
+}
+
+/**
+ * Returns a document as it is written now, and as it was, undefined where that is not known.
+ * @param {string[]} path
+ * @param {string} at
+ */
+async function ownOf(path, at) {
+  const written = (/** @type {string | undefined} */ at) => request({ path, query: { view: 'referenced', at } }).then(({ text }) => text);
+  try {
+    const [before, after] = await Promise.all([
+      written(undefined).catch((error) => {
+        if (error.status === 404) return undefined; // it was deleted
+        throw error;
+      }),
+      written(at),
+    ]);
+    return { before, after };
+  } catch {
+    return undefined; // what the revert itself says is shown
+  }
 }
 
 /**

@@ -299,9 +299,15 @@ const bare = { outline: 'none', border: '0', backgroundColor: 'transparent', col
 
 /** Tokens of the page reach into the shadow root. Pictures of the library's own are not allowed by the page, and have other marks. */
 const theme = EditorView.theme({
-  '&': { border: '1px solid var(--quiet)', borderRadius: '4px', backgroundColor: 'var(--paper)', color: 'var(--ink)', fontSize: '0.9rem' },
+  '&': { border: '1px solid var(--edge)', borderRadius: 'var(--radius)', backgroundColor: 'var(--paper)', color: 'var(--ink)' },
   '&.cm-focused': { outline: '3px solid var(--link)', outlineOffset: '0' },
-  '.cm-scroller': { fontFamily: 'var(--mono)', lineHeight: '1.5', overflow: 'auto', maxHeight: 'min(70vh, 52rem)' },
+  '.cm-scroller': {
+    fontFamily: 'var(--mono)',
+    fontSize: 'var(--text)',
+    lineHeight: '1.5',
+    overflow: 'auto',
+    maxHeight: 'min(70vh, 52rem)',
+  },
   '.cm-gutters': { ...bare, color: 'var(--quiet)', backgroundColor: 'var(--soft)', borderInlineEnd: '1px solid var(--line)' },
   '.cm-cursor': { borderInlineStartColor: 'var(--ink)', borderInlineStartWidth: '2px' },
   '.cm-selectionBackground, &.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground': {
@@ -337,8 +343,8 @@ const theme = EditorView.theme({
  */
 const looks = ({ language, rows = 12 }) =>
   language === 'cel'
-    ? [EditorView.theme({ '.cm-content': { minHeight: `${1.5 * rows}em` } })]
-    : [lineNumbers(), codeFolding(), foldGutter(), EditorView.theme({ '.cm-content': { minHeight: `${1.5 * rows}em` } })];
+    ? [EditorView.theme({ '.cm-content, .cm-gutter': { minHeight: `${1.5 * rows}em` } })]
+    : [lineNumbers(), codeFolding(), foldGutter(), EditorView.theme({ '.cm-content, .cm-gutter': { minHeight: `${1.5 * rows}em` } })];
 
 /** Shows a character that nobody would see by its code point. @param {number} code */
 function shownAs(code) {

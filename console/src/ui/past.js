@@ -29,13 +29,21 @@ export function PastBanner({ place, position: shown }) {
  */
 export function AtField({ value, onInput }) {
   const type = (/** @type {any} */ event) => onInput(event.target.value);
-  const pick = (/** @type {any} */ event) => {
-    const at = new Date(event.target.value);
-    if (!Number.isNaN(at.getTime())) onInput(localForm(at));
-  };
   return html`<label class="at">At <input name="at" value=${value} onInput=${type} autocomplete="off" spellcheck=${false}
       placeholder="10:00, -1h, 2026-01-31, or a position" /></label>
-    <input type="datetime-local" step="1" class="picker" aria-label="Pick a time" onInput=${pick} />`;
+    <${TimePicker} onPick=${onInput} />`;
+}
+
+/**
+ * A picker of a time in the reader's zone.
+ * @param {{ onPick: (text: string) => void }} props
+ */
+export function TimePicker({ onPick }) {
+  const pick = (/** @type {any} */ event) => {
+    const at = new Date(event.target.value);
+    if (!Number.isNaN(at.getTime())) onPick(localForm(at));
+  };
+  return html`<input type="datetime-local" step="1" class="picker" aria-label="Pick a time" onInput=${pick} />`;
 }
 
 /**

@@ -165,7 +165,7 @@ function Own({ before, after }) {
  */
 function Others({ title, writes }) {
   if (writes.length === 0) return null;
-  return html`<h3>${title}: ${number(writes.length)}</h3><ul aria-label=${title} class="documents">
+  return html`<h3>${title}: ${number(writes.length)}</h3><ul aria-label=${title} class="documents ids">
     ${writes.slice(0, NAMED).map((w) => html`<li><${OtherDocument} collection=${w.collection} id=${w.id} /></li>`)}
     ${writes.length > NAMED && html`<li class="quiet">and ${number(writes.length - NAMED)} more</li>`}</ul>`;
 }
