@@ -35,7 +35,7 @@ import{d as L}from"./chunk-SAIG3XQC.js";import{d as _,e as I}from"./chunk-LF2RQJ
     ${e===void 0&&n`<p class="quiet">It is new.</p>`}
     ${e!==void 0&&s.length===0&&n`<p class="quiet">Blanks, escapes or the order of members differ.</p>`}
     <ul class="differences">${s.slice(0,x).map(a=>n`<li><${_} ...${a} /></li>`)}</ul>
-    ${s.length>x&&n`<p class="quiet">${c(s.length-x)} more</p>`}</section>`}function R({title:e,writes:t}){return t.length===0?null:n`<h3>${e}: ${c(t.length)}</h3><ul aria-label=${e} class="documents">
+    ${s.length>x&&n`<p class="quiet">${c(s.length-x)} more</p>`}</section>`}function R({title:e,writes:t}){return t.length===0?null:n`<h3>${e}: ${c(t.length)}</h3><ul aria-label=${e} class="documents ids">
     ${t.slice(0,y).map(s=>n`<li><${v} collection=${s.collection} id=${s.id} /></li>`)}
     ${t.length>y&&n`<li class="quiet">and ${c(t.length-y)} more</li>`}</ul>`}var v=({collection:e,id:t})=>n`<a href=${g([e,t])} target="_blank" rel="noopener"><${$} text=${e+"/"+t} max=${200} /></a>`,K=4096;function de({suggest:e}){if(!e)return null;let t=JSON.stringify(e),s={method:"PATCH",path:["_model"],headers:{"Content-Type":"application/merge-patch+json"},body:t};return n`<div class="suggestion"><p>This part of the model has an index that serves it:</p>
     <pre aria-label="Index in YAML"><${$} text=${B(e)} max=${4e3} /></pre>

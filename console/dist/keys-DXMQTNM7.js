@@ -1,1 +1,0 @@
-import{g as a,h as b,i as c}from"./chunk-J64AVUOQ.js";import"./chunk-ADE6NZGY.js";import"./chunk-SAIG3XQC.js";import"./chunk-LF2RQJXF.js";import"./chunk-MNRX4NBN.js";import"./chunk-YLTSUMXM.js";export{c as KeysPage,b as ShownOnce,a as secret};
