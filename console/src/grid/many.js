@@ -226,7 +226,7 @@ function Trial({ of, deletes }) {
   ${of.matched > 0 && html`<${EffectsOf} effects=${of.effects} />`}
   ${
     of.writes?.length > 0 &&
-    html`<h3>Among what is written</h3><ul aria-label="Among what is written" class="documents ids">${of.writes.map(
+    html`<h3>Among what is written</h3><ul aria-label="Among what is written" class="documents">${of.writes.map(
       (/** @type {any} */ w) => html`<li>${w.op} <${OtherDocument} collection=${w.collection} id=${w.id} /></li>`,
     )}</ul>`
   }

@@ -86,7 +86,8 @@ function DocumentsPage({ place }) {
   const ties = useMemo(() => (model.value ? tiesOf(model.value, collection) : NO_TIES), [model.value, collection]);
   const sample = useMemo(() => sampleOf(collection, sheet?.documents ?? [], [...ties.links.keys(), ...ties.derived]), [sheet, ties]);
   const mistake = problem?.status === 400 && problem.detail.startsWith('filter:') ? problem.detail : '';
-  const sheets = html`<${Sheets} place=${place} sheet=${shown} ties=${ties} sample=${sample} changed=${changed} others=${others}
+  const sheets = html`<${Sheets} place=${place} asked=${asked} sheet=${shown} ties=${ties} sample=${sample}
+    changed=${changed} others=${others}
     again=${again} />`;
   return html`<${PastBanner} place=${place} position=${stale ? '' : (shown?.position ?? '')} />
     <${Query} place=${place} columns=${sheet?.columns ?? []} sample=${sample} mistake=${mistake} />
@@ -96,8 +97,7 @@ function DocumentsPage({ place }) {
       html`${!explained && html`<${Suggestion} suggest=${problem.of.suggest} />`}<${Further} place=${place} />`
     }<//>
     ${problem && !shown ? sheets : html`<${Pending} of=${loaded}>${sheets}<//>`}
-    ${at === null && html`<${ChangesSeen} rows=${rows} />`}
-    <${CopyAs} asked=${asked} />`;
+    ${at === null && html`<${ChangesSeen} rows=${rows} />`}`;
 }
 
 /** How many documents a query may look at, at most. */
@@ -129,10 +129,11 @@ const moreAsked = (place, cursor, columns) =>
 
 /**
  * The table of a list, the line above it, and the document beside it.
- * @param {{ place: Place, sheet: import('./load.js').Sheet | undefined, ties: import('./cells.js').Ties,
+ * @param {{ place: Place, asked: import('../lib/http.js').Asked, sheet: import('./load.js').Sheet | undefined,
+ *   ties: import('./cells.js').Ties,
  *   sample: import('./builder.js').Sample, changed: import('./load.js').Changed, others: number, again: () => void }} props
  */
-function Sheets({ place, sheet, ties, sample, changed, others, again }) {
+function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
   const { parts, params } = place;
   const [collection] = parts;
   const at = params.get('at') || null;
@@ -182,12 +183,13 @@ function Sheets({ place, sheet, ties, sample, changed, others, again }) {
     goTo(placeHref(parts, withParam(withParam(params, 'cursor', ''), 'sort', terms.join(','))));
   const fresh = writes && html`<a class="tool" href=${placeHref([collection], { new: '' })}>New document</a>`;
   const queries = at === null && html`<${Queries} place=${place} answered=${sheet !== undefined} />`;
-  if (!sheet) return html`<div class="above"><span class="tools">${queries}${fresh}</span></div>`;
+  const copy = html`<${CopyAs} asked=${asked} />`;
+  if (!sheet) return html`<div class="above"><span class="tools">${queries}${fresh}${copy}</span></div>`;
   return html`<div class="above"><${Line} place=${sheet.place} sheet=${sheet} view=${view} others=${others} again=${again} />
       ${writes && sheet.rows > 0 && html`<${WriteMany} place=${place} chosen=${chosen} onChoose=${setChosen} again=${again} />`}
       <span class="tools"><${Columns} place=${place} sheet=${sheet} sample=${sample} widthOf=${widthOf} onWidth=${setWidth} />${queries}${
         at === null && html`<${Export} place=${place} columns=${sheet.columns} />`
-      }${fresh}</span></div>
+      }${fresh}${copy}</span></div>
     <div class=${open ? 'area with-side' : 'area'} ref=${area}>
       ${
         sheet.rows > 0
