@@ -94,6 +94,8 @@ scenario('Heads sort, and the line says which index has the order', { data: 'boo
   await table(page).getByRole('columnheader', { name: 'title', exact: true }).getByRole('button').click();
   await page.getByText('No index has this order').waitFor();
   await accessible(page);
+  await head.getByRole('button').click({ modifiers: ['Shift'] });
+  await placed(page, 'sort', 'title,year');
 });
 
 scenario('Columns are chosen, moved and made wider, and the tab remembers them', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
@@ -114,11 +116,20 @@ scenario('Columns are chosen, moved and made wider, and the tab remembers them',
   await first.getByRole('button').focus();
   await page.keyboard.press('Shift+ArrowRight');
   assert.equal(Math.round(await wide() - was), 16);
+  await press(page, 'Columns'); // closes the menu, which covers heads
+  await choice.waitFor({ state: 'detached' });
+  const at = await first.locator('.edge').boundingBox();
+  assert.ok(at);
+  await page.mouse.move(at.x + at.width / 2, at.y + 8);
+  await page.mouse.down();
+  await page.mouse.move(at.x + at.width / 2 + 40, at.y + 8, { steps: 4 });
+  await page.mouse.up();
+  assert.equal(Math.round(await wide() - was), 56);
   await tab.open('#/authors', 'authors');
   await tab.open('#/books', 'books');
   await table(page).waitFor();
   assert.deepEqual(await heads(), now);
-  assert.equal(Math.round(await wide() - was), 16);
+  assert.equal(Math.round(await wide() - was), 56);
   await press(page, 'Columns');
   await press(page, 'Those that most have');
   await page.waitForFunction((n) => document.querySelectorAll('table.grid thead th').length === n, all.length);
@@ -433,4 +444,35 @@ scenario('Who may not read the model has links and marks of derived values in a 
   for (const name of ['All of them', 'Columns']) assert.equal(await page.getByRole('button', { name, exact: true }).count(), name === 'Columns' ? 1 : 0, name);
   assert.equal(await page.getByRole('link', { name: 'New document', exact: true }).count(), 0);
   assert.equal(await row(page, 'b1').getByRole('checkbox').count(), 0);
+});
+
+scenario('A list, its menus and the document of a row are read on a narrow screen', { data: 'bookshop', shared: true, context: { viewport: { width: 360, height: 740 } } }, async ({ tab, page }) => {
+  await tab.open('#/books', 'books');
+  await row(page, 'adam-bede').waitFor();
+  for (const name of ['Conditions', 'Options', 'Columns']) await press(page, name);
+  await page.getByRole('list', { name: 'Columns', exact: true }).waitFor();
+  await tab.noSidewaysScrolling();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  for (const name of ['Conditions', 'Options']) await press(page, name);
+  await row(page, 'agnes-grey').getByRole('cell').first().click();
+  const side = page.getByRole('region', { name: 'Document agnes-grey', exact: true });
+  await side.getByText('Agnes Grey').waitFor();
+  await tab.noSidewaysScrolling();
+  await accessible(page);
+  await press(page, 'Close the document');
+  await side.waitFor({ state: 'detached' });
+});
+
+scenario('More documents than a request can name are changed by a filter alone', {}, async ({ store, tab, page }) => {
+  await store.import('numbers', many(300).replaceAll('"id":"', '"id":"' + 'x'.repeat(80)));
+  await tab.open('#/numbers?limit=300', 'numbers');
+  await page.getByText('300 documents.').waitFor();
+  await page.getByRole('checkbox', { name: 'Choose all that are loaded', exact: true }).check();
+  const chosen = page.getByRole('group', { name: 'Chosen documents', exact: true });
+  await chosen.getByText('300 chosen').waitFor();
+  await chosen.getByText('use a filter').waitFor();
+  for (const name of ['Change', 'Delete']) assert.ok(await chosen.getByRole('button', { name, exact: true }).isDisabled());
+  await chosen.getByRole('button', { name: 'None', exact: true }).click();
+  await chosen.waitFor({ state: 'detached' });
 });

@@ -296,6 +296,7 @@ var limitTests = map[string]string{
 	"recent queries; saved; address; name":                                "TestConsole",
 	"members that a filter completes; values of one":                      "TestConsole",
 	"file of a list":                                                      "TestConsole",
+	"documents chosen in a list":                                          "TestConsole",
 	"nodes":                                                               "TestTooManyNodes",
 	"entry of a node":                                                     "TestEntriesOfOthers",
 	"unchanged entry":                                                     "TestHoldRequestWithFrozenNode TestLeaving",

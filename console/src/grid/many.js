@@ -13,8 +13,9 @@ import { Choice } from './columns.js';
 /** @typedef {import('../lib/http.js').Asked} Asked */
 /** @typedef {import('../lib/place.js').Place} Place */
 
-/** How many examples of derived changes are asked for. */
+/** How many examples of derived changes are asked for, and how long the ids may be that a request names, in characters of its address. */
 const EXAMPLES = 5;
+const MAX_IDS = 16_000;
 
 /**
  * Which documents are meant: those that are chosen, or all that a filter matches.
@@ -276,6 +277,7 @@ export function WriteMany({ place, chosen, onChoose, again }) {
     params: params.get('params') ?? '',
     ids: count > 0 ? [...chosen] : undefined,
   };
+  const isFew = count === 0 || encodeURIComponent(JSON.stringify(meant.ids)).length <= MAX_IDS;
   const begin = (/** @type {boolean} */ of) => {
     setOpen(false);
     setDeletes(of);
@@ -289,8 +291,10 @@ export function WriteMany({ place, chosen, onChoose, again }) {
   return html`${
     count > 0
       ? html`<span role="group" aria-label="Chosen documents"><b>${count.toLocaleString('en')} chosen</b>
-      <button type="button" class="tool" onClick=${() => begin(false)}>Change</button><button type="button" class="tool"
-        onClick=${() => begin(true)}>Delete</button><button type="button" class="tool"
+      <button type="button" class="tool" disabled=${!isFew} onClick=${() => begin(false)}>Change</button><button type="button"
+        class="tool" disabled=${!isFew} onClick=${() => begin(true)}>Delete</button>${
+          !isFew && html`<span class="quiet">These are too many to be named: use a filter. </span>`
+        }<button type="button" class="tool"
           onClick=${() => onChoose(new Set())}>None</button></span>`
       : html`<span class="opens" onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === 'Escape' && setOpen(false)}><button type="button"
       class="tool" aria-expanded=${open} onClick=${() => setOpen(!open)}>All of them</button>${

@@ -11,6 +11,7 @@ import { PastBanner, PastProblem } from '../ui/past.js';
 import { Pending } from '../ui/pending.js';
 import { Suggestion } from '../ui/preview.js';
 import { sampleOf } from './builder.js';
+import { cut } from './cel.js';
 import { NO_TIES, readable, tiesOf } from './cells.js';
 import { Columns, remember, remembered, shapeOf } from './columns.js';
 import { Groups } from './groups.js';
@@ -178,7 +179,9 @@ function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
     }),
     [ties, at],
   );
-  const sort = (sheet?.place.params.get('sort') ?? '').split(',').filter(Boolean);
+  const sort = cut(sheet?.place.params.get('sort') ?? '', ',')
+    .map((term) => term.trim())
+    .filter(Boolean);
   const order = (/** @type {string[]} */ terms) =>
     goTo(placeHref(parts, withParam(withParam(params, 'cursor', ''), 'sort', terms.join(','))));
   const fresh = writes && html`<a class="tool" href=${placeHref([collection], { new: '' })}>New document</a>`;
@@ -202,7 +205,8 @@ function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
       }
       ${
         open &&
-        html`<${Panel} collection=${collection} id=${open} at=${at} ties=${ties} part=${part?.id === open ? part : undefined}
+        html`<${Panel} collection=${collection} id=${open} at=${at} writes=${writes} ties=${ties}
+        part=${part?.id === open ? part : undefined}
         fresh=${changed.get(open)} focus=${focus} onClose=${close} onWhole=${() => setPart(null)} />`
       }
       <${Peek} within=${area} at=${at} />

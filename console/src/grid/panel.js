@@ -23,11 +23,11 @@ const load = async (path, at, signal) => read((await request({ path, query: { at
 
 /**
  * The document of a row, beside the table; or what a chip of it holds.
- * @param {{ collection: string, id: string, at: string | null, ties: Ties, part?: { path: string, node: Node }, fresh: unknown,
- *   focus: number, onClose: () => void, onWhole: () => void }} props fresh changes with the document; focus changes when the panel is to
- *   take the focus; onWhole shows the whole document in place of the part
+ * @param {{ collection: string, id: string, at: string | null, writes: boolean, ties: Ties, part?: { path: string, node: Node },
+ *   fresh: unknown, focus: number, onClose: () => void, onWhole: () => void }} props fresh changes with the document; focus
+ *   changes when the panel is to take the focus; onWhole shows the whole document in place of the part
  */
-export function Panel({ collection, id, at, ties, part, fresh, focus, onClose, onWhole }) {
+export function Panel({ collection, id, at, writes, ties, part, fresh, focus, onClose, onWhole }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const { value, problem, again } = useLoad(
     async (signal) => (part ? undefined : { id, root: await load([collection, id], at, signal) }),
@@ -47,6 +47,7 @@ export function Panel({ collection, id, at, ties, part, fresh, focus, onClose, o
     }</h2>
       ${part && html`<button type="button" class="tool" onClick=${onWhole}>Whole document</button>`}
       <a href=${placeHref([collection, id], { at })}>Open</a>
+      ${writes && html`<a href=${placeHref([collection, id], { edit: '' })}>Edit</a>`}
       <button type="button" class="tool" aria-label="Close the document" onClick=${onClose}>✕</button></header>
     <${ProblemAlert} problem=${part ? undefined : problem} again=${again} />
     ${root && html`<${JsonView} key=${id + ' ' + (part?.path ?? '')} root=${root} adds=${adds} />`}
