@@ -68,6 +68,7 @@ const rate = (n) => (n === 0 ? '0' : n < 10 ? n.toFixed(1) : number(Math.round(n
  */
 const DRAWN = [
   ['writes', 'Writes a second', rate],
+  ['derived', 'Derived changes a second', rate],
   ['reads', 'Reads a second', rate],
   ['p99', 'Slowest of 100', duration, 'what 99 of 100 requests about documents stay below'],
   ['lag', 'Lag', (n) => counted(n, 'event')],

@@ -123,8 +123,9 @@ export function GroupActions({ group, refresh }) {
       open === 'delete' &&
       html`<${Dialog} title=${`Delete ${name}`} onClose=${close}>
       <p>Its members are refused, and its checkpoints and parked batches go. Nothing brings them back. Documents and the feed stay.</p>
-      <${Sure} word=${name} go="Delete" onGo=${() => send('', 'DELETE', [])} /><${ProblemAlert} problem=${problem} />
-      <p class="actions"><button type="button" data-focus onClick=${close}>Keep it</button></p><//>`
+      <${Sure} word=${name} go="Delete" onGo=${() => send('', 'DELETE', [])}>
+        <button type="button" data-focus onClick=${close}>Keep it</button><//>
+      <${ProblemAlert} problem=${problem} /><//>`
     }`;
 }
 
@@ -160,8 +161,8 @@ function Reset({ group, problem, onGo, onClose }) {
       html`<label class="box"><input type="checkbox" checked=${force} onChange=${() => setForce(!force)} /> Also take the leases of its
         members, who have ${held} of ${group.partitions.length} partitions</label>`
     }</div>
-    <${Sure} word=${group.name} go="Reset" busy=${to === ''} onGo=${() => onGo({ to, ...(force ? { force: true } : {}) })} />
+    <${Sure} word=${group.name} go="Reset" busy=${to === ''} onGo=${() => onGo({ to, ...(force ? { force: true } : {}) })}>
+      <button type="button" onClick=${onClose}>Cancel</button><//>
     <${ProblemAlert} problem=${problem} />
-    <p class="actions"><button type="button" onClick=${onClose}>Cancel</button></p>
   <//>`;
 }

@@ -4,6 +4,7 @@ import { usePolled } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, MoreList, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
 import { GroupActions, MakeGroup } from './groupforms.js';
 import { ShownOnce } from './keys.js';
 import { useDeeds } from './maintenance.js';
@@ -36,7 +37,7 @@ export function Groups({ admin }) {
   const deeds = useDeeds(again, heading);
   return html`<${Section} title="Groups" heading=${heading}>
     <${ProblemAlert} problem=${problem} again=${again} />
-    ${
+    <${Pending} of=${{ value, problem }}>${
       value &&
       (value.all === 0
         ? html`<p>There is no consumer group that you may see. <a href=${placeHref(['_groups'])}>Make one</a>.</p>`
@@ -48,7 +49,7 @@ export function Groups({ admin }) {
         html`<button type="button"
         onClick=${() => setMax(max + STEP)}>Show ${Math.min(STEP, value.all - value.groups.length)} more groups</button>`
       }`)
-    }
+    }<//>
     ${deeds.shown}
   <//>`;
 }

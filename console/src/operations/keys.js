@@ -5,6 +5,7 @@ import { plain, scan } from '../lib/json.js';
 import { asProblem, usePolled } from '../lib/load.js';
 import { Dialog, ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Table, Time, Visible } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
 import { Sure } from './maintenance.js';
 
 /** How long until the keys are asked for again, in milliseconds. */
@@ -68,21 +69,21 @@ export function KeysPage() {
     again();
   };
   const keys = /** @type {any[]} */ (value ?? []);
-  return html`<${ProblemAlert} problem=${problem} again=${again} />
+  return html`<div class="keys-page"><${ProblemAlert} problem=${problem} again=${again} />
     ${value && keys.length === 0 && html`<p>This store has no key, and nobody needs one. The first key closes it for good.</p>`}
     <p class="actions"><button type="button" onClick=${() => setDoing({ what: 'make' })}>New key</button>
       <span role="status" tabindex="-1" ref=${heading}>${said}</span></p>
-    ${
+    <${Pending} of=${{ value, problem }}>${
       keys.length > 0 &&
       html`<${Table} label="Keys" head=${['Name', 'Roles', 'State', 'Made', 'Secrets', 'Actions']}>
       ${keys.map((one) => html`<${Row} key=${one.id} of=${one} onDo=${(/** @type {string} */ what) => setDoing({ what, of: one })} />`)}<//>
       <p class="quiet small-print">The store does not note when a key was used last.</p>`
-    }
+    }<//>
     ${doing?.what === 'make' && html`<${Make} first=${keys.length === 0} onDone=${done} onClose=${close} />`}
     ${doing?.what === 'rotate' && html`<${Rotate} of=${doing.of} onDone=${done} onClose=${close} />`}
     ${doing?.what === 'revoke' && html`<${Revoke} of=${doing.of} onDone=${done} onClose=${close} />`}
     <${ShownOnce} />
-    <${CopyAs} asked=${asked} />`;
+    <${CopyAs} asked=${asked} /></div>`;
 }
 
 /** Tells whether this tab has a key. @param {any} of */
@@ -235,8 +236,8 @@ function Revoke({ of, onDone, onClose }) {
         : 'Whoever uses it is refused from now on, on all nodes within a second. Nothing brings it back. Its name stays for the record.'
     }</p>
     ${isMine(of) && html`<p class="wrong">This tab uses it, and asks for another one then.</p>`}
-    <${Sure} word=${of.name} go=${what} onGo=${() => send({ method: 'DELETE', path: ['_keys', of.id] })} />
+    <${Sure} word=${of.name} go=${what} onGo=${() => send({ method: 'DELETE', path: ['_keys', of.id] })}>
+      <button type="button" data-focus onClick=${onClose}>Keep it</button><//>
     <${ProblemAlert} problem=${problem} />
-    <p class="actions"><button type="button" data-focus onClick=${onClose}>Keep it</button></p>
   <//>`;
 }

@@ -119,9 +119,9 @@ export function Replay({ replay }) {
 
 /**
  * Asks for a word before something is done that cannot be taken back.
- * @param {{ word: string, go: string, busy?: boolean, onGo: () => void }} props word is typed; go names the button
+ * @param {{ word: string, go: string, busy?: boolean, onGo: () => void, children?: any }} props word is typed; go names the button
  */
-export function Sure({ word, go, busy = false, onGo }) {
+export function Sure({ word, go, busy = false, onGo, children }) {
   const [typed, setTyped] = useState('');
   const sure = typed.trim().toLowerCase() === word.toLowerCase() && !busy;
   const submit = (/** @type {Event} */ event) => {
@@ -131,7 +131,7 @@ export function Sure({ word, go, busy = false, onGo }) {
   return html`<form class="actions" onSubmit=${submit}><label>Type <b><${Visible} text=${word} max=${100} /></b> to confirm <input
       autocomplete="off" autocapitalize="off" spellcheck=${false} size="14" value=${typed}
       onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label>
-    <button type="submit" class="loss" disabled=${!sure}>${go}</button></form>`;
+    <button type="submit" class="loss" disabled=${!sure}>${go}</button>${children}</form>`;
 }
 
 /**

@@ -42,7 +42,8 @@ const labelsOf = (text) =>
  * What one reading says. A member that the node does not tell is undefined.
  * @typedef {object} Sample
  * @property {number} time in milliseconds
- * @property {number} writes since the start, as are reads, took, folds and folding
+ * @property {number} writes since the start, as are derived, reads, took, folds and folding
+ * @property {number} derived changes
  * @property {number} reads
  * @property {[number, number][]} took how many requests about documents took at most so many seconds, by seconds
  * @property {number} folds transactions that fold events
@@ -82,6 +83,7 @@ export function sampleOf(text, time) {
   return {
     time,
     writes: sum('fanfold_writes_total'),
+    derived: sum('fanfold_fanout_changes_sum'),
     reads: sum('fanfold_http_requests_total', isRead),
     took: [...took].sort(([a], [b]) => a - b),
     folds: sum('fanfold_fold_duration_seconds_count'),
@@ -107,11 +109,13 @@ export const withSample = (samples, one) => [...samples, one].filter(({ time }) 
 /** How long ago the sample is that rates are counted from, at most and at least, in milliseconds. */
 const WINDOW = { most: 60_000, least: 1000 };
 
+/** @typedef {'writes' | 'derived' | 'reads' | 'p99' | 'fold' | 'lag' | 'log' | 'model' | 'free' | 'memory'} Name */
+
 /**
  * What is drawn of samples: a point for each.
  * @typedef {object} Figures
  * @property {number[]} times
- * @property {Record<'writes' | 'reads' | 'p99' | 'fold' | 'lag' | 'log' | 'model' | 'free' | 'memory', (number | undefined)[]>} of
+ * @property {Record<Name, (number | undefined)[]>} of
  */
 
 /**
@@ -130,6 +134,7 @@ export function figuresOf(samples) {
     times: samples.map(({ time }) => time),
     of: {
       writes: rate((of) => of.writes),
+      derived: rate((of) => of.derived),
       reads: rate((of) => of.reads),
       p99: samples.map((now, i) => quantile(beforeOf(samples, i)?.took, now.took, 0.99)),
       fold: samples.map((now, i) => {

@@ -4,6 +4,7 @@ import { usePolled } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Section, Table, Time, Visible, counted, duration, number } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
 import { Progress, Suggestion, useLeft } from '../ui/preview.js';
 import { Glance } from './glance.js';
 import { Groups, LagText, groupLag, nodeLag, ownLag } from './groups.js';
@@ -37,25 +38,17 @@ export function StatusPage() {
     pause.current = BEGUN;
     again();
   };
-  return html`<${ProblemAlert} problem=${problem} again=${again} />
-    ${
-      status &&
-      html`<${Warnings} status=${status} /><${Glance} status=${status} />
-      <${Running} status=${status} admin=${admin} refresh=${refresh} />`
-    }
-    <div class="operations"><div>
-      <${Groups} admin=${admin} />
-      ${
-        status &&
-        html`<${Slow} status=${status} /><${Indexes} status=${status} /><${Rules} status=${status} /><${Nodes} status=${status} />`
-      }
-    </div><div>
-      ${
-        status &&
-        html`<${State} status=${status} /><${History} status=${status} admin=${admin} refresh=${refresh} />
-        ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${refresh} />`}`
-      }
-    </div></div>
+  const shown = status && {
+    top: html`<${Warnings} status=${status} /><${Glance} status=${status} />
+      <${Running} status=${status} admin=${admin} refresh=${refresh} />
+      <div class="columns"><${State} status=${status} /><div><${History} status=${status} admin=${admin} refresh=${refresh} />
+        ${admin && !status.readOnly && html`<${Maintenance} status=${status} refresh=${refresh} />`}</div></div>
+      <${Nodes} status=${status} />`,
+    end: html`<${Slow} status=${status} /><${Indexes} status=${status} /><${Rules} status=${status} />`,
+  };
+  // Whoever may not see how the node stands may have groups.
+  return html`<div class="operations"><${ProblemAlert} problem=${problem} again=${again} />
+    <${Pending} of=${{ value: status, problem }}>${shown?.top}<//><${Groups} admin=${admin} />${shown?.end}</div>
     <${CopyAs} asked=${asked} />`;
 }
 
