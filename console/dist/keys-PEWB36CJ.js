@@ -1,1 +1,0 @@
-import{g as a,h as b,i as c}from"./chunk-6J2TRA4R.js";import"./chunk-EM3OEODN.js";import"./chunk-SAIG3XQC.js";import"./chunk-LF2RQJXF.js";import"./chunk-MNRX4NBN.js";import"./chunk-YLTSUMXM.js";export{c as KeysPage,b as ShownOnce,a as secret};
