@@ -424,3 +424,20 @@ scenario('Text that is not applied is not left without a question', { data: 'boo
   await page.getByRole('navigation', { name: 'Console' }).getByRole('link', { name: 'Collections', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'Collections', exact: true }).waitFor();
 });
+
+scenario('The text of a model is completed by its words, their values and the names in it', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  const initial = await edit(tab);
+  const options = page.getByRole('listbox').getByRole('option');
+  await retype(box(page), 'collections:\n  authors: {}\n  books:\n    relations: { author: { path: author, ');
+  await page.keyboard.type('on');
+  await options.filter({ hasText: 'onDelete' }).click();
+  await page.keyboard.type(': ');
+  await page.keyboard.press('Control+Space');
+  await options.filter({ hasText: 'unlink' }).waitFor();
+  assert.deepEqual(await options.allInnerTexts(), ['cascade', 'clear', 'keep', 'restrict', 'unlink']);
+  await options.filter({ hasText: 'cascade' }).click();
+  await page.keyboard.type(', to: a');
+  await options.filter({ hasText: 'authors' }).click();
+  assert.match(await codeIn(box(page)), /onDelete: cascade, to: authors$/);
+  await retype(box(page), initial);
+});

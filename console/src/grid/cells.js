@@ -1,6 +1,6 @@
 // What stands in the cells of a table of documents: values by their kinds, links to what they refer to, and chips that open.
 import { html } from '../lib/html.js';
-import { tokens } from '../lib/json.js';
+import { decoded, tokens } from '../lib/json.js';
 import { countOf, isContainer } from '../lib/jsonrows.js';
 import { placeHref } from '../lib/place.js';
 import { Visible } from '../ui/parts.js';
@@ -86,7 +86,7 @@ function* valuesAt(node, [step, ...rest]) {
  * Returns a value as it reads: a text without quotation marks, with its escapes decoded; anything else by its own tokens.
  * @param {Node} node
  */
-export const readable = (node) => (node.kind === 'string' ? /** @type {string} */ (JSON.parse(node.raw)) : tokens(node));
+export const readable = (node) => (node.kind === 'string' ? /** @type {string} */ (JSON.parse(node.raw)) : decoded(tokens(node)));
 
 /** Returns a text in one line. @param {string} text */
 const inLine = (text) => text.replace(/\r\n|[\r\n]/g, '↵').replaceAll('\t', '⇥');

@@ -1,6 +1,6 @@
 import { html, useEffect, useRef } from '../lib/html.js';
 import { hasRole, request } from '../lib/http.js';
-import { member, textOf, tokens } from '../lib/json.js';
+import { member, readable, textOf } from '../lib/json.js';
 import { useLoad } from '../lib/load.js';
 import { compare, hasRules, leftOut, mayStore, moved, read, store, take, wasWithoutRules } from '../lib/moving.js';
 import { draft, goTo, placeHref } from '../lib/place.js';
@@ -162,7 +162,7 @@ const note = ({ frozen, isNew }) => (frozen ? 'frozen: not compared' : isNew ? '
  */
 function Examples({ rule }) {
   const shown = (/** @type {import('../lib/json.js').Node | undefined} */ node) =>
-    node ? html`<${Visible} text=${tokens(node)} max=${200} />` : html`<span class="quiet">nothing</span>`;
+    node ? html`<${Visible} text=${readable(node, 2000)} max=${200} />` : html`<span class="quiet">nothing</span>`;
   const text = (/** @type {import('../lib/json.js').Node} */ of, /** @type {string} */ name) => textOf(member(of, name)) ?? '';
   return html`<h3><code><${Visible} text=${rule.rule} max=${200} /></code></h3>
     <${Table} label=${`Examples of ${rule.rule}`} head=${['Kind', 'Document', 'Member', 'Brought', 'Right']}>${rule.examples.map(

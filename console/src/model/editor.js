@@ -33,7 +33,7 @@ export function Editor(props) {
     ${suggested.note}${props.isDrafted && drafted.current !== null && html`<p>The proposal stands in the text.</p>`}
     <${Code} box=${box} label="Model" language="yaml" initial=${base.text} rows=${Math.min(30, base.text.split('\n', 40).length + 1)}
       readOnly=${state.phase === 'applying' || state.phase === 'merging'} wrong=${state.problem && state.text === typed}
-      onInput=${() => setTyped(text())} onSave=${look} onReady=${of.setReady} />
+      onInput=${() => setTyped(text())} onSave=${look} onReady=${of.setReady} completeText=${completeModel} />
     ${
       theirs &&
       html`<div role="alert" class="problem"><strong>Changed meanwhile</strong>
@@ -208,4 +208,36 @@ function noteOf(suggest, tooLong, isPut, wasTried) {
     html`<p>The suggestion could not be put into the text. This is it, as a merge patch:</p><pre aria-label="Suggestion"><${Visible}
       text=${suggest} /></pre>`
   );
+}
+
+// What may be written at a place of the model.
+
+/** Members of a model by the member around them: of a collection, of a relation and of a rule. */
+const WORDS = {
+  '': 'collections functions access fanout open',
+  collection: 'relations derive schema unique indexes checks defaults trigger access private sequences release pages',
+  relation: 'path to onDelete strict',
+  rule: 'copy value where count sum min max avg ids recent limit frozen of orderBy fields takeOver',
+};
+
+/** Values that a member has. @type {Record<string, string>} */
+const VALUES = { onDelete: 'clear keep unlink cascade restrict', strict: 'true false', frozen: 'true false', open: 'true false' };
+
+/** Members whose values are collections or their relations. */
+const NAMED = /^(?:to|copy|count|sum|min|max|avg|ids|recent)$/;
+
+/**
+ * Completes the text of a model: its own words, the values that members take, and the names that stand in the text.
+ * @param {string} before what stands before the cursor
+ * @param {string} text all of it
+ */
+export async function completeModel(before, text) {
+  const line = before.slice(before.lastIndexOf('\n') + 1);
+  const [word] = /[\w-]*$/.exec(line) ?? [''];
+  const from = before.length - word.length;
+  const [, member = ''] = /([\w-]+):\s+[\w-]*$/.exec(line) ?? [];
+  const own = Object.values(WORDS).join(' ').split(' ');
+  const names = new Set([...text.matchAll(/^ +([A-Za-z][\w-]*):/gm)].map(([, name]) => name).filter((name) => !own.includes(name)));
+  const labels = VALUES[member]?.split(' ') ?? (NAMED.test(member) ? [...names] : member === '' ? own : []);
+  return { from, choices: [...new Set(labels)].map((label) => ({ label })) };
 }

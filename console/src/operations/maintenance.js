@@ -1,6 +1,6 @@
 import { html, useState } from '../lib/html.js';
 import { request } from '../lib/http.js';
-import { member, plain, scan, textOf, tokens } from '../lib/json.js';
+import { member, plain, readable, scan, textOf } from '../lib/json.js';
 import { asProblem } from '../lib/load.js';
 import { Confirm, Dialog, ProblemAlert } from '../ui/dialogs.js';
 import { NamedDocument, Section, Table, Time, Visible, counted, duration, number, size } from '../ui/parts.js';
@@ -330,4 +330,4 @@ export function foundIn(detail) {
 }
 
 /** @param {import('../lib/json.js').Node | undefined} node */
-const tokenOf = (node) => node && tokens(node);
+const tokenOf = (node) => node && readable(node);

@@ -28,7 +28,7 @@ import { select } from './parts.js';
  * @property {{ current: Box | null }} box
  * @property {string} label the name that a screen reader tells
  * @property {string} initial
- * @property {'json' | 'yaml' | 'cel'} language
+ * @property {'json' | 'yaml'} language
  * @property {boolean} [focus] it takes the focus once it is there
  * @property {boolean} [wrong]
  * @property {string} [about] the id of what says what is wrong
@@ -39,7 +39,7 @@ import { select } from './parts.js';
  * @property {() => void} [onSave] Ctrl+S
  * @property {(text: string, signal: AbortSignal) => Promise<Mistake[]>} [check] looks for mistakes as one types
  * @property {(spot: Spot) => Promise<Choice[]>} [complete] what may stand at a place in JSON
- * @property {(before: string) => Promise<{ from: number, choices: Choice[] } | null>} [completeText] what may follow on a text
+ * @property {(before: string, text: string) => Promise<{ from: number, choices: Choice[] }>} [completeText] what may follow on a text
  */
 
 /**

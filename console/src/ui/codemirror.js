@@ -5,7 +5,6 @@ import { json } from '@codemirror/lang-json';
 import { yaml } from '@codemirror/lang-yaml';
 import {
   HighlightStyle,
-  StreamLanguage,
   bracketMatching,
   codeFolding,
   foldGutter,
@@ -261,29 +260,13 @@ function nameIn(state, property) {
  * @returns {CompletionSource}
  */
 const inText = (latest) => async (context) => {
-  const found = await latest().completeText?.(context.state.sliceDoc(0, context.pos));
+  const found = await latest().completeText?.(context.state.sliceDoc(0, context.pos), context.state.doc.toString());
   if (context.aborted || !found?.choices.length || (found.from === context.pos && !context.explicit)) return null;
   return { from: found.from, options: found.choices, validFor: /^[\w.-]*$/ };
 };
 
-/** The language of filters, by its tokens. @type {import('@codemirror/language').StreamParser<unknown>} */
-const cel = {
-  token(stream) {
-    if (stream.eatSpace()) return null;
-    if (stream.match(/^(?:[rbRB]{0,2})?(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)/)) return 'string';
-    if (stream.match(/^(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?)u?/i)) return 'number';
-    if (stream.match(/^(?:true|false|null)\b/)) return 'bool';
-    if (stream.match(/^in\b/)) return 'keyword';
-    if (stream.match(/^(?:doc|params)\b/)) return 'keyword';
-    if (stream.match(/^[A-Za-z_]\w*/)) return stream.peek() === '(' ? 'function' : 'propertyName';
-    if (stream.match(/^\/\/.*/)) return 'comment';
-    stream.next();
-    return 'punctuation';
-  },
-};
-
 /** @type {Record<Coding['language'], () => import('@codemirror/state').Extension>} */
-const languages = { json, yaml, cel: () => StreamLanguage.define(cel) };
+const languages = { json, yaml };
 
 const accent = { color: 'var(--link)' };
 const quiet = { color: 'var(--quiet)' };
@@ -338,13 +321,13 @@ const theme = EditorView.theme({
   '.cm-panel.cm-search label': { fontSize: '0.85rem' },
 });
 
-/**
- * @param {Coding} of
- */
-const looks = ({ language, rows = 12 }) =>
-  language === 'cel'
-    ? [EditorView.theme({ '.cm-content, .cm-gutter': { minHeight: `${1.5 * rows}em` } })]
-    : [lineNumbers(), codeFolding(), foldGutter(), EditorView.theme({ '.cm-content, .cm-gutter': { minHeight: `${1.5 * rows}em` } })];
+/** @param {Coding} of */
+const looks = ({ rows = 12 }) => [
+  lineNumbers(),
+  codeFolding(),
+  foldGutter(),
+  EditorView.theme({ '.cm-content, .cm-gutter': { minHeight: `${1.5 * rows}em` } }),
+];
 
 /** Shows a character that nobody would see by its code point. @param {number} code */
 function shownAs(code) {
