@@ -179,7 +179,7 @@ function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
     }),
     [ties, at],
   );
-  const sort = cut(sheet?.place.params.get('sort') ?? '', ',')
+  const sort = cut(params.get('sort') ?? '', ',')
     .map((term) => term.trim())
     .filter(Boolean);
   const order = (/** @type {string[]} */ terms) =>

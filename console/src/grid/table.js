@@ -122,7 +122,7 @@ function Row({ collection, at, i, id, doc, mark, columns, around, isChosen, isOp
         short />${mark && html` <span class="kind">${mark}</span>`}</div></th>
       ${columns.map((path) => {
         const cell = cellOf(doc, path, around, tab);
-        return html`<td key=${path} class=${cell.kind}><div class="cell">${cell.shown}</div></td>`;
+        return html`<td key=${path} class=${cell.kind}>${cell.shown}</td>`;
       })}</tr>`;
   }, [collection, at, i, id, doc, mark, columns, around, isChosen, isOpen, isCurrent, canChoose]);
 }
