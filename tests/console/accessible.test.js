@@ -31,6 +31,8 @@ const pages = {
   changes: ['#/_changes?since=0&collections=reviews', (page) => page.getByRole('list', { name: 'Changes' }).getByRole('listitem').nth(5).waitFor()],
   model: ['#/_model', (page) => page.getByRole('table', { name: 'Rules' }).getByRole('row').nth(3).waitFor()],
   operations: ['#/_status', (page) => page.getByRole('button', { name: 'Verify' }).waitFor()],
+  groups: ['#/_groups', (page) => page.getByText('There is no consumer group').waitFor()],
+  keys: ['#/_keys', (page) => page.getByText('This store has no key').waitFor()],
   'group-none': ['#/_groups/none', (page) => page.getByRole('alert').waitFor()],
   nowhere: ['#/books/a/b/c', (page) => page.getByRole('heading', { level: 1 }).waitFor()],
 };
