@@ -350,3 +350,24 @@ scenario('A request is copied as JSON, curl, Go and JavaScript, for reads and wr
   await dialog.getByRole('button', { name: 'Copy as curl', exact: true }).waitFor({ state: 'detached' });
   await dialog.getByRole('button', { name: 'Keep it', exact: true }).click();
 });
+
+scenario('Who may not write has no buttons for it, and who may not read the model is told no fate of references', {
+  data: {
+    model: 'collections:\n  shelves: { access: { read: [clerk, read], create: [write], update: [clerk, write], delete: [clerk, write] } }\n  books: { access: { read: [clerk, read] }, relations: { shelf: { path: shelf, to: shelves, onDelete: keep } } }\n',
+    documents: { shelves: { s1: {} }, books: { b1: { shelf: 's1' } } },
+  },
+  closed: true,
+}, async ({ store, newTab }) => {
+  const named = (/** @type {Page} */ page, /** @type {string} */ name) => page.locator('main').getByRole('link', { name, exact: true }).or(page.locator('main').getByRole('button', { name, exact: true }));
+  for (const [role, shown] of /** @type {[string, string[]][]} */ ([['read', []], ['clerk', ['Edit', 'Delete']], ['write', ['Edit', 'Clone', 'Delete']]])) {
+    const tab = await newTab();
+    await tab.page.addInitScript((text) => sessionStorage.setItem('fanfold-key', text), await store.newKey(...(role === 'write' ? ['read', 'write'] : [role])));
+    await tab.open('#/shelves/s1', 'shelves/s1');
+    await region(tab.page, 'Referred to by').getByText('books').first().waitFor();
+    for (const name of ['Edit', 'Clone', 'Delete']) assert.equal(await named(tab.page, name).count(), shown.includes(name) ? 1 : 0, `${name} for ${role}`);
+    if (role !== 'clerk') continue;
+    await button(tab.page, 'Delete').click();
+    await tab.page.getByRole('dialog').getByText('1 document of books refers to it by shelf: who reads the model knows what becomes of the reference.').waitFor();
+    await button(tab.page, 'Keep it').click();
+  }
+});

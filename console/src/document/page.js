@@ -6,7 +6,7 @@ import { useLoad } from '../lib/load.js';
 import { goTo, placeHref, tellSaved } from '../lib/place.js';
 import { useWriting } from '../lib/write.js';
 import { ChangesSeen, useSeen } from '../ui/changes.js';
-import { loadShape } from '../lib/shape.js';
+import { loadShape, may } from '../lib/shape.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { JsonView, named } from '../ui/json.js';
 import { CopyAs, LongText, Time, Visible, counted, number } from '../ui/parts.js';
@@ -95,10 +95,11 @@ export function EditActions({ collection, id, etag, model }) {
     tellSaved({ href, what, written: { position, derived: undefined, visible: true, took: 0, location: '' } });
     goTo(href);
   };
-  return html`<p class="actions"><a class="button" href=${placeHref([collection, id], { edit: '' })}>Edit</a>
-      <a class="button" href=${placeHref([collection], { new: '', from: id })}>Clone</a>
-      <button type="button" class="loss"
-        onClick=${() => writing.begin({ method: 'DELETE', path: [collection, id], headers: { 'If-Match': etag } })}>Delete</button>
+  const remove = () => writing.begin({ method: 'DELETE', path: [collection, id], headers: { 'If-Match': etag } });
+  return html`<p class="actions">
+      ${may(collection, 'update') && html`<a class="button" href=${placeHref([collection, id], { edit: '' })}>Edit</a>`}
+      ${may(collection, 'create') && html`<a class="button" href=${placeHref([collection], { new: '', from: id })}>Clone</a>`}
+      ${may(collection, 'delete') && html`<button type="button" class="loss" onClick=${remove}>Delete</button>`}
       <span role="status" class="quiet">${state.phase === 'looking' && 'Looking at what it changes'}</span></p>
     <${Preview} title="What this delete changes" go="Delete now" keep="Keep it" writing=${writing} careful loses>
       <${Holders} collection=${collection} id=${id} model=${model} /><//>
@@ -114,6 +115,7 @@ export function EditActions({ collection, id, etag, model }) {
 const FATES = {
   clear: 'their reference stays, and what they copied goes',
   keep: 'their reference and what they copied stay',
+  unknown: 'who reads the model knows what becomes of the reference',
 };
 
 /**

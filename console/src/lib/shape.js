@@ -1,5 +1,5 @@
 // What the model says of documents, for whoever reads them: also for those who may not read the model itself.
-import { ask } from './http.js';
+import { ask, me } from './http.js';
 
 /**
  * Returns the model or, for whoever may not read it, the relations and rules of the collections that they read, in the same form.
@@ -16,11 +16,29 @@ export async function loadShape(signal) {
   const { collections } = await ask({ path: ['_me'], query: { relations: true }, signal });
   return {
     collections: Object.fromEntries(
-      Object.entries(collections).map(([name, { relations = {}, derive = {} }]) => [name, { relations, derive: kindsOf(derive) }]),
+      Object.entries(collections).map(([name, { relations = {}, derive = {} }]) => [
+        name,
+        { relations: openRelations(relations), derive: kindsOf(derive) },
+      ]),
     ),
   };
 }
 
+/** Returns relations as a model has them. What a delete makes of them is not told. @param {Record<string, any>} relations */
+const openRelations = (relations) =>
+  Object.fromEntries(Object.entries(relations).map(([name, relation]) => [name, { onDelete: 'unknown', ...relation }]));
+
 /** Returns rules as a model has them. @param {Record<string, { kind: string, relation?: string }>} derive */
 const kindsOf = (derive) =>
   Object.fromEntries(Object.entries(derive).map(([path, { kind, relation }]) => [path, { [kind]: relation ?? true }]));
+
+/**
+ * Tells whether the reader may do something to documents of a collection, or to some of them. As long as that is not known, the server
+ * tells.
+ * @param {string} collection
+ * @param {'create' | 'update' | 'delete'} action
+ */
+export function may(collection, action) {
+  const of = me.value?.collections?.[collection] ?? me.value?.otherCollections;
+  return !of || of.write || (of.may ?? []).includes(action);
+}
