@@ -1,0 +1,25 @@
+import{A as O,Y as x,u as y}from"./chunk-MNRX4NBN.js";import{M as T,b as d,d as b,e as g,f as j,l as a,p as w,v as p,w as $,x as k,y as v}from"./chunk-YLTSUMXM.js";async function G(e){try{return await y({path:["_model"],signal:e})}catch(t){if(![401,403,404].includes(t?.status))throw t}let{collections:n}=await y({path:["_me"],query:{relations:!0},signal:e});return{collections:Object.fromEntries(Object.entries(n).map(([t,{relations:s={},derive:c={}}])=>[t,{relations:L(s),derive:N(c)}]))}}var L=e=>Object.fromEntries(Object.entries(e).map(([n,t])=>[n,{onDelete:"unknown",...t}])),N=e=>Object.fromEntries(Object.entries(e).map(([n,{kind:t,relation:s}])=>[n,{[t]:s??!0}]));function I(e,n){let t=O.value?.collections?.[e]??O.value?.otherCollections;return!t||t.write||(t.may??[]).includes(n)}function X({root:e,adds:n={}}){let t=j(()=>v(e),[e]);return a`<div class="json" onCopy=${s=>B(s,e)}>${p(e)?a`<p class="quiet">${q(e)}</p><${A} node=${e} pointer="" depth=${0} open=${t} adds=${n} />`:D("",e,n)}</div>`}function A({node:e,pointer:n,depth:t,open:s,adds:c}){let[r,o]=d(100),m=g(null),l=g(null);b(()=>{l.current&&M.set(l.current,e)},[e]);let u=$(e),i=r-100;b(()=>{i>0&&m.current?.focus()},[i]);let f=Math.min(100,u-r);return a`<ul role="list" ref=${l} class=${t>8?"deep":void 0}>
+    ${k(e,n,r).map((C,R)=>a`<li key=${C.key} ref=${i>0&&R===i?m:void 0}
+        tabindex=${i>0&&R===i?-1:void 0}>
+      <${P} ...${C} depth=${t} open=${s} adds=${c} /></li>`)}
+  </ul>
+  ${f>0&&a`<p class="more"><button type="button" class="small" aria-label=${`Show ${f} more of ${E(n)}`}
+      onClick=${()=>o(r+100)}>Show ${f} more</button>
+    <span class="quiet"> of ${(u-r).toLocaleString("en")}</span></p>`}`}function P({token:e,pointer:n,node:t,depth:s,open:c,adds:r}){let[o,m]=d(c.has(t)),l=$(t)>0,u=l&&!o?r.inside?.(n)??0:0,i=r.changed!==void 0&&r.changed.size>0&&(r.changed.has(n)||l&&!o&&[...r.changed].some(f=>f.startsWith(n+"/")));return a`<div class=${"row"+(i?" changed":"")}>
+      ${l&&a`<button type="button" class="fold" aria-expanded=${o}
+        aria-label=${`${t.members?"Members":"Elements"} of ${E(n)}`} onClick=${()=>m(!o)}></button>`}
+      <span class="at">${x(w(e),"the name",200)}:</span>${" "}
+      ${D(n,t,r)}
+      ${u>0&&a` <span class="quiet">${u} derived within</span>`}
+      ${i&&a` <mark>changed</mark>`}
+      ${r.beside?.(n)}
+    </div>
+    ${r.under?.(n)}
+    ${l&&o&&a`<${A} node=${t} pointer=${n} depth=${s+1} open=${c} adds=${r} />`}`}function D(e,n,t){let s="token"+(t.marked?.(e)?" from-rule":"");if(p(n))return a`<span class=${W(n)?s:"count "+s}>${q(n)}</span>`;let c=t.href?.(e,n),r=x(w(n.raw),E(e));return c===void 0?a`<span class=${s}>${r}</span>`:a`<a class=${s} href=${c}>${r}</a>`}var E=e=>T(e.length>200?e.slice(0,200)+"…":e||"/"),W=e=>$(e)===0;function q(e){let n=$(e),t=e.members?"member":"element";return n===0?e.members?"{}":"[]":`${e.members?"{":"["} ${n.toLocaleString("en")} ${t}${n===1?"":"s"} ${e.members?"}":"]"}`}var M=new WeakMap;function B(e,n){let t=getSelection();if(!t||t.isCollapsed||!e.clipboardData)return;let s=t.getRangeAt(0),c=s.commonAncestorContainer,r=c instanceof Element?c:c.parentElement;if(r.closest(".row, .origin"))return;let o=r.closest('.json ul[role="list"]')??e.currentTarget.querySelector("ul");o&&(e.clipboardData.setData("text/plain",_(M.get(o)??n,o,s)),e.preventDefault())}function _(e,n,t){let s=k(e,"",n.children.length),c=[...n.children].flatMap((o,m)=>{if(!z(o,t))return[];let{token:l,node:u}=s[m],i=o.querySelector(':scope > ul[role="list"]'),f=i?_(u,i,t):S(u);return[{text:e.members?l+": "+f:f,isWhole:f===S(u)}]});if(c.length===$(e)&&c.every(({isWhole:o})=>o))return S(e);let r=c.map(o=>o.text.replaceAll(`
+`,`
+  `)).join(`,
+  `);return e.members?`{
+  ${r}
+}`:`[
+  ${r}
+]`}function z(e,n){if(!n.intersectsNode(e))return!1;let t=document.createRange();t.selectNodeContents(e);let s=n.cloneRange();return s.compareBoundaryPoints(Range.START_TO_START,t)<0&&s.setStart(t.startContainer,t.startOffset),s.compareBoundaryPoints(Range.END_TO_END,t)>0&&s.setEnd(t.endContainer,t.endOffset),s.toString().trim()!==""}var S=e=>p(e)?e.raw.slice(e.start,e.end):e.raw;export{G as a,I as b,X as c,E as d};
