@@ -55,6 +55,7 @@ scenario('The frame is the same on every page', shop, async ({ tab, page }) => {
   await tab.open('#/');
   await page.getByText('nobody needs a key').waitFor();
   await page.getByRole('status', { name: 'Node' }).getByText('ready').waitFor();
+  await page.getByRole('banner').getByRole('link', { name: 'stocks' }).waitFor();
   await golden(page.getByRole('banner'), 'frame-banner');
   await golden(page.getByRole('contentinfo'), 'frame-contentinfo');
 });

@@ -63,7 +63,7 @@ scenario('What needs attention is listed, and leads to where it shows', {
   data: { model: ailing, documents: { authors: { a1: { books: 3, years: 0 } }, books: { b1: { author: 'a1' } } } },
 }, async ({ store, tab, page }) => {
   await store.import('pages', Array.from({ length: 1001 }, (_, i) => JSON.stringify({ id: 'p' + i, number: i })).join('\n'));
-  for (const number of [1, 2]) {
+  for (const number of [1, 2, 3]) {
     await store.get('/v1/pages?filter=' + encodeURIComponent('doc.number == ' + number)); // looks at 1,001 documents for each
   }
   await store.want('PUT', '/v1/_groups/mail', '{"partitions":1,"maxAttempts":1}');
@@ -74,7 +74,7 @@ scenario('What needs attention is listed, and leads to where it shows', {
 
   await tab.open('#/', 'Collections');
   await need(page, 'Rule books.ratio: failed 1 time: division by zero').getByRole('link', { name: 'authors/a1', exact: true }).waitFor();
-  const query = need(page, 'Queries of pages need an index: filter=doc.number == ?: 2 looked at 2002 documents and gave 2. An index that serves them: byNumber: [number]');
+  const query = need(page, 'Queries of pages need an index: filter=doc.number == ?: 3 looked at 3003 documents and gave 3. An index that serves them: byNumber: [number]');
   assert.equal(await query.getByRole('link', { name: 'Operations', exact: true }).getAttribute('href'), '#/_status');
   assert.equal(await need(page, '1 parked batch of mail').getByRole('link', { name: 'Group mail', exact: true }).getAttribute('href'), '#/_groups/mail');
   await accessible(page);
@@ -173,6 +173,21 @@ scenario('First loads show the form of what comes, and can be cancelled', { data
   assert.equal(await other.page.getByText('No change has come yet.').count(), 0, 'nobody knows that yet');
   await other.page.getByRole('button', { name: 'Cancel', exact: true }).click();
   await table(other.page).waitFor(); // the last place that was answered
+});
+
+/** Places of every kind. */
+const everywhere = ['#/', '#/_model', '#/_changes', '#/_status', '#/_groups', '#/_groups/mail', '#/_keys', '#/books', '#/books?filter=doc.year%20%3E%201900', '#/books?at=200', '#/books/middlemarch', '#/books/middlemarch?at=200', '#/books/middlemarch?edit', '#/books/middlemarch/_history'];
+
+scenario('No page is a bare heading while its first answer is awaited', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/', 'Collections');
+  await page.getByText('nobody needs a key').waitFor();
+  await page.route((url) => url.pathname.startsWith('/v1') && url.pathname !== '/v1/_me', () => {}); // no answer comes
+  for (const place of everywhere) {
+    await page.goto('about:blank');
+    await tab.open(place);
+    await waiting(page).locator('.skeleton').first().waitFor();
+    await page.getByRole('status').filter({ hasText: 'Waiting for the answer' }).first().waitFor();
+  }
 });
 
 scenario('A document of another time is dim until the answer comes', { data: 'bookshop', shared: true }, async ({ tab, page }) => {

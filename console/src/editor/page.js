@@ -8,6 +8,7 @@ import { goTo, placeHref, saved, tellSaved } from '../lib/place.js';
 import { Code } from '../ui/code.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Visible } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
 import { Arrival } from './arrival.js';
 import { completing } from './complete.js';
 import { Draft } from './draft.js';
@@ -22,7 +23,7 @@ const LONGEST = 4 * 1024 * 1024;
  */
 export function EditPage({ place }) {
   const [collection, id] = place.parts;
-  const { value: read, problem, again } = useLoad((signal) => readDocument(collection, id, signal), []);
+  const { value: read, problem, again, cancel } = useLoad((signal) => readDocument(collection, id, signal), []);
   const href = placeHref(place.parts);
   const done = (/** @type {import('../lib/write.js').Written} */ written) => {
     tellSaved({ href, what: collection + '/' + id + ' is saved', written });
@@ -35,6 +36,7 @@ export function EditPage({ place }) {
     html`<p>See the <a
     href=${placeHref([collection])}>collection</a>.</p>`
   }<//>
+    <${Pending} of=${{ value: read, problem, cancel }} shape="text" />
     ${long && html`<p>The document is too long for the editor. Write it by the API, or by the command <code>fanfold put</code>.</p>`}
     ${
       read &&

@@ -8,6 +8,7 @@ import { visible } from '../lib/text.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { JsonView } from '../ui/json.js';
 import { Visible } from '../ui/parts.js';
+import { Pending } from '../ui/pending.js';
 import { isDerived, pathOfSteps, readable } from './cells.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */
@@ -50,6 +51,7 @@ export function Panel({ collection, id, at, writes, ties, part, fresh, focus, on
       ${writes && html`<a href=${placeHref([collection, id], { edit: '' })}>Edit</a>`}
       <button type="button" class="tool" aria-label="Close the document" onClick=${onClose}>✕</button></header>
     <${ProblemAlert} problem=${part ? undefined : problem} again=${again} />
+    <${Pending} of=${{ value: root, problem }} shape="text" />
     ${root && html`<${JsonView} key=${id + ' ' + (part?.path ?? '')} root=${root} adds=${adds} />`}
   </section>`;
 }

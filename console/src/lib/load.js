@@ -102,7 +102,7 @@ const AFTER_PROBLEM = 5000;
 /**
  * What is asked for again and again: the newest value, and the problem of the last try.
  * @template T
- * @typedef {{ value?: T, problem?: Problem, again: () => void }} Polled
+ * @typedef {{ value?: T, problem?: Problem, again: () => void, cancel: () => void }} Polled
  */
 
 /**
@@ -158,7 +158,9 @@ export function usePolled(fn, deps, pauseOf) {
       document.removeEventListener('visibilitychange', seen);
     };
   }, deps);
-  return { ...state, again: () => now.current() };
+  // The answer is taken where it comes after all: nothing else is asked in its stead.
+  const cancel = () => setState((before) => ({ ...before, problem: givenUp() }));
+  return { ...state, again: () => now.current(), cancel };
 }
 
 // Work that takes long: it goes on in the background, and is asked for until it is done.

@@ -28,7 +28,7 @@ export function GroupsPage() {
  */
 export function Groups({ admin }) {
   const [max, setMax] = useState(STEP);
-  const { value, problem, again } = usePolled(
+  const { value, problem, again, cancel } = usePolled(
     (signal) => loadGroups(max, signal),
     [max, key.value],
     () => EVERY,
@@ -37,7 +37,7 @@ export function Groups({ admin }) {
   const deeds = useDeeds(again, heading);
   return html`<${Section} title="Groups" heading=${heading}>
     <${ProblemAlert} problem=${problem} again=${again} />
-    <${Pending} of=${{ value, problem }}>${
+    <${Pending} of=${{ value, problem, cancel }}>${
       value &&
       (value.all === 0
         ? html`<p>There is no consumer group that you may see. <a href=${placeHref(['_groups'])}>Make one</a>.</p>`
@@ -97,7 +97,7 @@ function Owners({ group }) {
 export function GroupPage({ place }) {
   const name = place.parts[1];
   const admin = hasRole('admin');
-  const { value, problem, again } = usePolled(
+  const { value, problem, again, cancel } = usePolled(
     (signal) => loadGroup(name, signal),
     [name, key.value],
     () => EVERY,
@@ -105,7 +105,7 @@ export function GroupPage({ place }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   const deeds = useDeeds(again, heading);
   return html`<p><a href=${placeHref(['_groups'])}>All groups</a></p>
-    <${ProblemAlert} problem=${problem} again=${again} /><${ShownOnce} />
+    <${ProblemAlert} problem=${problem} again=${again} /><${ShownOnce} /><${Pending} of=${{ value, problem, cancel }} />
     ${
       value &&
       html`${admin && html`<${GroupActions} group=${value.group} refresh=${again} />`}

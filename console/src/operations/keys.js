@@ -53,7 +53,7 @@ export function ShownOnce() {
 /** The keys, for whoever has the role admin. */
 export function KeysPage() {
   const admin = hasRole('admin');
-  const { value, problem, again } = usePolled(
+  const { value, problem, again, cancel } = usePolled(
     async (signal) => (admin ? (await ask({ ...asked, signal })).keys : []),
     [used.value, admin],
     () => EVERY,
@@ -73,7 +73,7 @@ export function KeysPage() {
     ${value && keys.length === 0 && html`<p>This store has no key, and nobody needs one. The first key closes it for good.</p>`}
     <p class="actions"><button type="button" onClick=${() => setDoing({ what: 'make' })}>New key</button>
       <span role="status" tabindex="-1" ref=${heading}>${said}</span></p>
-    <${Pending} of=${{ value, problem }}>${
+    <${Pending} of=${{ value, problem, cancel }}>${
       keys.length > 0 &&
       html`<${Table} label="Keys" head=${['Name', 'Roles', 'State', 'Made', 'Secrets', 'Actions']}>
       ${keys.map((one) => html`<${Row} key=${one.id} of=${one} onDo=${(/** @type {string} */ what) => setDoing({ what, of: one })} />`)}<//>

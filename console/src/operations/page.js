@@ -28,6 +28,7 @@ export function StatusPage() {
     value: status,
     problem,
     again,
+    cancel,
   } = usePolled(
     (signal) => ask({ ...asked, signal }),
     [key.value],
@@ -48,7 +49,7 @@ export function StatusPage() {
   };
   // Whoever may not see how the node stands may have groups.
   return html`<div class="operations"><${ProblemAlert} problem=${problem} again=${again} />
-    <${Pending} of=${{ value: status, problem }}>${shown?.top}<//><${Groups} admin=${admin} />${shown?.end}</div>
+    <${Pending} of=${{ value: status, problem, cancel }}>${shown?.top}<//><${Groups} admin=${admin} />${shown?.end}</div>
     <${CopyAs} asked=${asked} />`;
 }
 

@@ -9,6 +9,7 @@ import { Difference } from '../ui/changes.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { Time, counted } from '../ui/parts.js';
 import { PastProblem } from '../ui/past.js';
+import { Pending } from '../ui/pending.js';
 import { Preview, WriteProblem } from '../ui/preview.js';
 
 /** How many differences are shown at first. */
@@ -20,12 +21,13 @@ const STEP = 50;
  */
 export function Compare({ collection, id, at }) {
   const [max, setMax] = useState(STEP);
-  const { value, problem, again } = useLoad(
+  const { value, problem, again, cancel } = useLoad(
     async (signal) => differences(...(await Promise.all([load([collection, id], at, signal), load([collection, id], null, signal)]))),
     [at],
   );
   return html`<section aria-label="Compared with now" class="compared">
     <${PastProblem} place=${{ parts: [collection, id], params: new URLSearchParams({ at }) }} problem=${problem} again=${again} />
+    <${Pending} of=${{ value, problem, cancel }} shape="text" />
     ${value?.length === 0 && html`<p role="status">Nothing differs from now.</p>`}
     ${value?.slice(0, max).map((d) => html`<${Difference} ...${d} />`)}
     ${
