@@ -1,4 +1,4 @@
-import{f as p,g as v}from"./chunk-MNRX4NBN.js";import{b as d,c as l,d as f,l as t}from"./chunk-YLTSUMXM.js";var m=300;function h({of:e,shape:i="table",children:n}){let{value:a,problem:r,stale:o=!1,cancel:u}=e,c=a===void 0&&!r,s=c||o&&(e.busy??!0)&&!r,$=b(s);return f(()=>s?p():void 0,[s]),t`<div class=${o?"pending stale":"pending"} aria-busy=${s?"true":void 0}>
+import{f as p,g as v}from"./chunk-E7RJ2GXA.js";import{b as d,c as l,d as f,l as t}from"./chunk-YLTSUMXM.js";var m=300;function h({of:e,shape:i="table",children:n}){let{value:a,problem:r,stale:o=!1,cancel:u}=e,c=a===void 0&&!r,s=c||o&&(e.busy??!0)&&!r,$=b(s);return f(()=>s?p():void 0,[s]),t`<div class=${o?"pending stale":"pending"} aria-busy=${s?"true":void 0}>
     ${s&&t`<div class="waiting"><div class="bar"></div>${$&&t`<p role="status"><span>Waiting for the answer</span>${u&&t` <button type="button" class="small"
         onClick=${()=>{u?.(),v()}}>Cancel</button>`}</p>`}</div>`}
     ${c?t`<${L} shape=${i} />`:t`<div class="answer">${n}</div>`}

@@ -1,1 +1,0 @@
-import{g as a,h as b,i as c}from"./chunk-BN3WDHGB.js";import"./chunk-U37FMEAT.js";import"./chunk-EM3OEODN.js";import"./chunk-SAIG3XQC.js";import"./chunk-LF2RQJXF.js";import"./chunk-MNRX4NBN.js";import"./chunk-YLTSUMXM.js";export{c as KeysPage,b as ShownOnce,a as secret};
