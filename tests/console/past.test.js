@@ -171,7 +171,7 @@ scenario('A revert of a document that changed meanwhile writes nothing', { data 
   await alert.getByText('Nothing was written.').waitFor();
   assert.deepEqual(await store.bytes('books', 'b1'), now);
   await press(alert, 'Try again');
-  await page.getByText('/price: 3.00 → 4.00').waitFor();
+  await page.getByRole('list', { name: 'Versions' }).getByText('/price: 3.00 → 4.00').waitFor();
 });
 
 scenario('A document that was deleted comes back by a revert', { data }, async ({ store, tab, page }) => {
