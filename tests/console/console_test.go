@@ -26,6 +26,7 @@ var (
 	rewrite    = flag.Bool("rewrite", false, "write the golden files anew")
 	atATime    = flag.Int("at-a-time", 4, "how many scenarios run at a time, but for those that measure")
 	late       = flag.Duration("late", 1, "answers come late by a random time up to this: it finds scenarios that hang on who is first")
+	pictures   = flag.Bool("pictures", false, "write the pictures of the documents anew")
 	million    = flag.Bool("million", false, "measure the list of collections with 1,000,000 documents")
 )
 
@@ -54,6 +55,9 @@ func TestConsole(t *testing.T) {
 	}
 	if *rewrite {
 		env = append(env, "FANFOLD_REWRITE=1")
+	}
+	if *pictures {
+		env = append(env, "FANFOLD_PICTURES=1")
 	}
 	if *million {
 		env = append(env, "FANFOLD_MILLION=1")
