@@ -371,3 +371,12 @@ scenario('Who may not write has no buttons for it, and who may not read the mode
     await button(tab.page, 'Keep it').click();
   }
 });
+
+scenario('The documents that refer to one open as a list', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/authors/samuel-clemens', 'authors/samuel-clemens');
+  await page.getByRole('link', { name: 'List books by authors', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'books', exact: true }).waitFor();
+  assert.equal(await page.getByRole('textbox', { name: 'Filter', exact: true }).inputValue(), 'doc.authors.exists(e1, e1.id == "samuel-clemens")');
+  await page.getByRole('link', { name: 'tom-sawyer', exact: true }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'adam-bede', exact: true }).count(), 0);
+});

@@ -13,6 +13,7 @@ import { mustBeTaken } from '../../console/src/lib/jsontext.js';
 import { tokenize } from '../../console/src/lib/json.js';
 import { tokens } from '../../console/src/lib/json.js';
 import { figuresOf, parseMetrics, quantile, sampleOf, withSample } from '../../console/src/operations/metrics.js';
+import { filterOf } from '../../console/src/document/model.js';
 import { Documents, randomOf } from './lib/documents.js';
 
 const CASES = 10_000;
@@ -310,4 +311,15 @@ test('a quantile lies between two bounds, as Prometheus has it', () => {
   assert.equal(quantile(none, [[0.1, 0], [1, 100], [Infinity, 100]], 0.5), 0.55);
   assert.equal(quantile(none, [[0.1, 0], [1, 1], [Infinity, 100]], 0.99), 1);
   assert.equal(quantile([[0.1, 50], [1, 50], [Infinity, 50]], [[0.1, 10], [1, 10], [Infinity, 10]], 0.5), 0.05);
+});
+
+test('the documents that refer to an id have a filter, by the path of the relation', () => {
+  for (const [path, id, want] of /** @type {[string[], string, string][]} */ ([
+    [['authorId'], 'a1', 'doc.authorId == "a1"'],
+    [['pub-id'], 'a"b', 'doc["pub-id"] == "a\\"b"'],
+    [['refs', ''], 'a1', '"a1" in doc.refs'],
+    [['authors', '', 'id'], 'a1', 'doc.authors.exists(e1, e1.id == "a1")'],
+    [['parts', '', 'of', '', 'id'], 'a1', 'doc.parts.exists(e1, e1.of.exists(e2, e2.id == "a1"))'],
+    [['n'], '12', '(doc.n == "12" || doc.n == 12)'],
+  ])) assert.equal(filterOf(path, id), want);
 });

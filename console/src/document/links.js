@@ -5,7 +5,7 @@ import { asProblem, useLoad } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { DocumentLink, MoreList, Time, Visible, number } from '../ui/parts.js';
-import { idOf, idsAt, kindOf, relationsOf, ruleOf } from './model.js';
+import { filterOf, idOf, idsAt, kindOf, relationsOf, ruleOf } from './model.js';
 
 /** @typedef {import('./model.js').Relation} Relation */
 
@@ -85,7 +85,9 @@ function Holders({ parts, position, relation, counted, again }) {
       ${
         count > 0 &&
         html`<button type="button" class="small" aria-expanded=${shown !== null} aria-label=${`Show ${label}`}
-        onClick=${() => (shown === null ? more() : setShown(null))}>Show</button>`
+        onClick=${() => (shown === null ? more() : setShown(null))}>Show</button>
+        <a href=${placeHref([relation.collection], { filter: filterOf(relation.path, parts[1]) })}
+          aria-label=${`List ${label}`}>List</a>`
       }</header>
     ${
       [401, 403].includes(counted.problem?.status ?? 0)

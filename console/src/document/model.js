@@ -107,3 +107,26 @@ export function idsAt(root, path) {
   for (const step of path) nodes = step === '' ? nodes.flatMap((node) => node?.elements ?? []) : nodes.map((node) => member(node, step));
   return [...new Set(nodes.map(idOf).filter((id) => id !== undefined))];
 }
+
+/**
+ * Returns the filter of the documents that refer to an id by a relation, as an expression of CEL.
+ * @param {string[]} path of the relation
+ * @param {string} id
+ */
+export function filterOf(path, id) {
+  const text = JSON.stringify(id);
+  const part = (/** @type {string} */ of, /** @type {string[]} */ steps, /** @type {number} */ depth) => {
+    const each = steps.indexOf('');
+    const at = (each < 0 ? steps : steps.slice(0, each)).reduce((before, name) => before + memberOf(name), of);
+    if (each < 0) return /^-?\d{1,15}$/.test(id) ? `(${at} == ${text} || ${at} == ${id})` : `${at} == ${text}`;
+    const rest = steps.slice(each + 1);
+    if (rest.length === 0) return `${text} in ${at}`;
+    /** @type {string} */
+    const inner = part('e' + depth, rest, depth + 1);
+    return `${at}.exists(e${depth}, ${inner})`;
+  };
+  return part('doc', path, 1);
+}
+
+/** @param {string} name */
+const memberOf = (name) => (/^[A-Za-z_]\w*$/.test(name) ? '.' + name : `[${JSON.stringify(name)}]`);

@@ -47,8 +47,8 @@ export function DocumentPage({ place }) {
     ${!doc && problem && html`<${CopyAs} asked=${asked} />`}
     <${Pending} of=${loaded} shape="text">${
       doc &&
-      html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written} />
-        ${now && html`, seen at <code>${doc.position}</code>`}.
+      html`<div class="facts"><p class="quiet">Revision <${Visible} text=${doc.revision} />, written <${Time} text=${doc.written}
+        position=${now ? doc.position : undefined} />.
       ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
       ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} model=${model.value} />`}</div>
     <div class="beside"><div>
