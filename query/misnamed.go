@@ -81,38 +81,39 @@ func (m *misnamed) look(doc *jsondoc.Tree) {
 	}
 }
 
-// lookUp tells whether a document has the member at a path, or something else than an object on the way. Otherwise the hint names a
-// member that may be meant, "" for none.
-func lookUp(doc *jsondoc.Tree, path []string) (has bool, hint string) {
+// missing returns the object in which the first member of a path is missing, and that member's place in the path. It is len(path)
+// where the document has them all, or something else than an object on the way.
+func missing(doc *jsondoc.Tree, path []string) (in jsondoc.Node, i int) {
 	at := jsondoc.Root
-	for _, name := range path {
+	for i, name := range path {
 		if doc.Kind(at) != jsondoc.Object {
-			return true, ""
+			break
 		}
 		next := doc.Member(at, name)
 		if next == jsondoc.None {
-			if hint = doc.Missing(at, name); !jsondoc.Suggests(hint) {
-				hint = ""
-			}
-			return false, hint
+			return at, i
 		}
 		at = next
 	}
-	return true, ""
+	return at, len(path)
 }
 
 // hasMember tells whether a document has the member at a path, or something else than an object on the way.
 func hasMember(doc *jsondoc.Tree, path []string) bool {
-	at := jsondoc.Root
-	for _, name := range path {
-		if doc.Kind(at) != jsondoc.Object {
-			return true
-		}
-		if at = doc.Member(at, name); at == jsondoc.None {
-			return false
-		}
+	_, i := missing(doc, path)
+	return i == len(path)
+}
+
+// lookUp tells what hasMember does. Otherwise the hint names a member that may be meant, "" for none.
+func lookUp(doc *jsondoc.Tree, path []string) (has bool, hint string) {
+	in, i := missing(doc, path)
+	if i == len(path) {
+		return true, ""
 	}
-	return true
+	if hint = doc.Missing(in, path[i]); !jsondoc.Suggests(hint) {
+		hint = ""
+	}
+	return false, hint
 }
 
 // never names the members that the query names, and that none of so many documents has; "" where too few were looked at, or each
