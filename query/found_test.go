@@ -114,17 +114,17 @@ func TestFewSlowDocuments(t *testing.T) {
 }
 
 // TestReferringByAnIndex: the documents that refer to one are walked by an index that begins with the relation's path, in its order.
-// Numbers and texts that are the same id are found, and no other numbers of the same value.
+// Numbers and texts that are the same id are found, and no other numbers of the same value. An id that is no JSON value is a text.
 func TestReferringByAnIndex(t *testing.T) {
 	w := newWorld(t)
 	const relation = "collections: { parents: {}, things: { relations: { parent: { path: pid, to: parents } }, indexes: { %s } } }"
 	w.setModel(t, fmt.Sprintf(relation, "byParent: [pid, -n]"))
 	var events []*fanfold.Event
-	for i, pid := range []string{`"p1"`, `"5"`, `5`, `5.0`, `"p1"`, `50e-1`, `"p2"`, `null`} {
+	for i, pid := range []string{`"p1"`, `"5"`, `5`, `5.0`, `"p1"`, `50e-1`, `"p2"`, `null`, `" "`, `"5,6"`, `"5 "`, `"{}"`} {
 		events = append(events, put("things", fmt.Sprint(i), fmt.Sprintf(`{"n":%d,"pid":%s}`, i, pid)))
 	}
 	w.apply(t, events...)
-	for target, want := range map[string]string{"p1": "[4 0]", "5": "[2 1]", "5.0": "[3]", "p3": "[]"} {
+	for target, want := range map[string]string{"p1": "[4 0]", "5": "[2 1]", "5.0": "[3]", "p3": "[]", " ": "[8]", "5,6": "[9]", "5 ": "[10]", "{}": "[11]", "-": "[]", "5,": "[]"} {
 		r := query.Request{Within: &query.Within{Relation: "things.parent", Target: target}, Sort: []string{"-n"}, Count: true}
 		a := w.mustAsk(t, r)
 		if fmt.Sprint(a.ids) != want || a.Count != int64(len(a.ids)) || target[0] == 'p' && (*a.Plan.Index != "byParent" || a.Plan.Order != "index") {

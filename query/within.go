@@ -32,7 +32,7 @@ func (p *planner) testWithin() (t withinTest, err error) {
 	}
 	t = withinTest{term: rel.Path.String(), exact: true, source: "doc." + rel.Path.String() + " == " + string(jsondoc.Quote(w.Target))}
 	values := []string{string(jsondoc.Quote(w.Target))}
-	if number := []byte(w.Target); jsondoc.Check(append(append([]byte("["), number...), ']'), 1) == nil && w.Target[0] != '"' {
+	if isNumber(w.Target) {
 		values, t.exact = append(values, w.Target), false // of one value there are several ids, such as 5 and 5.0
 	}
 	for _, text := range values {
@@ -42,6 +42,17 @@ func (p *planner) testWithin() (t withinTest, err error) {
 	slices.SortFunc(t.ranges, func(a, b sortkey.Range) int { return slices.Compare(a.Low, b.Low) })
 	return t, nil
 }
+
+// isNumber tells whether an id is also the text of a JSON number, with nothing around it.
+func isNumber(id string) bool {
+	if id == "" || id[0] != '-' && !isDigit(id[0]) || !isDigit(id[len(id)-1]) {
+		return false
+	}
+	return jsondoc.Check([]byte(id), 1) == nil
+}
+
+// isDigit tells whether a byte is a decimal digit.
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // knowsModel tells whether the snapshot has the model by which the request was read.
 func (p *planner) knowsModel() (bool, error) {

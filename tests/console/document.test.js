@@ -380,3 +380,18 @@ scenario('The documents that refer to one open as a list', { data: 'bookshop', s
   await page.getByRole('link', { name: 'tom-sawyer', exact: true }).waitFor();
   assert.equal(await page.getByRole('link', { name: 'adam-bede', exact: true }).count(), 0);
 });
+
+scenario('Documents that refer to one with an id of a blank, or of two numbers, are counted and listed', {
+  data: {
+    model: 'collections:\n  things: {}\n  notes: { relations: { about: { path: about, to: things } } }\n',
+    documents: { things: { ' ': {}, '1,2': {} }, notes: { first: { about: ' ' }, second: { about: ' ' }, third: { about: '1,2' } } },
+  },
+}, async ({ tab, page }) => {
+  for (const [id, ids] of /** @type {[string, string[]][]} */ ([['%20', ['first', 'second']], ['1%2C2', ['third']]])) {
+    await tab.open(`#/things/${id}`);
+    const referred = region(page, 'Referred to by');
+    await referred.getByText(`: ${ids.length}`).waitFor();
+    await button(page, 'Show notes by about').click();
+    for (const one of ids) await referred.getByRole('link', { name: one, exact: true }).waitFor();
+  }
+});
