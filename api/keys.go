@@ -331,7 +331,7 @@ func addShape(out *wire.CollectionRights, rights *access.Rights, of *model.Colle
 	out.Relations, out.Derive = map[string]wire.ReadRelation{}, map[string]wire.ReadRule{}
 	for _, r := range of.Relations {
 		if rights.CheckSees(r.To) == nil && unseen.Touches(r.Path) == "" {
-			out.Relations[r.Name] = wire.ReadRelation{Path: r.Path.String(), To: r.To}
+			out.Relations[r.Name] = wire.ReadRelation{Path: r.Path.String(), To: r.To, OnDelete: string(r.OnDelete)}
 		}
 	}
 	for _, r := range of.Rules {

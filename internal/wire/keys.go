@@ -82,6 +82,8 @@ type CollectionRights struct {
 type ReadRelation struct {
 	Path string `json:"path" doc:"Of the ids in a document, such as authors[].id."`
 	To   string `json:"to" ref:"CollectionName"`
+
+	OnDelete string `json:"onDelete" enum:"clear|keep|unlink|cascade|restrict" doc:"What becomes of a document that refers to one that is deleted, as in the model."`
 }
 
 // ReadRule is a rule as a reader of its documents may know it.

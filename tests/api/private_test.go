@@ -398,16 +398,21 @@ func TestShapesOfMe(t *testing.T) {
 		}
 	}
 	seller := h.asSub(t, "sue", "seller")
-	shapes(seller, `{"customer":{"path":"customerId","to":"customers"}}{"customerName":{"kind":"copy","relation":"orders.customer"}}`)
+	shapes(seller, `{"customer":{"path":"customerId","to":"customers","onDelete":"clear"}}{"customerName":{"kind":"copy","relation":"orders.customer"}}`)
 	if body := string(seller.Want(http.StatusOK, "GET", "/v1/_me", "").Body); strings.Contains(body, "relation") {
 		t.Errorf("it is told without being asked for: %s", body)
 	}
 	seller.Want(http.StatusBadRequest, "GET", "/v1/_me?relations=yes", "")
 	staff := h.asSub(t, "stan", "staff")
 	shapes(staff, `{"lastOrders":{"kind":"recent","relation":"orders.customer"},"revenue":{"kind":"sum","relation":"orders.customer"}}`+
-		`{"agent":{"path":"agentId","to":"customers"},"customer":{"path":"customerId","to":"customers"}}`+
+		`{"agent":{"path":"agentId","to":"customers","onDelete":"clear"},"customer":{"path":"customerId","to":"customers","onDelete":"clear"}}`+
 		`{"customerName":{"kind":"copy","relation":"orders.customer"},"customerPhone":{"kind":"copy","relation":"orders.customer"},"total":{"kind":"value"}}`)
 	h = openHouse(t, "collections:\n  customers: { access: { read: [staff] } }\n  orders:\n    access: { read: [everyone] }\n"+
 		"    relations: { customer: { path: customerId, to: customers } }\n    derive: { name: { copy: customer, value: doc.name, publish: true } }\n", nil)
 	shapes(h.asSub(t, "sue", "seller"), `{"name":{"kind":"copy"}}`)
+	h = openHouse(t, "collections:\n  customers: { access: { read: [everyone] } }\n  orders:\n    access: { read: [everyone] }\n"+
+		"    relations:\n      a: { path: a, to: customers, onDelete: restrict }\n      b: { path: b, to: customers, onDelete: cascade }\n"+
+		"      c: { path: c, to: customers, onDelete: unlink }\n      d: { path: d, to: customers, onDelete: keep }\n", nil)
+	shapes(h.asSub(t, "sue", "seller"), `{"a":{"path":"a","to":"customers","onDelete":"restrict"},"b":{"path":"b","to":"customers","onDelete":"cascade"},`+
+		`"c":{"path":"c","to":"customers","onDelete":"unlink"},"d":{"path":"d","to":"customers","onDelete":"keep"}}`)
 }

@@ -351,7 +351,7 @@ scenario('A request is copied as JSON, curl, Go and JavaScript, for reads and wr
   await dialog.getByRole('button', { name: 'Keep it', exact: true }).click();
 });
 
-scenario('Who may not write has no buttons for it, and who may not read the model is told no fate of references', {
+scenario('Who may not write has no buttons for it, and who may not read the model is told what becomes of references', {
   data: {
     model: 'collections:\n  shelves: { access: { read: [clerk, read], create: [write], update: [clerk, write], delete: [clerk, write] } }\n  books: { access: { read: [clerk, read] }, relations: { shelf: { path: shelf, to: shelves, onDelete: keep } } }\n',
     documents: { shelves: { s1: {} }, books: { b1: { shelf: 's1' } } },
@@ -367,7 +367,7 @@ scenario('Who may not write has no buttons for it, and who may not read the mode
     for (const name of ['Edit', 'Clone', 'Delete']) assert.equal(await named(tab.page, name).count(), shown.includes(name) ? 1 : 0, `${name} for ${role}`);
     if (role !== 'clerk') continue;
     await button(tab.page, 'Delete').click();
-    await tab.page.getByRole('dialog').getByText('1 document of books refers to it by shelf: who reads the model knows what becomes of the reference.').waitFor();
+    await tab.page.getByRole('dialog').getByText('1 document of books refers to it by shelf: their reference and what they copied stay.').waitFor();
     await button(tab.page, 'Keep it').click();
   }
 });

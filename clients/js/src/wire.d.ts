@@ -1432,6 +1432,11 @@ export interface components {
             /** @description With relations=true: the relations of its documents by name, as far as the principal reads the collections on both sides, and the member. */
             relations?: {
                 [key: string]: {
+                    /**
+                     * @description What becomes of a document that refers to one that is deleted, as in the model.
+                     * @enum {string}
+                     */
+                    onDelete: "clear" | "keep" | "unlink" | "cascade" | "restrict";
                     /** @description Of the ids in a document, such as authors[].id. */
                     path: string;
                     to: components["schemas"]["CollectionName"];

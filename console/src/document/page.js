@@ -115,7 +115,6 @@ export function EditActions({ collection, id, etag, model }) {
 const FATES = {
   clear: 'their reference stays, and what they copied goes',
   keep: 'their reference and what they copied stay',
-  unknown: 'who reads the model knows what becomes of the reference',
 };
 
 /**

@@ -16,17 +16,10 @@ export async function loadShape(signal) {
   const { collections } = await ask({ path: ['_me'], query: { relations: true }, signal });
   return {
     collections: Object.fromEntries(
-      Object.entries(collections).map(([name, { relations = {}, derive = {} }]) => [
-        name,
-        { relations: openRelations(relations), derive: kindsOf(derive) },
-      ]),
+      Object.entries(collections).map(([name, { relations = {}, derive = {} }]) => [name, { relations, derive: kindsOf(derive) }]),
     ),
   };
 }
-
-/** Returns relations as a model has them. What a delete makes of them is not told. @param {Record<string, any>} relations */
-const openRelations = (relations) =>
-  Object.fromEntries(Object.entries(relations).map(([name, relation]) => [name, { onDelete: 'unknown', ...relation }]));
 
 /** Returns rules as a model has them. @param {Record<string, { kind: string, relation?: string }>} derive */
 const kindsOf = (derive) =>
