@@ -75,12 +75,17 @@ func (s *Server) fail(err error, c echo.Context) {
 		panic(http.ErrAbortHandler) // the client has gone
 	}
 	s.observer.refused(c, e)
-	p := problemFor(s.views.Open(rightsOf(c)).Refusal(e))
+	view := s.views.Open(rightsOf(c))
+	p := problemFor(view.Refusal(e))
 	var needs *query.NeedsIndex
 	if errors.As(err, &needs) {
 		p.Suggest = needs.Suggest
 	}
 	p.Steps = errors.Is(err, writer.ErrManySteps)
+	var steps *writer.ManySteps
+	if errors.As(err, &steps) && view.TellsAbout(e) {
+		p.Documents, p.AtLeast = steps.Documents, steps.AtLeast
+	}
 	status := p.Status
 	if status == http.StatusUnauthorized {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="fanfold"`)

@@ -11,6 +11,7 @@ import (
 	"github.com/fanfold/fanfold"
 
 	"github.com/fanfold/fanfold/internal/wire"
+	"github.com/fanfold/fanfold/writer"
 )
 
 // TestEveryProblemHasATitle: a code that has a status has a title, and the status is one of an error.
@@ -53,6 +54,20 @@ func TestCausesAreLogged(t *testing.T) {
 		}
 		if strings.Contains(w.Body.String(), "a cause") || !strings.Contains(logged.String(), "a cause") {
 			t.Errorf("%v: the answer is %s, the log %s", c.err, w.Body, logged.String())
+		}
+	}
+}
+
+// TestProblemsCountDocuments: a delete that takes steps says how many documents it writes, and whether there may be more.
+func TestProblemsCountDocuments(t *testing.T) {
+	for want, steps := range map[string]*writer.ManySteps{
+		`"steps":true,"documents":2501}`:                  {Documents: 2501},
+		`"steps":true,"documents":100000,"atLeast":true}`: {Documents: 100000, AtLeast: true},
+	} {
+		s, _ := serving(t)
+		s.feed.feed = failing{fanfold.Wrap(steps, fanfold.Unprocessable, "too many")}
+		if got := strings.TrimSpace(request(s, http.MethodGet, "/v1/_changes").Body.String()); !strings.HasSuffix(got, want) {
+			t.Errorf("it is told as %s, want %s", got, want)
 		}
 	}
 }

@@ -24,6 +24,18 @@ type DeleteStep struct {
 // ErrManySteps is the cause of the Unprocessable of a delete that one transaction does not take: DeleteNext does.
 var ErrManySteps = errors.New("the delete is to be made in steps")
 
+// ManySteps is an ErrManySteps that says how many documents the request would write.
+type ManySteps struct {
+	Documents int
+	AtLeast   bool // there may be more: they were not counted further
+}
+
+// Error implements error.
+func (m *ManySteps) Error() string { return ErrManySteps.Error() }
+
+// Unwrap returns ErrManySteps.
+func (m *ManySteps) Unwrap() error { return ErrManySteps }
+
 // DeleteNext makes one step of a delete that brings more with it than one transaction takes. A step deletes and changes as many holders as there
 // is room for, children before parents. The last one deletes the document itself. Repeat it until the step says Done. Each step judges by
 // itself: a document that forbids the delete ends it there, and earlier steps stay done. It blocks until the log has decided. It returns

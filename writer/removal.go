@@ -425,13 +425,14 @@ func (r *removal) tooManyError(ops []*Operation) error {
 	for key := range s.edited {
 		edits[key.Collection]++
 	}
+	steps := &ManySteps{Documents: len(s.order) - roots + len(s.edited) + len(ops), AtLeast: s.full}
 	more := ""
-	if s.full {
+	if steps.AtLeast {
 		more = "at least "
 	}
 	e := fanfold.Errorf(fanfold.Unprocessable, "the delete would write %s%d documents; a transaction writes at most %d: delete in steps (DELETE with steps=true, fanfold delete --steps)",
-		more, len(s.order)-roots+len(s.edited)+len(ops), MaxOperations)
-	e.Err = ErrManySteps
+		more, steps.Documents, MaxOperations)
+	e.Err = steps
 	e.Discreet = fmt.Sprintf("the delete would write more documents than the %d that a transaction writes at most: delete in steps (DELETE with steps=true, fanfold delete --steps)", MaxOperations)
 	for _, c := range r.model.Collections {
 		counted := fanfold.Key{Collection: c.Name}

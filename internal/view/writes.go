@@ -22,6 +22,11 @@ const maxTold = 16 << 10
 // Refusal returns an error with the documents that it may name, and with texts of at most maxTold bytes.
 func (v View) Refusal(e *fanfold.Error) *fanfold.Error { return bounded(v.refusal(e)) }
 
+// TellsAbout tells whether the reader may know of all that an error's message is about.
+func (v View) TellsAbout(e *fanfold.Error) bool {
+	return v.rights.ReadsAll() || !slices.ContainsFunc(e.About, func(key fanfold.Key) bool { return !v.names(key) })
+}
+
 // bounded returns an error whose longer texts lack their middle.
 func bounded(e *fanfold.Error) *fanfold.Error {
 	long := func(text string) bool { return len(text) > maxTold }
@@ -48,12 +53,9 @@ func (v View) refusal(e *fanfold.Error) *fanfold.Error {
 		return e
 	}
 	shown := *e
-	for _, key := range e.About {
-		if !v.names(key) {
-			if shown.Message = e.Discreet; shown.Message == "" {
-				shown.Message = unnamedInTheWay
-			}
-			break
+	if !v.TellsAbout(e) {
+		if shown.Message = e.Discreet; shown.Message == "" {
+			shown.Message = unnamedInTheWay
 		}
 	}
 	shown.Problems = nil

@@ -74,6 +74,8 @@ type Problem struct {
 	Column    int               `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
 	Oldest    string            `json:"oldest,omitempty" ref:"Position" doc:"With store-changed, position-gone and rights-changed: the oldest position from which the feed can be read."`
 	Steps     bool              `json:"steps,omitempty" doc:"true: one transaction does not take the delete; DELETE with steps=true does it."`
+	Documents int               `json:"documents,omitempty" minimum:"1" doc:"With steps: how many documents the request would write, deletes included. Absent where the reader may not read all collections of them."`
+	AtLeast   bool              `json:"atLeast,omitempty" doc:"true: there may be more documents. They are counted up to 100,000."`
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
 	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
 	FunctionFault

@@ -369,6 +369,7 @@ collections:
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   const dialog = page.getByRole('dialog', { name: 'Delete step by step' });
   await dialog.getByRole('list', { name: 'What goes with it' }).getByText('2500 documents would be deleted').waitFor();
+  await dialog.getByText('It writes 2,501 documents').waitFor();
   await accessible(page);
   await golden(dialog, 'delete-steps');
   assert.equal((await store.get('/v1/visits?count=true&limit=1')).json.count, 2500);

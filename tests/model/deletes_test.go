@@ -152,7 +152,7 @@ collections:
 	s.Want(http.StatusOK, http.MethodPost, "/v1/_import", lines.String(), "Content-Type", "application/x-ndjson")
 
 	r := s.Want(http.StatusUnprocessableEntity, http.MethodDelete, "/v1/posts/1", "")
-	for _, want := range []string{"would write 3301 documents", "1800 documents would be deleted", "1500 documents would lose their reference", "steps=true"} {
+	for _, want := range []string{"would write 3301 documents", "1800 documents would be deleted", "1500 documents would lose their reference", "steps=true", `"steps":true,"documents":3301`} {
 		if !strings.Contains(string(r.Body), want) {
 			t.Errorf("%q is not in %s", want, r.Body)
 		}

@@ -2799,6 +2799,8 @@ export interface components {
         };
         /** @description RFC 9457. */
         Problem: {
+            /** @description true: there may be more documents. They are counted up to 100,000. */
+            atLeast?: boolean;
             /** @description With function-failed: what the function gave to ctx.fail. */
             code?: string;
             /** @description With line: the column, in Unicode code points. */
@@ -2807,6 +2809,8 @@ export interface components {
             detail?: string;
             /** @description With function-failed: what the function gave to ctx.fail; any JSON. */
             details?: Record<string, never> | unknown[] | string | number | boolean | null;
+            /** @description With steps: how many documents the request would write, deletes included. Absent where the reader may not read all collections of them. */
+            documents?: number;
             /** @description That was called, and is at fault. Line and column are of its source. */
             function?: string;
             /** @description With function-limit: the bound that was passed. */

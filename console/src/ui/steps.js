@@ -39,16 +39,6 @@ export async function deleteStepByStep({ collection, id }, signal, onStep) {
 }
 
 /**
- * Returns how many documents a refused delete would write, 0 where that is not told. The problem counts them by collection, in words.
- * @param {import('../lib/http.js').Problem} problem
- */
-function totalOf(problem) {
-  const counts = (problem.of.problems ?? []).map((/** @type {any} */ one) => Number(/^\d+/.exec(String(one.detail))?.[0]));
-  const total = counts.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + b, 0);
-  return Number.isFinite(total) ? total : 0;
-}
-
-/**
  * The dialog that makes a delete step by step. It says what goes, asks, and shows how far it is.
  * @param {object} props
  * @param {string} props.collection
@@ -85,12 +75,13 @@ export function StepsDialog({ collection, id, problem, onDone, onClose }) {
   const stop = () => ending.current?.abort();
   return html`<${Dialog} title="Delete step by step" closable=${!busy} onClose=${onClose}>
     <p><b><${Visible} text=${collection + '/' + id} max=${300} /></b> brings more with it than one transaction takes, 1,000 documents. It
-      goes in several, what refers to it first. Others see what is gone so far, and what is deleted stays deleted.</p>
+      goes in several, what refers to it first. Others see what is gone so far, and what is deleted stays deleted.
+      ${problem.of.documents > 0 && html` It writes ${problem.of.atLeast && 'at least '}${counted(problem.of.documents, 'document')}.`}</p>
     <ul aria-label="What goes with it">${(problem.of.problems ?? []).slice(0, 100).map(
       (/** @type {any} */ one) => html`<li><b><${Visible} text=${String(one.path)} max=${100} /></b>: <${Visible}
         text=${String(one.detail)} max=${300} /></li>`,
     )}</ul>
-    ${sum && html`<${Done} sum=${sum} total=${totalOf(problem)} busy=${busy} />`}
+    ${sum && html`<${Done} sum=${sum} problem=${problem} busy=${busy} />`}
     <${ProblemAlert} problem=${wrong} />
     <p class="actions">${
       busy
@@ -101,11 +92,13 @@ export function StepsDialog({ collection, id, problem, onDone, onClose }) {
   <//>`;
 }
 
-/** How far it is. @param {{ sum: Steps, total: number, busy: boolean }} props */
-function Done({ sum, total, busy }) {
+/** How far it is. @param {{ sum: Steps, problem: import('../lib/http.js').Problem, busy: boolean }} props */
+function Done({ sum, problem: { of }, busy }) {
   const done = sum.deleted + sum.changed;
+  const total = of.atLeast ? 0 : Number(of.documents ?? 0); // a share of what may be more would be a false one
   const left = useLeft('steps', done, total);
-  return html`<${Progress} label="Delete step by step" done=${done} total=${total} unit="documents" left=${busy ? left : 0} />
+  return html`<${Progress} label="Delete step by step" done=${done} total=${total} unit="documents" left=${busy ? left : 0}>
+      ${of.atLeast && ` of at least ${number(of.documents)}`}<//>
     <p>${counted(sum.deleted, 'document')} deleted, ${number(sum.changed)} lost their
       reference.${!busy && ' The document itself is still there.'}</p>`;
 }
