@@ -14,6 +14,7 @@ import (
 	"github.com/fanfold/fanfold/api/internal/described"
 	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/view"
+	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/writer"
 )
 
@@ -120,17 +121,32 @@ func (d *documents) lineage(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := readParameters(c); err != nil {
+	if err := readParameters(c, "at"); err != nil {
 		return err
 	}
-	if err := d.fresh.await(c); err != nil {
-		return err
-	}
-	report, err := d.open(c).Lineage(c.Request().Context(), key)
+	report, err := readLineage(d, c, key)
 	if err != nil {
 		return err
 	}
 	return sendJSON(c, d.budget, report)
+}
+
+// readLineage returns the lineage of now, or of the moment that at names.
+func readLineage(d *documents, c echo.Context, key fanfold.Key) (*wire.Lineage, error) {
+	if !c.QueryParams().Has("at") {
+		if err := d.fresh.await(c); err != nil {
+			return nil, err
+		}
+		return d.open(c).Lineage(c.Request().Context(), key)
+	}
+	m, err := d.fresh.parseMoment("at", c.QueryParam("at"))
+	if err == nil {
+		err = d.awaitState(c, m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return d.open(c).LineageAt(c.Request().Context(), key, m.Moment)
 }
 
 // Header names in canonical form: setting them directly saves a conversion for each.

@@ -190,6 +190,10 @@ func (m *memory) EachKept(int64, func(rule, target string, value []byte) error) 
 
 func (m *memory) Close() error { return nil }
 
+func (m *memory) LineageAt(ctx context.Context, key fanfold.Key, _ fanfold.Moment) (*wire.Lineage, error) {
+	return m.Lineage(ctx, key)
+}
+
 func (m *memory) Lineage(_ context.Context, key fanfold.Key) (*wire.Lineage, error) {
 	m.calls["Lineage"]++
 	return &wire.Lineage{Derived: []wire.DerivedValue{}, Copies: []wire.Copies{{Rule: key.ID}}}, nil

@@ -164,6 +164,11 @@ func (i inspector) Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage,
 	return i.Inspector.Lineage(ctx, key)
 }
 
+// LineageAt reports where a document's derived values came from.
+func (i inspector) LineageAt(ctx context.Context, key fanfold.Key, when fanfold.Moment) (*wire.Lineage, error) {
+	return i.Inspector.LineageAt(ctx, key, when)
+}
+
 // Verify recomputes every derived value and reports what is wrong.
 func (i inspector) Verify(ctx context.Context, progress fanfold.Progress) (*wire.Verified, error) {
 	v, err := inspect.Verify(ctx, i.store, progress)

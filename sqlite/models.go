@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/model"
 	"github.com/fanfold/fanfold/sqlite/driver"
 )
@@ -101,6 +102,12 @@ func (s *Snapshot) Model() (m StoredModel, err error) {
 		return m, err
 	}
 	err = s.readModel(&m, math.MaxInt64)
+	return m, err
+}
+
+// ModelOf returns the model that applied at a position; its Seq is 0 where none did. It has none that is to come.
+func ModelOf(s *Snapshot, at fanfold.Position) (m StoredModel, err error) {
+	err = s.readModel(&m, int64(at.Seq()))
 	return m, err
 }
 

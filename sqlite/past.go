@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"math"
 	"time"
 
 	"github.com/fanfold/fanfold"
@@ -225,3 +226,132 @@ const lastVersionSQL = `WITH RECURSIVE back (position, prior) AS (
 		SELECT position, prior FROM change WHERE position = ?1
 		UNION ALL SELECT c.position, c.prior FROM back b JOIN change c ON c.position = b.prior WHERE b.prior > ?2)
 	SELECT min(prior) FROM back`
+
+// State reads single documents, and who referred to them, as they were at one position. One bound holds for all that is read. Past it the
+// error of each method is TakesLong.
+type State struct {
+	pa    past
+	at    fanfold.Position
+	bound pastBound
+}
+
+// NewState returns the state of a snapshot at a position that Resolve has returned, and that is not before the oldest one.
+func NewState(s *Snapshot, at fanfold.Position) *State {
+	return &State{s.past(), at, s.past().bound()}
+}
+
+// Row returns a document, nil where there was none. Omitted is from the document's last change then. Of a version from
+// before the horizon it does not tell that, nor who wrote it where that is no longer known.
+func (st *State) Row(key fanfold.Key) (row *Row, err error) {
+	life, err := st.lifetime(key)
+	switch {
+	case err != nil || life == nil:
+		return nil, err
+	case life.live && life.end <= st.at:
+		return st.pa.Row(key)
+	}
+	doc, _, err := st.pa.version(*life, key, st.at, fanfold.Embedded, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	source, _, err := st.pa.version(*life, key, st.at, fanfold.Referenced, math.MaxInt)
+	if err != nil {
+		return nil, err
+	}
+	row = &Row{Number: life.number, Key: key, Revision: doc.Revision, Position: doc.Position, Created: doc.Created, Updated: doc.Updated,
+		Body: doc.Body, Referenced: NewReferencedView(doc.Body, source.Body, true)}
+	_, err = st.pa.c.QueryRow(stateRowSQL, func(r driver.Row) {
+		row.Omitted, row.CreatedBy, row.UpdatedBy = r.Bytes(0), r.Text(1), r.Text(2)
+	}, int64(row.Position), row.Number, int64(row.Revision))
+	return row, err
+}
+
+// stateRowSQL reads what a version has besides its views and times: what is omitted, and whose events made the document and wrote it.
+const stateRowSQL = "SELECT (SELECT omitted FROM change WHERE position = ?1)," +
+	" coalesce((SELECT actor FROM change WHERE position = ?2 << 20), (SELECT created_by FROM document WHERE number = ?2), '')," +
+	" coalesce((SELECT actor FROM change WHERE position = ?3 << 20), (SELECT updated_by FROM document WHERE number = ?2 AND revision = ?3), '')"
+
+// GetWithin does what GetAt does.
+func (st *State) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {
+	if err := st.check(); err != nil {
+		return nil, 0, err
+	}
+	return st.pa.GetAt(st.at, key, view, maxBytes)
+}
+
+// NumberOf returns the number of a document, 0 where there was none.
+func (st *State) NumberOf(key fanfold.Key) (number int64, err error) {
+	life, err := st.lifetime(key)
+	if err != nil || life == nil {
+		return 0, err
+	}
+	return life.number, nil
+}
+
+// HolderMeta returns the first documents that referred to target, by creation and without their bodies, limit of them at most.
+func (st *State) HolderMeta(relation, target string, limit int) (docs []*fanfold.Document, err error) {
+	err = st.eachHolder(relation, target, func(number int64) (bool, error) {
+		doc, err := st.meta(number)
+		docs = append(docs, doc)
+		return len(docs) < limit, err
+	})
+	return docs, err
+}
+
+// CountHolders returns how many documents referred to target. It stops counting at limit where that is not negative.
+func (st *State) CountHolders(relation, target string, limit int64) (n int64, err error) {
+	err = st.eachHolder(relation, target, func(int64) (bool, error) {
+		n++
+		return n != limit, nil
+	})
+	return n, err
+}
+
+// eachHolder calls fn with the numbers of the documents that referred to target, by creation, until fn returns false.
+func (st *State) eachHolder(relation, target string, fn func(number int64) (bool, error)) error {
+	last := int64(0) // of the last call: a document may have several links of other times
+	return st.pa.c.Query(holdersAtSQL, func(r driver.Row) error {
+		if err := st.check(); err != nil {
+			return err
+		}
+		if r.Int(0) == last || !wasThere(r, st.at.Seq()) {
+			return nil
+		}
+		last = r.Int(0)
+		more, err := fn(last)
+		if err == nil && !more {
+			err = driver.ErrStop
+		}
+		return err
+	}, relation, target, int64(0), int64(st.at.Seq()))
+}
+
+// meta returns the document with a number, without its body.
+func (st *State) meta(number int64) (doc *fanfold.Document, err error) {
+	var key fanfold.Key
+	if _, err = st.pa.c.QueryRow("SELECT collection, id FROM document WHERE number = ?1 UNION ALL SELECT collection, id FROM past_document WHERE number = ?1", func(r driver.Row) {
+		key = fanfold.Key{Collection: r.Text(0), ID: r.Text(1)}
+	}, number); err != nil {
+		return nil, err
+	}
+	if doc, _, err = st.pa.GetAt(st.at, key, fanfold.Embedded, 0); err == nil && doc == nil {
+		err = damagedHistory(st.at)
+	}
+	return doc, err
+}
+
+// lifetime returns the lifetime of a document that was there, nil where none was.
+func (st *State) lifetime(key fanfold.Key) (*lifetime, error) {
+	if err := st.check(); err != nil {
+		return nil, err
+	}
+	return st.pa.lifetimeAt(key, st.at)
+}
+
+// check returns a TakesLong where more was read than is.
+func (st *State) check() error {
+	if !st.bound.reached() {
+		return nil
+	}
+	return fanfold.Errorf(fanfold.TakesLong, "to tell where the values came from takes more than %d rows, or more than %v: ask for the document's _history, or for a smaller document", maxPastRows, maxPastTime)
+}

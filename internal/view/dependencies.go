@@ -145,6 +145,8 @@ type Tracer interface {
 	// Lineage reports where a document's derived values come from and which documents carry copies of it. The error is
 	// NotFound, or ctx's.
 	Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, error)
+	// LineageAt reports what Lineage reported at a moment. The error is also PositionGone where that is no longer kept, and TakesLong.
+	LineageAt(ctx context.Context, key fanfold.Key, when fanfold.Moment) (*wire.Lineage, error)
 }
 
 // Keys knows the log's events, and so their documents.

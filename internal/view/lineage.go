@@ -17,23 +17,26 @@ func (v View) lineage(key fanfold.Key, all *wire.Lineage) (*wire.Lineage, error)
 	}
 	out := *all
 	err := v.Read(func(p *Prefix) error {
-		t := trimmer{p: p, known: map[fanfold.Key]bool{}}
-		out.Derived, out.Copies = slices.Clone(all.Derived), nil
-		if p.sight.of(key.Collection).Mask() != nil {
-			withoutPrivate(p.rights, key.Collection, &out)
-		}
-		for i := range out.Derived {
-			t.value(key.Collection, &out.Derived[i])
-		}
-		out.Copies = []wire.Copies{}
-		for _, c := range all.Copies {
-			if t.copies(&c) {
-				out.Copies = append(out.Copies, c)
-			}
-		}
-		return t.err
+		return (&trimmer{p: p, state: p, known: map[fanfold.Key]bool{}}).trim(key, all, &out)
 	})
 	return &out, err
+}
+
+// trim makes of the report about a document the one that its reader gets.
+func (t *trimmer) trim(key fanfold.Key, all, out *wire.Lineage) error {
+	out.Derived, out.Copies = slices.Clone(all.Derived), []wire.Copies{}
+	if t.p.sight.of(key.Collection).Mask() != nil {
+		withoutPrivate(t.p.rights, key.Collection, out)
+	}
+	for i := range out.Derived {
+		t.value(key.Collection, &out.Derived[i])
+	}
+	for _, c := range all.Copies {
+		if t.copies(&c) {
+			out.Copies = append(out.Copies, c)
+		}
+	}
+	return t.err
 }
 
 // withoutPrivate takes out of a report about a document what tells of members that its reader does not see.
@@ -48,9 +51,16 @@ func withoutPrivate(rights *access.Rights, collection string, l *wire.Lineage) {
 // maxJudged is how many documents a lineage has judged whether they may be read. Those beyond are left out.
 const maxJudged = 1000
 
+// documentsOf reads the documents of a prefix, or of one of its positions, that may be read.
+type documentsOf interface {
+	GetWithin(key fanfold.Key, form fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+}
+
 // trimmer takes from a lineage what may not be read.
 type trimmer struct {
 	p      *Prefix
+	state  documentsOf // of the report
+	before bool        // the report is of a state before: its model may be another one
 	known  map[fanfold.Key]bool
 	judged int
 	err    error
@@ -68,7 +78,7 @@ func (t *trimmer) names(key fanfold.Key) bool {
 	}
 	t.judged++
 	var doc *fanfold.Document
-	doc, _, t.err = t.p.GetWithin(key, fanfold.Embedded, 0)
+	doc, _, t.err = t.state.GetWithin(key, fanfold.Embedded, 0)
 	t.known[key] = doc != nil
 	return doc != nil
 }
@@ -93,6 +103,9 @@ func (t *trimmer) value(collection string, value *wire.DerivedValue) {
 		value.Event = &wire.Origin{Seq: e.Seq, Time: e.Time, Op: e.Op}
 	}
 	from, own := sourceOf(t.p.rights.Model(), collection, value.Rule)
+	if t.before && from != value.From { // the rule was another one
+		from, own = value.From, value.From == collection && own
+	}
 	if own { // the document itself may be read
 		return
 	}

@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -64,6 +65,34 @@ func (v View) Lineage(ctx context.Context, key fanfold.Key) (*wire.Lineage, erro
 		return nil, fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 	}
 	return v.lineage(key, report)
+}
+
+// LineageAt does what Lineage does as of a moment. A document is named that may be read, then and now.
+func (v View) LineageAt(ctx context.Context, key fanfold.Key, when fanfold.Moment) (*wire.Lineage, error) {
+	if err := v.rights.CheckSees(key.Collection); err != nil {
+		return nil, err
+	}
+	report, err := v.views.from.Tracer.LineageAt(ctx, key, when)
+	if err != nil || v.rights.ReadsAll() {
+		return report, err
+	}
+	out := *report
+	err = v.Read(func(p *Prefix) error {
+		oldest, err := p.Oldest()
+		at := report.Position.Position
+		if err == nil && at < oldest {
+			err = fanfold.Errorf(fanfold.PositionGone, "the history of %s is no longer kept", report.Position)
+		}
+		if err != nil {
+			return err
+		}
+		t := &trimmer{p: p, state: p.AsOf(at), before: true, known: map[fanfold.Key]bool{}}
+		if !t.names(key) {
+			return cmp.Or(t.err, error(fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)))
+		}
+		return t.trim(key, report, &out)
+	})
+	return &out, err
 }
 
 // KeyAt returns the document of the event at seq.

@@ -196,6 +196,17 @@ func (s *shelf) Outcomes(first uint64, _ int) ([]*fanfold.Change, int64, error) 
 	return []*fanfold.Change{nil, {Key: document(int64(first)).Key}}, 7, nil
 }
 
+func (s *shelf) LineageAt(ctx context.Context, key fanfold.Key, _ fanfold.Moment) (*wire.Lineage, error) {
+	report, err := s.Lineage(ctx, key)
+	for i, from := range []string{"notes", "vault", "books", "vault"} {
+		report.Derived[i].From = from
+	}
+	// The rule books.title was made of another collection's documents then.
+	report.Derived = append(report.Derived, report.Derived[1])
+	report.Derived[4].Rule = "books.title"
+	return report, err
+}
+
 func (s *shelf) Lineage(context.Context, fanfold.Key) (*wire.Lineage, error) {
 	s.asked++
 	of := func(rule, collection string) wire.DerivedValue {
@@ -255,6 +266,10 @@ func readings(collection string) map[string]func(v View) error {
 	return map[string]func(v View) error{
 		"Get":     func(v View) error { _, _, err := v.Get(key, fanfold.Embedded); return err },
 		"Lineage": func(v View) error { _, err := v.Lineage(context.Background(), key); return err },
+		"LineageAt": func(v View) error {
+			_, err := v.LineageAt(context.Background(), key, fanfold.Moment{})
+			return err
+		},
 		"Versions": within(func(p *Prefix) error {
 			_, err := p.Versions(fanfold.VersionQuery{Key: key})
 			return err
@@ -480,6 +495,13 @@ func TestViewOfLineage(t *testing.T) {
 	}
 	if len(got.Copies) != 1 || got.Copies[0].Rule != "notes.countOfBooks" {
 		t.Errorf("a lineage tells of the copies %+v", got.Copies)
+	}
+	then, err := v.LineageAt(context.Background(), books, fanfold.Moment{})
+	if err != nil || strings.Contains(fmt.Sprintf("%+v %+v", then.Derived, then.Copies), "vault/") || !reflect.DeepEqual(then.Derived[0].Sources, whole.Derived[0].Sources) {
+		t.Fatalf("a lineage of then is %+v, %v", then, err)
+	}
+	if last := then.Derived[4]; !last.Hidden || len(last.Sources)+int(last.Documents)+len(last.Reason) > 0 {
+		t.Errorf("a rule that was another one tells %+v", last)
 	}
 	if from, own := sourceOf(v.Rights().Model(), "notes", "notes.codes"); from != "vault" || own {
 		t.Errorf("the numbers in notes come from %s", from)

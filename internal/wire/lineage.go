@@ -21,6 +21,7 @@ type Lineage struct {
 type DerivedValue struct {
 	Path      string        `json:"path,omitempty" doc:"A JSON pointer. Absent where the document has no place for the value."`
 	Rule      string        `json:"rule"`
+	From      string        `json:"-"` // the collection from whose documents the rule makes values
 	Kind      string        `json:"kind" enum:"copy|count|sum|min|max|avg|ids|recent|value" doc:"What the rule does, in the words of a model. value: an expression over the document itself, or over an element of it."`
 	Element   string        `json:"element,omitempty" doc:"Of a value beside each element of an array: a JSON pointer of the element."`
 	Index     *int          `json:"index,omitempty" minimum:"0" doc:"Its place in the array, from 0 on."`

@@ -109,6 +109,15 @@ func PlanOf(s *sqlite.Snapshot) (*Plan, error) {
 	return planOf(m)
 }
 
+// PlanAt compiles the model that applied at a position.
+func PlanAt(s *sqlite.Snapshot, at fanfold.Position) (*Plan, error) {
+	m, err := sqlite.ModelOf(s, at)
+	if err != nil {
+		return nil, err
+	}
+	return planOf(m)
+}
+
 // planOf compiles a stored model; event 0 has the empty one.
 func planOf(m sqlite.StoredModel) (*Plan, error) {
 	if m.Seq == 0 {

@@ -40,9 +40,61 @@ func (i *Inspector) Lineage(ctx context.Context, key fanfold.Key) (out *Lineage,
 	return out, err
 }
 
+// LineageAt returns what Lineage returned at a moment, as far as the history is kept. The error is NotFound, PositionGone for what is no longer
+// kept, or TakesLong.
+func (i *Inspector) LineageAt(ctx context.Context, key fanfold.Key, when fanfold.Moment) (out *Lineage, err error) {
+	err = i.store.Read(func(s *sqlite.Snapshot) error {
+		defer s.EndWith(ctx)()
+		at, err := i.keptAt(s, when)
+		if err != nil {
+			return err
+		}
+		plan := i.projector.Plan()
+		if m, err := sqlite.ModelOf(s, at); err != nil {
+			return err
+		} else if m.Seq != plan.Seq {
+			if plan, err = fold.PlanAt(s, at); err != nil {
+				return err
+			}
+		}
+		l, err := lineageOf(ctx, s, sqlite.NewState(s, at), plan, key)
+		if err != nil {
+			return err
+		}
+		l.issuer, l.at, out = i.issuer, at, l.out
+		return l.collect()
+	})
+	return out, err
+}
+
+// keptAt returns the position of a moment. The error is PositionGone where it is before the history that is kept.
+func (i *Inspector) keptAt(s *sqlite.Snapshot, when fanfold.Moment) (at fanfold.Position, err error) {
+	at, err = s.Resolve(when)
+	if err != nil && fanfold.CodeOf(err) != fanfold.PositionGone {
+		return 0, err
+	}
+	oldest, oldestErr := s.Oldest()
+	if oldestErr != nil || err == nil && at >= oldest {
+		return at, oldestErr
+	}
+	mark := i.issuer.Mark(oldest)
+	gone := fanfold.Errorf(fanfold.PositionGone, "the history before %s is no longer kept, and at is before it", mark)
+	gone.Oldest = &mark
+	return 0, gone
+}
+
 // newLineage returns the lineage of a document, before anything is collected. The error is NotFound where there is none.
 func newLineage(ctx context.Context, s *sqlite.Snapshot, plan *fold.Plan, key fanfold.Key) (*lineage, error) {
-	row, err := s.Row(key)
+	l, err := lineageOf(ctx, s, s, plan, key)
+	if err == nil {
+		l.at = s.At()
+	}
+	return l, err
+}
+
+// lineageOf does what newLineage does for the documents of a state.
+func lineageOf(ctx context.Context, s *sqlite.Snapshot, state state, plan *fold.Plan, key fanfold.Key) (*lineage, error) {
+	row, err := state.Row(key)
 	if err != nil {
 		return nil, err
 	}
@@ -50,12 +102,12 @@ func newLineage(ctx context.Context, s *sqlite.Snapshot, plan *fold.Plan, key fa
 		return nil, fanfold.Errorf(fanfold.NotFound, "there is no document %s", key)
 	}
 	out := &Lineage{Derived: []DerivedValue{}, Copies: []Copies{}, Omitted: row.Omitted}
-	return &lineage{ctx: ctx, s: s, plan: plan, row: row, t: jsondoc.MustParse(row.Body), known: map[string]referring{}, ids: map[idsOf][]string{}, out: out}, nil
+	return &lineage{ctx: ctx, s: s, state: state, plan: plan, row: row, t: jsondoc.MustParse(row.Body), known: map[string]referring{}, ids: map[idsOf][]string{}, out: out}, nil
 }
 
 // collect collects all that a lineage says.
 func (l *lineage) collect() error {
-	l.out.Position = l.issuer.Mark(l.s.At())
+	l.out.Position = l.issuer.Mark(l.at)
 	if err := l.walk(jsondoc.Root, jsondoc.Root, l.plan.Collection(l.row.Key.Collection).Shape, ""); err != nil {
 		return err
 	}
@@ -82,11 +134,22 @@ func (i *Inspector) planAt(s *sqlite.Snapshot) (*fold.Plan, error) {
 	return fold.PlanOf(s)
 }
 
+// state reads the documents of one position, and who refers to them: a snapshot, or what it knows of a position before.
+type state interface {
+	Row(key fanfold.Key) (*sqlite.Row, error)
+	GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error)
+	NumberOf(key fanfold.Key) (int64, error)
+	HolderMeta(relation, target string, limit int) ([]*fanfold.Document, error)
+	CountHolders(relation, target string, limit int64) (int64, error)
+}
+
 // lineage collects the lineage of one document.
 type lineage struct {
 	ctx        context.Context // of the request
 	issuer     fanfold.Issuer
-	s          *sqlite.Snapshot
+	s          *sqlite.Snapshot // for changes
+	state      state
+	at         fanfold.Position // of the state
 	plan       *fold.Plan
 	row        *sqlite.Row
 	t          *jsondoc.Tree // the embedded view
@@ -156,7 +219,7 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 		l.out.More++
 		return nil
 	}
-	v := DerivedValue{Path: pointer, Rule: r.FullName, Kind: string(r.Shows()), Sources: []ValueSource{}}
+	v := DerivedValue{Path: pointer, Rule: r.FullName, Kind: string(r.Shows()), From: sourceOf(r), Sources: []ValueSource{}}
 	switch r.Kind {
 	case model.Copy:
 		if err = l.copySources(r, anchor, &v); err == nil && r.List() {
@@ -176,6 +239,18 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 	l.out.Derived = append(l.out.Derived, v)
 	l.values = append(l.values, l.t.Raw(n))
 	return nil
+}
+
+// sourceOf returns the collection from whose documents a rule makes values.
+func sourceOf(r *fold.Rule) string {
+	switch r.Kind {
+	case model.Copy:
+		return r.Relation.To
+	case model.Computed:
+		return r.Collection
+	default:
+		return r.Relation.Collection
+	}
 }
 
 // elements notes which element of the document a value stands beside, or how many a total is made of.
@@ -205,7 +280,7 @@ func (l *lineage) copySources(r *fold.Rule, anchor jsondoc.Node, v *DerivedValue
 	v.Documents = int64(len(ids))
 	for _, id := range ids[:min(len(ids), maxSources)] {
 		src := ValueSource{Collection: r.Relation.To, ID: id}
-		doc, _, err := l.s.GetWithin(fanfold.Key{Collection: r.Relation.To, ID: id}, fanfold.Embedded, 0)
+		doc, _, err := l.state.GetWithin(fanfold.Key{Collection: r.Relation.To, ID: id}, fanfold.Embedded, 0)
 		if err != nil {
 			return err
 		}
@@ -248,10 +323,10 @@ func (l *lineage) holders(r *fold.Rule) (docs []*fanfold.Document, total int64, 
 	if have, ok := l.known[r.RelationName]; ok {
 		return have.docs, have.total, nil
 	}
-	if docs, err = l.s.HolderMeta(r.RelationName, l.row.Key.ID, maxSources); err != nil {
+	if docs, err = l.state.HolderMeta(r.RelationName, l.row.Key.ID, maxSources); err != nil {
 		return nil, 0, err
 	}
-	total, err = l.s.CountHolders(r.RelationName, l.row.Key.ID, -1)
+	total, err = l.state.CountHolders(r.RelationName, l.row.Key.ID, -1)
 	l.known[r.RelationName] = referring{docs, total}
 	return docs, total, err
 }

@@ -89,7 +89,7 @@ func (l *lineage) targets(r *fold.Rule, view *jsondoc.Tree) (Copies, error) {
 			break
 		}
 		l.referred++
-		number, err := l.s.NumberOf(fanfold.Key{Collection: r.Collection, ID: id})
+		number, err := l.state.NumberOf(fanfold.Key{Collection: r.Collection, ID: id})
 		if err != nil {
 			return found, err
 		}

@@ -81,7 +81,7 @@ func (l *lineage) withoutValue() error {
 
 // explainMissing returns the entry of a value that is not there.
 func (l *lineage) explainMissing(a missingValue) (v DerivedValue, err error) {
-	v = DerivedValue{Path: a.pointer, Rule: a.rule.FullName, Kind: string(a.rule.Shows()), Sources: []ValueSource{}}
+	v = DerivedValue{Path: a.pointer, Rule: a.rule.FullName, Kind: string(a.rule.Shows()), From: sourceOf(a.rule), Sources: []ValueSource{}}
 	switch {
 	case a.anchor == jsondoc.None:
 		v.Reason = fmt.Sprintf("the document has no place for it at %s", a.rule.Path)
@@ -157,7 +157,7 @@ func (l *lineage) whyNot(r *fold.Rule, s ValueSource) (string, error) {
 	case l.late():
 		return notExplained, nil
 	}
-	row, err := l.s.Row(fanfold.Key{Collection: s.Collection, ID: s.ID})
+	row, err := l.state.Row(fanfold.Key{Collection: s.Collection, ID: s.ID})
 	if err != nil || row == nil {
 		return "", err
 	}
@@ -206,7 +206,7 @@ func (l *lineage) whyNothingGathered(r *fold.Rule, v *DerivedValue) (string, err
 		if l.late() {
 			return notExplained, nil
 		}
-		row, err := l.s.Row(doc.Key)
+		row, err := l.state.Row(doc.Key)
 		if err != nil || row == nil {
 			return "", err
 		}

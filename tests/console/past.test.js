@@ -225,7 +225,8 @@ scenario('Any two versions are compared, step by step, and a time leads to the d
   await page.getByText(`As of`).waitFor();
   assert.equal(new URLSearchParams(new URL(page.url()).hash.split('?')[1]).get('at'), time.slice(0, 19) + '.000Z');
   await tab.open('#/books/b1?at=' + seq, 'books/b1');
-  await page.getByText('Origins are told of the document of now alone.').waitFor();
+  await page.getByRole('button', { name: 'Origin of /authorName', exact: true }).click();
+  await page.getByRole('region', { name: 'Origin', exact: true }).getByRole('link', { name: 'authors/a1', exact: true }).first().waitFor();
   await page.getByText(`, ${local.slice(0, 10)} ${local.slice(11, 19)}`).waitFor();
 });
 
@@ -235,4 +236,16 @@ scenario('The page of a document that was deleted leads to its history', { data 
   await page.getByRole('alert').getByRole('link', { name: 'history', exact: true }).click();
   await page.getByRole('heading', { level: 1, name: 'History of books/b2', exact: true }).waitFor();
   await version(page, 'delete').waitFor();
+});
+
+scenario('A past version tells where its values came from, at that time', { data }, async ({ store, tab, page }) => {
+  await change(store);
+  const at = await positionOf(store, 4);
+  await tab.open('#/books/b1?at=' + at, 'books/b1');
+  await page.getByRole('button', { name: 'Origin of /authorName', exact: true }).click();
+  const origin = page.getByRole('region', { name: 'Origin', exact: true });
+  const source = origin.getByRole('list', { name: 'Sources', exact: true }).getByRole('link', { name: 'authors/a1', exact: true });
+  assert.equal(await source.getAttribute('href'), '#/authors/a1?at=' + at);
+  assert.match(await origin.innerText(), /3-0-\w+.*create/s, 'the book was created with it, before the author had another name');
+  await accessible(page);
 });

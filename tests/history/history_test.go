@@ -186,6 +186,8 @@ type history struct {
 
 	refreshed []string                   // frozen fields that the write which is noted next takes anew
 	relations map[string]map[string]bool // by collection: the paths of all relations that there were
+	lineages  []toldLineage              // what the store told while it was the present, and has to tell of it later
+	models    int                        // how many models were applied, or folded anew
 	erased    bool                       // something was erased, so that rows from before the horizon say what is no more
 }
 
@@ -223,6 +225,7 @@ func historyIn(t *rapid.T, closed bool) {
 	h.checkOmissions()
 	h.checkCollections()
 	h.checkKept()
+	h.checkLineages()
 	besides := chance(t, 50) // the past is read beside writes, at the end
 	if chance(t, 30) {
 		h.checkPast()
@@ -261,6 +264,7 @@ func (h *history) runAll(least int) {
 	for i := range length {
 		h.run(rapid.Custom(h.operation).Draw(h.t, strconv.Itoa(i+1)))
 		h.checkIndexes()
+		h.noteLineages()
 	}
 	if h.proposed != 0 {
 		h.activate()
@@ -510,6 +514,12 @@ func (h *history) run(op operation) {
 	}
 	if h.refusesCondition(op) {
 		return
+	}
+	switch op.kind {
+	case "model", "prepare", "upgrade", "prepare-upgrade", "activate", "withdraw":
+		h.models++
+	case "erase":
+		h.lineages = nil // what was erased is in no past
 	}
 	switch op.kind {
 	case "put":

@@ -116,6 +116,7 @@ func (h *history) wantGone(seq uint64, text, view string) {
 	c, id := draw(h.t, h.o.model.collections()...), draw(h.t, ids...)
 	for _, path := range []string{
 		harness.Path(c, id) + "?at=" + text + "&view=" + view,
+		harness.Path(c, id) + "/_lineage?at=" + text,
 		fmt.Sprintf("/v1/_changes?since=%d", seq),
 		"/v1/_export?at=" + text,
 		fmt.Sprintf("/v1/_diff?from=%s&to=%d", text, h.lastSeq()),

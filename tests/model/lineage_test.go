@@ -85,6 +85,13 @@ collections:
 		t.Fatalf("after the delete it is\n%s", got)
 	}
 	s.Want(http.StatusNotFound, "GET", "/v1/books/none/_lineage", "")
+	s.Want(http.StatusNotFound, "GET", "/v1/books/1/_lineage?at=3", "")
+	s.Want(http.StatusBadRequest, "GET", "/v1/books/1/_lineage?at=5&consistency=strong", "")
+	s.Want(http.StatusBadRequest, "GET", "/v1/books/1/_lineage?at=yesterday", "")
+	then := harness.Body(s, "/v1/books/1/_lineage?at=5")
+	if !strings.Contains(then, `"sources":[{"collection":"authors","id":"a","rev":2,`) || !strings.Contains(then, `{"collection":"authors","id":"b","rev":3,`) {
+		t.Fatalf("at event 5 it was %s", then)
+	}
 	s.Want(http.StatusBadRequest, "GET", "/v1/books/1/_lineage?x=1", "")
 }
 

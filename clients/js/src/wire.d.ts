@@ -1200,7 +1200,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Where the document's derived values come from, and who carries copies of it */
+        /**
+         * Where the document's derived values come from, and who carries copies of it
+         * @description With at it tells what it would have told then, as far as the history is kept: where each value of that version came from. TakesLong is the answer where more than 100,000 rows would be read for that, or for more than 2 seconds.
+         */
         get: operations["lineage"];
         put?: never;
         post?: never;
@@ -7933,6 +7936,8 @@ export interface operations {
     lineage: {
         parameters: {
             query?: {
+                /** @description Read the document as it was then, and the documents that expand names. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. Not with consistency and maxLag. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. Fanfold-Position is the position that this came to. */
+                at?: components["parameters"]["atParameter"];
                 /** @description What the read promises. strong: every write acknowledged before the request. bounded: every write older than maxLag, or all but the newest maxLag. session: every write up to Fanfold-Min-Position, by which header alone a read is one of a session. prefix: some prefix of the log, on a node that has reached the log's end of its start. eventual: some prefix of the log, on any node. */
                 consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
@@ -7968,6 +7973,7 @@ export interface operations {
             403: components["responses"]["ForbiddenProblem"];
             404: components["responses"]["NotFoundProblem"];
             410: components["responses"]["PositionGoneProblem"];
+            422: components["responses"]["UnprocessableProblem"];
             429: components["responses"]["TooManyProblem"];
             500: components["responses"]["InternalProblem"];
             503: components["responses"]["UnavailableProblem"];

@@ -205,9 +205,10 @@ export function Absent({ lineage, model }) {
 
 /**
  * The region that says where a derived value comes from. It takes the focus.
- * @param {{ value: any, parts: string[], model: any, position: string, onClose: () => void }} props value is one of a lineage at a position
+ * @param {{ value: any, parts: string[], model: any, position: string, at: string | null, onClose: () => void }} props value is one
+ * of a lineage at a position
  */
-export function Origin({ value, parts, model, position, onClose }) {
+export function Origin({ value, parts, model, position, at, onClose }) {
   const heading = useRef(/** @type {HTMLElement | null} */ (null));
   useLayoutEffect(() => heading.current?.focus(), []);
   const rule = ruleOf(model, value.rule);
@@ -224,8 +225,8 @@ export function Origin({ value, parts, model, position, onClose }) {
         html`<br /><code class="quiet"><${Visible}
         text=${textOfRule(rule)} max=${2000} /></code>`
       }</dd>
-      <dt>Sources</dt><dd><${Sources} value=${value} /></dd>
-      <${Chain} value=${value} parts=${parts} model=${model} position=${position} />
+      <dt>Sources</dt><dd><${Sources} value=${value} at=${at} /></dd>
+      ${at === null && html`<${Chain} value=${value} parts=${parts} model=${model} position=${position} />`}
       ${value.reason && html`<dt>Reason</dt><dd><${Visible} text=${value.reason} max=${2000} /></dd>`}
       <dt>Event</dt><dd><${Event} event=${value.event} parts=${parts} /></dd>
     </dl>
@@ -246,13 +247,13 @@ const textOfRule = (rule) =>
     .map(([name, of]) => `${name}: ${typeof of === 'string' ? of : JSON.stringify(of)}`)
     .join(', ');
 
-/** @param {{ value: any }} props */
-function Sources({ value }) {
+/** @param {{ value: any, at: string | null }} props */
+function Sources({ value, at }) {
   if (value.hidden) return 'You may not read the collection that it comes from.';
   const list = value.sources ?? [];
   if (list.length === 0) return Number(value.documents) > 0 ? `${number(Number(value.documents))} documents` : 'no document';
   return html`<${MoreList} ids label="Sources" items=${list} item=${(/** @type {any} */ s) => html`<${DocumentLink}
-    collection=${s.collection} id=${s.id} />${s.rev === undefined && html` <span class="quiet">is gone</span>`}`} />
+    collection=${s.collection} id=${s.id} at=${at} />${s.rev === undefined && html` <span class="quiet">is gone</span>`}`} />
     ${
       Number(value.documents) > list.length &&
       html`<p

@@ -36,7 +36,7 @@ export function DocumentPage({ place }) {
   const now = at === null;
   // The document is shown before anything else is asked for.
   const model = useLoad(async (signal) => (doc ? loadShape(signal) : undefined), [doc]);
-  const lineage = useLoad(async (signal) => (doc && now ? loadLineage(parts, doc.position, signal) : undefined), [doc, at]);
+  const lineage = useLoad(async (signal) => (doc ? loadLineage(parts, doc.position, signal, at) : undefined), [doc, at]);
   const { rows, changed } = useFollowed(parts, now && !stale ? (doc?.position ?? '') : '', busy, again);
   return html`<${PastBanner} place=${place} position=${stale ? '' : (doc?.position ?? '')} />
     <${PastProblem} place=${place} problem=${problem} again=${again}>${
@@ -52,18 +52,13 @@ export function DocumentPage({ place }) {
       ${' '}<a href=${placeHref([...parts, '_history'])}>History</a></p>
       ${now && html`<${EditActions} collection=${parts[0]} id=${parts[1]} etag=${doc.etag} model=${model.value} />`}</div>
     <div class="beside"><div>
-      <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${now ? lineage.value : undefined} model=${model.value}
+      <${DocumentRegion} doc=${doc} parts=${parts} at=${at} lineage=${lineage.value} model=${model.value}
         changed=${changed} />
       ${now && html`<${ChangesSeen} rows=${rows} />`}
       <${CopyAs} asked=${asked} />
     </div><div>
       <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
-      ${now && html`<${Absent} lineage=${lineage.value} model=${model.value} />`}
-      ${
-        !now &&
-        html`<p class="quiet">Origins are told of the document of now alone. Its <a href=${placeHref([...parts, '_history'])}>versions</a>
-          say what changed it.</p>`
-      }
+      <${Absent} lineage=${lineage.value} model=${model.value} />
       <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
       ${
         now &&
@@ -227,7 +222,7 @@ export function DocumentRegion({ doc, parts, at, lineage, model, changed }) {
       opened === pointer &&
       marks.values.has(pointer) &&
       html`<${Origin} key=${pointer} value=${marks.values.get(pointer)} parts=${parts} model=${model}
-        position=${doc.position} onClose=${close} />`,
+        position=${doc.position} at=${at} onClose=${close} />`,
     href: (/** @type {string} */ pointer, /** @type {import('../lib/json.js').Node} */ node) => {
       const steps = links.length ? stepsOf(pointer) : [];
       const link = links.find((l) => isAt(steps, l.path));
@@ -304,6 +299,7 @@ export async function load(asked) {
  * @param {string[]} parts
  * @param {string} position
  * @param {AbortSignal} signal
+ * @param {string | null} [at] the time or position of a past version
  */
-export const loadLineage = (parts, position, signal) =>
-  ask({ path: [...parts, '_lineage'], headers: { 'Fanfold-Min-Position': position }, signal });
+export const loadLineage = (parts, position, signal, at) =>
+  ask({ path: [...parts, '_lineage'], query: { at }, headers: { 'Fanfold-Min-Position': position }, signal });
