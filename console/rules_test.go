@@ -14,7 +14,7 @@ import (
 
 // Bounds of the console's files, of their number and of what stands in them, in lines; a line has so many characters.
 const (
-	mostFiles    = 90
+	mostFiles    = 70
 	mostLines    = 400
 	mostOfOne    = 90
 	mostLineLong = 140

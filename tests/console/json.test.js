@@ -1,17 +1,10 @@
 // What the console makes of documents: scan, indent, splice and differences, with a generator of documents and edits.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { differences, same } from '../../console/src/lib/jsontext.js';
-import { indent, shown } from '../../console/src/lib/jsontext.js';
-import { lineAndColumn } from '../../console/src/lib/jsontext.js';
-import { nodeAt } from '../../console/src/lib/jsonrows.js';
+import { differences, indent, lineAndColumn, mustBeTaken, same, shown, splice } from '../../console/src/lib/jsontext.js';
+import { NotJSON, nodeAt, scan, tokenize, tokens } from '../../console/src/lib/json.js';
 import { localForm, momentOf, wordsOf } from '../../console/src/lib/moment.js';
 import { merge } from '../../console/src/lib/merge.js';
-import { NotJSON, scan } from '../../console/src/lib/json.js';
-import { splice } from '../../console/src/lib/jsontext.js';
-import { mustBeTaken } from '../../console/src/lib/jsontext.js';
-import { tokenize } from '../../console/src/lib/json.js';
-import { tokens } from '../../console/src/lib/json.js';
 import { figuresOf, parseMetrics, quantile, sampleOf, withSample } from '../../console/src/operations/metrics.js';
 import { filterOf } from '../../console/src/document/model.js';
 import { Documents, randomOf } from './lib/documents.js';

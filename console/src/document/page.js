@@ -1,19 +1,14 @@
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js';
-import { ask, request } from '../lib/http.js';
-import { member, read, textOf } from '../lib/json.js';
-import { stepsOf } from '../lib/jsonrows.js';
+import { ask, loadShape, may, request } from '../lib/http.js';
+import { member, read, stepsOf, textOf } from '../lib/json.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref, tellSaved } from '../lib/place.js';
 import { useWriting } from '../lib/write.js';
-import { ChangesSeen, useSeen } from '../ui/changes.js';
-import { loadShape, may } from '../lib/shape.js';
-import { ProblemAlert } from '../ui/dialogs.js';
+import { ChangesSeen, PastBanner, PastProblem, useSeen } from '../ui/changes.js';
+import { Pending, ProblemAlert, StepsDialog } from '../ui/dialogs.js';
 import { JsonView, named } from '../ui/json.js';
 import { CopyAs, LongText, Time, Visible, counted, number } from '../ui/parts.js';
-import { PastBanner, PastProblem } from '../ui/past.js';
-import { Pending } from '../ui/pending.js';
 import { Preview, WriteProblem } from '../ui/preview.js';
-import { StepsDialog } from '../ui/steps.js';
 import { Absent, Carried, Kind, Origin, Referred, Refers } from './links.js';
 import { idOf, isAt, kindOf, linksOf, relationsOf } from './model.js';
 
@@ -84,7 +79,7 @@ export function EditActions({ collection, id, etag, model }) {
     },
   });
   const { state } = writing;
-  const gone = (/** @type {import('../ui/steps.js').Steps} */ { deleted, changed, position }) => {
+  const gone = (/** @type {import('../ui/dialogs.js').Steps} */ { deleted, changed, position }) => {
     const href = placeHref([collection]);
     const what = `${collection}/${id} is deleted, and ${number(deleted + changed - 1)} more written, step by step`;
     tellSaved({ href, what, written: { position, derived: undefined, visible: true, took: 0, location: '' } });

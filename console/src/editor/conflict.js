@@ -1,8 +1,7 @@
 import { html, useEffect, useId, useMemo, useState } from '../lib/html.js';
 import { readable, scan } from '../lib/json.js';
 import { differences, mustBeTaken, splice } from '../lib/jsontext.js';
-import { useLive } from '../lib/live.js';
-import { asProblem } from '../lib/load.js';
+import { asProblem, useLive } from '../lib/load.js';
 import { merge } from '../lib/merge.js';
 import { Difference } from '../ui/changes.js';
 import { Visible, counted } from '../ui/parts.js';

@@ -1,6 +1,5 @@
 import { html, useMemo, useState } from '../lib/html.js';
-import { readable, scan, textOf } from '../lib/json.js';
-import { below } from '../lib/jsonrows.js';
+import { below, readable, scan, textOf } from '../lib/json.js';
 import { shown } from '../lib/jsontext.js';
 import { Visible, counted } from '../ui/parts.js';
 

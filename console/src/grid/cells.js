@@ -1,7 +1,6 @@
 // What stands in the cells of a table of documents: values by their kinds, links to what they refer to, and chips that open.
 import { html } from '../lib/html.js';
-import { decoded, tokens } from '../lib/json.js';
-import { countOf, isContainer } from '../lib/jsonrows.js';
+import { countOf, decoded, isContainer, tokens } from '../lib/json.js';
 import { placeHref } from '../lib/place.js';
 import { Visible } from '../ui/parts.js';
 

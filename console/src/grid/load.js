@@ -1,8 +1,7 @@
 import { signal, useEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { request } from '../lib/http.js';
 import { member, plain, read, textOf } from '../lib/json.js';
-import { useLive } from '../lib/live.js';
-import { asProblem } from '../lib/load.js';
+import { asProblem, useLive } from '../lib/load.js';
 import { useSeen } from '../ui/changes.js';
 import { columnsOf, pathsOf } from './cells.js';
 import { rowsAsked } from './query.js';

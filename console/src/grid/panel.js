@@ -1,14 +1,12 @@
 import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { request } from '../lib/http.js';
-import { read } from '../lib/json.js';
-import { stepsOf } from '../lib/jsonrows.js';
+import { read, stepsOf } from '../lib/json.js';
 import { useLoad } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { visible } from '../lib/text.js';
-import { ProblemAlert } from '../ui/dialogs.js';
+import { Pending, ProblemAlert } from '../ui/dialogs.js';
 import { JsonView } from '../ui/json.js';
 import { Visible } from '../ui/parts.js';
-import { Pending } from '../ui/pending.js';
 import { isDerived, pathOfSteps, readable } from './cells.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */

@@ -3,9 +3,9 @@ import { ask } from '../lib/http.js';
 import { useLoad } from '../lib/load.js';
 import { momentOf } from '../lib/moment.js';
 import { goTo, placeHref } from '../lib/place.js';
+import { TimePicker } from '../ui/changes.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { Visible } from '../ui/parts.js';
-import { TimePicker } from '../ui/past.js';
 import { Suggestion } from '../ui/preview.js';
 import { Builder, FilterBox } from './builder.js';
 

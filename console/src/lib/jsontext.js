@@ -1,6 +1,5 @@
 // What is typed is put into the bytes that were read, so that all that was not touched stays as it was written.
-import { NotJSON, decoded, tokenize } from './json.js';
-import { below } from './jsonrows.js';
+import { NotJSON, below, decoded, tokenize } from './json.js';
 
 /** @typedef {import('./json.js').Node} Node */
 

@@ -1,6 +1,6 @@
 // Three versions of a document become one: as it was opened, as others have left it, and as it was edited here. What only one side
 // changed is taken, what both changed is asked. All that was not edited here keeps the bytes of theirs.
-import { below } from './jsonrows.js';
+import { below } from './json.js';
 import { same } from './jsontext.js';
 
 /** @typedef {import('./json.js').Node} Node */

@@ -1,8 +1,7 @@
 import { useEffect, useRef, useState } from '../lib/html.js';
 import { Problem, ask, hasRole, me, request } from '../lib/http.js';
 import { plain, scan } from '../lib/json.js';
-import { useLive } from '../lib/live.js';
-import { asProblem, givenUp } from '../lib/load.js';
+import { asProblem, givenUp, useLive } from '../lib/load.js';
 
 /** What asks for the model. */
 export const asked = { path: ['_model'] };

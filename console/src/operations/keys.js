@@ -3,9 +3,8 @@ import { html, signal, useRef, useState } from '../lib/html.js';
 import { ask, hasRole, key as used, me, request, takeKey } from '../lib/http.js';
 import { plain, scan } from '../lib/json.js';
 import { asProblem, usePolled } from '../lib/load.js';
-import { Dialog, ProblemAlert } from '../ui/dialogs.js';
+import { Dialog, Pending, ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Table, Time, Visible } from '../ui/parts.js';
-import { Pending } from '../ui/pending.js';
 import { Sure } from './maintenance.js';
 
 /** How long until the keys are asked for again, in milliseconds. */

@@ -3,10 +3,9 @@ import { ask } from '../lib/http.js';
 import { useLoad } from '../lib/load.js';
 import { moved, take } from '../lib/moving.js';
 import { goTo, placeHref } from '../lib/place.js';
-import { ProblemAlert } from '../ui/dialogs.js';
+import { Pending, ProblemAlert } from '../ui/dialogs.js';
 import { DropField } from '../ui/files.js';
 import { CopyAs, Visible } from '../ui/parts.js';
-import { Pending } from '../ui/pending.js';
 import { looks, needs } from './node.js';
 
 /**

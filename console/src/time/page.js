@@ -1,14 +1,15 @@
-import { html, useId, useState } from '../lib/html.js';
-import { request } from '../lib/http.js';
+import { html, useId, useRef, useState } from '../lib/html.js';
+import { Problem, request } from '../lib/http.js';
 import { member, plain, read, textOf } from '../lib/json.js';
+import { differences } from '../lib/jsontext.js';
 import { useLoad } from '../lib/load.js';
+import { localForm } from '../lib/moment.js';
 import { goTo, placeHref, tellSaved } from '../lib/place.js';
-import { Actor } from '../ui/actor.js';
-import { Patch } from '../ui/changes.js';
-import { CopyAs, DocumentLink, Time, Visible } from '../ui/parts.js';
-import { GoToTime, PastProblem } from '../ui/past.js';
-import { Pending } from '../ui/pending.js';
-import { Compare, Revert, Slider, conditionOf, useRevert } from './compare.js';
+import { useWriting } from '../lib/write.js';
+import { Actor, Difference, GoToTime, PastProblem, Patch } from '../ui/changes.js';
+import { Pending, ProblemAlert } from '../ui/dialogs.js';
+import { CopyAs, DocumentLink, Time, Visible, counted } from '../ui/parts.js';
+import { Preview, WriteProblem } from '../ui/preview.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */
 
@@ -28,7 +29,7 @@ export function HistoryPage({ place }) {
     ['from', 'to', 'derived', 'view', 'limit', 'cursor'].map((n) => [n, params.get(n) ?? '']).filter(([, v]) => v !== ''),
   );
   const asked = { path: [collection, id, name], query: { limit: PAGE, include_docs: false, ...given } };
-  const loaded = useLoad((signal) => load([collection, id], { ...asked, signal }), [JSON.stringify(asked)]);
+  const loaded = useLoad((signal) => versionsOf([collection, id], { ...asked, signal }), [JSON.stringify(asked)]);
   const { value, problem, again } = loaded;
   const revert = useRevert([collection, id], value?.condition ?? {}, (at, written) => {
     const href = placeHref([collection, id]);
@@ -72,7 +73,7 @@ export function HistoryPage({ place }) {
  * @param {string[]} path of the document
  * @param {import('../lib/http.js').Asked} asked
  */
-async function load(path, asked) {
+async function versionsOf(path, asked) {
   const [condition, answer] = await Promise.all([conditionOf(path, asked.signal), request(asked)]);
   const root = await read(answer.text, asked.signal);
   return {
@@ -116,7 +117,7 @@ export function versionOf(node) {
 
 /**
  * One version: what it changed, and by whom; a link to it, what differs from now, and a way back.
- * @param {{ version: VersionRow, newest: boolean, revert: import('./compare.js').Reverting }} props
+ * @param {{ version: VersionRow, newest: boolean, revert: Reverting }} props
  */
 export function Version({ version, newest, revert }) {
   const [compared, setCompared] = useState(false);
@@ -148,3 +149,183 @@ export function Version({ version, newest, revert }) {
     }
   </li>`;
 }
+
+/** How many differences are shown at first. */
+const STEP = 50;
+
+/**
+ * What differs between a document as it was and as it is now.
+ * @param {{ collection: string, id: string, at: string }} props
+ */
+export function Compare({ collection, id, at }) {
+  const [max, setMax] = useState(STEP);
+  const { value, problem, again, cancel } = useLoad(
+    async (signal) => differences(...(await Promise.all([valueAt([collection, id], at, signal), valueAt([collection, id], null, signal)]))),
+    [at],
+  );
+  return html`<section aria-label="Compared with now" class="compared">
+    <${PastProblem} place=${{ parts: [collection, id], params: new URLSearchParams({ at }) }} problem=${problem} again=${again} />
+    <${Pending} of=${{ value, problem, cancel }} shape="text" />
+    ${value?.length === 0 && html`<p role="status">Nothing differs from now.</p>`}
+    ${value?.slice(0, max).map((d) => html`<${Difference} ...${d} />`)}
+    ${
+      value &&
+      value.length > max &&
+      html`<button type="button" class="small"
+      onClick=${() => setMax(max + STEP)}>Show ${STEP} more</button>`
+    }
+  </section>`;
+}
+
+/**
+ * Returns the value of a document. Of one that is not there now it is nothing.
+ * @param {string[]} path
+ * @param {string | null} at
+ * @param {AbortSignal} signal
+ */
+async function valueAt(path, at, signal) {
+  try {
+    return await read((await request({ path, query: { at }, signal })).text, signal);
+  } catch (error) {
+    if (at === null && error instanceof Problem && error.status === 404) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Any two versions of a page compared, step by step.
+ * @param {{ path: string[], versions: VersionRow[] }} props path of the document; the newest version is the first
+ */
+export function Slider({ path, versions }) {
+  const all = versions.toReversed();
+  const last = all.length - 1;
+  const [at, setAt] = useState([last - 1, last]);
+  const [from, to] = at.map((i) => Math.max(0, Math.min(i, last)));
+  const step = (/** @type {number} */ by) => setAt([from + by, to + by]);
+  const choose = (/** @type {number} */ which) => (/** @type {any} */ event) => {
+    const chosen = Number(event.target.value);
+    setAt(which === 0 ? [chosen, Math.max(chosen, to)] : [Math.min(from, chosen), chosen]);
+  };
+  const range = (/** @type {string} */ name, /** @type {number} */ which, /** @type {number} */ value) => html`<label class="version-at">
+      <span class="quiet">${name}</span> <input type="range" min="0" max=${last} value=${value} onInput=${choose(which)}
+        aria-valuetext=${`version ${value + 1} of ${last + 1}, ${all[value].op} of ${localForm(new Date(all[value].time))}`} />
+      <span><strong>${all[value].op}</strong> <${Time} text=${all[value].time} position=${all[value].seq} /></span></label>`;
+  return html`<section aria-label="Compare versions" class="slider">
+    ${range('From', 0, from)}${range('To', 1, to)}
+    <p class="actions"><button type="button" class="small" disabled=${from === 0} onClick=${() => step(-1)}>Step back</button>
+      <button type="button" class="small" disabled=${to === last} onClick=${() => step(1)}>Step forward</button></p>
+    <${Between} path=${path} from=${all[from]} to=${all[to]} /></section>`;
+}
+
+/**
+ * What differs between two versions.
+ * @param {{ path: string[], from: VersionRow, to: VersionRow }} props
+ */
+function Between({ path, from, to }) {
+  const [max, setMax] = useState(STEP);
+  const { value, problem, again, busy } = useLoad(
+    async (signal) => differences(...(await Promise.all([leftBy(path, from, signal), leftBy(path, to, signal)]))),
+    [from.seq, to.seq],
+  );
+  return html`<section aria-label="Difference" aria-busy=${busy ? 'true' : undefined} class=${busy ? 'compared stale' : 'compared'}>
+    <${PastProblem} place=${{ parts: path, params: new URLSearchParams({ at: from.seq }) }} problem=${problem} again=${again} />
+    ${value && html`<p class="quiet">${value.length ? counted(value.length, 'difference') : 'Nothing differs.'}</p>`}
+    ${value?.slice(0, max).map((d) => html`<${Difference} ...${d} />`)}
+    ${
+      value &&
+      value.length > max &&
+      html`<button type="button" class="small" onClick=${() => setMax(max + STEP)}>Show ${STEP} more</button>`
+    }
+  </section>`;
+}
+
+/**
+ * Returns the document as a version left it. A delete left nothing.
+ * @param {string[]} path
+ * @param {VersionRow} version
+ * @param {AbortSignal} signal
+ */
+const leftBy = (path, { op, seq }, signal) => (op === 'delete' || op === 'erase' ? undefined : valueAt(path, seq, signal));
+
+/**
+ * @typedef {object} Reverting
+ * @property {(at: string) => void} begin shows what a revert changes
+ * @property {boolean} stale the document has become another meanwhile
+ * @property {import('../lib/write.js').Writing} writing
+ */
+
+/**
+ * Reverts a document to a version of it, after a look at what that changes.
+ * @param {string[]} path of the document
+ * @param {Record<string, string>} condition that it is as its versions say
+ * @param {(at: string, written: import('../lib/write.js').Written) => void} onDone
+ * @returns {Reverting}
+ */
+export function useRevert(path, condition, onDone) {
+  const [stale, setStale] = useState(false);
+  const chosen = useRef('');
+  const writing = useWriting({ always: true, onDone: (written) => onDone(chosen.current, written), onStale: () => setStale(true) });
+  const begin = async (/** @type {string} */ at) => {
+    chosen.current = at;
+    setStale(false);
+    const own = await ownOf(path, at);
+    if (chosen.current === at)
+      writing.begin({ method: 'POST', path: [...path, '_revert'], headers: condition, body: JSON.stringify({ at }) }, { own });
+  };
+  return { begin, stale, writing };
+}
+
+/**
+ * Returns a document as it is written now, and as it was, undefined where that is not known.
+ * @param {string[]} path
+ * @param {string} at
+ */
+async function ownOf(path, at) {
+  const written = (/** @type {string | undefined} */ at) => request({ path, query: { view: 'referenced', at } }).then(({ text }) => text);
+  try {
+    const [before, after] = await Promise.all([
+      written(undefined).catch((error) => {
+        if (error.status === 404) return undefined; // it was deleted
+        throw error;
+      }),
+      written(at),
+    ]);
+    return { before, after };
+  } catch {
+    return undefined; // what the revert itself says is shown
+  }
+}
+
+/**
+ * Returns the condition that a document is as it is now: this one, or none.
+ * @param {string[]} path
+ * @param {AbortSignal} [signal]
+ * @returns {Promise<Record<string, string>>}
+ */
+export async function conditionOf(path, signal) {
+  try {
+    return { 'If-Match': (await request({ path, signal })).headers.get('ETag') ?? '' };
+  } catch (error) {
+    if (error instanceof Problem && error.status === 404) return { 'If-None-Match': '*' };
+    throw error;
+  }
+}
+
+/**
+ * The dialog of a revert, and its problems.
+ * @param {{ revert: Reverting, again: () => void }} props again loads the versions
+ */
+export const Revert = ({
+  revert: { writing, stale },
+  again,
+}) => html`<span role="status" class="quiet">${writing.state.phase === 'looking' && 'Looking at what it changes'}</span>
+  <${Preview} title="What this revert changes" go="Revert now" keep="Keep it" writing=${writing} careful />
+  ${!writing.state.effects && html`<${WriteProblem} state=${writing.state} />`}
+  <${ProblemAlert} problem=${
+    stale
+      ? new Problem(412, {
+          title: 'Changed meanwhile',
+          detail: 'The document has become another since its versions were listed. Nothing was written.',
+        })
+      : undefined
+  } again=${again} />`;

@@ -1,6 +1,5 @@
 import { html, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
-import { decoded } from '../lib/json.js';
-import { PAGE, childrenOf, countOf, isContainer, openAtFirst } from '../lib/jsonrows.js';
+import { PAGE, childrenOf, countOf, decoded, isContainer, openAtFirst } from '../lib/json.js';
 import { visible } from '../lib/text.js';
 import { shortOrLong } from './parts.js';
 
