@@ -1,4 +1,4 @@
-import{h as se}from"./chunk-XFBWXMUH.js";import{a as oe}from"./chunk-JSRVEYTP.js";import{$ as te,A as F,C as ee,I as O,J as N,P as c,Q as y,R as K,S as w,U as V,Z as u,_ as S,aa as G,ba as ne,ca as x,da as q,fa as g,p as Q,r as C,u as D,w as X,x as j}from"./chunk-E7RJ2GXA.js";import{b as p,c as H,e as W,i as U,l as t,n as R,q as Y,r as Z,s as P,t as E}from"./chunk-YLTSUMXM.js";var ke=250,ve=5e3;function re({status:e,work:o,onEnd:n}){let s=(e.work??[]).find($=>$.kind==="verify"||$.kind==="verify-log"),a=o||s?.id,i=ke,{value:r,problem:l,again:m}=N(async $=>a?D({path:["_work",a],signal:$}):null,[a],$=>$===null||$.ended?1/0:i=Math.min(2*i,ve)),d=!!r?.ended&&r.id===o;return H(()=>{d&&n()},[d]),l?t`<${g} problem=${l} again=${m}>
+import{$ as K,Ha as oe,Ja as x,Ka as q,Ma as g,Na as se,T as O,U as N,Z as c,_ as y,aa as w,ca as V,ha as u,ia as S,ja as te,ka as G,la as ne,n as Q,p as C,s as D,t as X,u as j,x as F,z as ee}from"./chunk-CAK6GB4Q.js";import{b as p,c as H,e as W,i as U,l as t,n as R,q as Y,r as Z,s as P,t as E}from"./chunk-JD54O3BL.js";var ke=250,ve=5e3;function re({status:e,work:o,onEnd:n}){let s=(e.work??[]).find($=>$.kind==="verify"||$.kind==="verify-log"),a=o||s?.id,i=ke,{value:r,problem:l,again:m}=N(async $=>a?D({path:["_work",a],signal:$}):null,[a],$=>$===null||$.ended?1/0:i=Math.min(2*i,ve)),d=!!r?.ended&&r.id===o;return H(()=>{d&&n()},[d]),l?t`<${g} problem=${l} again=${m}>
       ${l.status===404&&t`<p>Each node knows its own work only, and keeps the newest.</p>`}<//>`:t`<div class="verification">
     <div><span role="status" class="said">${r&&xe(r)}</span>${r&&t` <span class="quiet">begun <${y} text=${r.started} />
       </span>`}</div>
@@ -34,7 +34,7 @@ import{h as se}from"./chunk-XFBWXMUH.js";import{a as oe}from"./chunk-JSRVEYTP.js
         second="Each row of this one is compared with it, and the new one is removed" chosen=${a} onChoose=${i} />
       <p>The read model of this node is built anew from the log, beside the live one. Reads and writes go on. It needs room for a second
         read model.</p><//>`}
-  <//>`}function Ce(e){if(!e)return"Replay: has begun";if(e.running)return`Replay: ${e.phase}`;if(e.error)return"Replay: failed";let o=`in ${te(e.seconds)}`;return e.check?`Replay: compared ${o}`:`Replay: done ${o}, and the new read model is in place`}function Oe({replay:e}){let o=e.rate>0||e.secondsLeft>0;return t`<h3>Replay: ${e.phase}</h3><${se} label="Replay" done=${e.check?e.check.compared:e.seq}
+  <//>`}function Ce(e){if(!e)return"Replay: has begun";if(e.running)return`Replay: ${e.phase}`;if(e.error)return"Replay: failed";let o=`in ${te(e.seconds)}`;return e.check?`Replay: compared ${o}`:`Replay: done ${o}, and the new read model is in place`}function Oe({replay:e}){let o=e.rate>0||e.secondsLeft>0;return t`<h3>Replay: ${e.phase}</h3><${oe} label="Replay" done=${e.check?e.check.compared:e.seq}
     total=${e.check&&e.phase!=="replaying"?e.check.rows:e.target}
       unit=${e.phase==="comparing"?"rows":"events"} left=${o?e.secondsLeft:void 0}>
     ${e.rate>0&&`, ${Math.round(e.rate).toLocaleString("en")} a second`}<//>`}function me({word:e,go:o,busy:n=!1,onGo:s,children:a}){let[i,r]=p(""),l=i.trim().toLowerCase()===e.toLowerCase()&&!n;return t`<form class="actions" onSubmit=${d=>{d.preventDefault(),l&&s()}}><label>Type <b><${c} text=${e} max=${100} /></b> to confirm <input
@@ -74,11 +74,11 @@ import{h as se}from"./chunk-XFBWXMUH.js";import{a as oe}from"./chunk-JSRVEYTP.js
     ${n.note&&t`<p>${n.note}</p>`}
     <p class="actions"><button type="button" class="main" data-focus onClick=${a}>Copy</button>
       <button type="button" onClick=${s}>I have it</button> <span role="status">${e}</span></p>
-  <//>`}function ut(){let e=ee("admin"),{value:o,problem:n,again:s,cancel:a}=N(async f=>e?(await D({...he,signal:f})).keys:[],[X.value,e],()=>De),[i,r]=p(null),[l,m]=p(""),d=W(null);if(!e)return F.value&&t`<p>Keys are seen and made by whoever has the role <code>admin</code>.</p><${be} />`;let $=()=>r(null),h=f=>{$(),m(f),s()},b=o??[];return t`<div class="keys-page"><${g} problem=${n} again=${s} />
+  <//>`}function $t(){let e=ee("admin"),{value:o,problem:n,again:s,cancel:a}=N(async f=>e?(await D({...he,signal:f})).keys:[],[X.value,e],()=>De),[i,r]=p(null),[l,m]=p(""),d=W(null);if(!e)return F.value&&t`<p>Keys are seen and made by whoever has the role <code>admin</code>.</p><${be} />`;let $=()=>r(null),h=f=>{$(),m(f),s()},b=o??[];return t`<div class="keys-page"><${g} problem=${n} again=${s} />
     ${o&&b.length===0&&t`<p>This store has no key, and nobody needs one. The first key closes it for good.</p>`}
     <p class="actions"><button type="button" onClick=${()=>r({what:"make"})}>New key</button>
       <span role="status" tabindex="-1" ref=${d}>${l}</span></p>
-    <${oe} of=${{value:o,problem:n,cancel:a}}>${b.length>0&&t`<${w} label="Keys" head=${["Name","Roles","State","Made","Secrets","Actions"]}>
+    <${se} of=${{value:o,problem:n,cancel:a}}>${b.length>0&&t`<${w} label="Keys" head=${["Name","Roles","State","Made","Secrets","Actions"]}>
       ${b.map(f=>t`<${Ve} key=${f.id} of=${f} onDo=${k=>r({what:k,of:f})} />`)}<//>
       <p class="quiet small-print">The store does not note when a key was used last.</p>`}<//>
     ${i?.what==="make"&&t`<${Ae} first=${b.length===0} onDone=${h} onClose=${$} />`}
@@ -117,4 +117,4 @@ import{h as se}from"./chunk-XFBWXMUH.js";import{a as oe}from"./chunk-JSRVEYTP.js
     <${me} word=${e.name} go=${s} onGo=${()=>a({method:"DELETE",path:["_keys",e.id]})}>
       <button type="button" data-focus onClick=${n}>Keep it</button><//>
     <${g} problem=${i} />
-  <//>`}export{Xe as a,Oe as b,me as c,et as d,tt as e,nt as f,I as g,be as h,ut as i};
+  <//>`}export{Xe as a,Oe as b,me as c,et as d,tt as e,nt as f,I as g,be as h,$t as i};

@@ -1,1 +1,0 @@
-import{g as a,h as b,i as c}from"./chunk-7RTQIGAR.js";import"./chunk-XFBWXMUH.js";import"./chunk-5MVB55MF.js";import"./chunk-2CPSNNAE.js";import"./chunk-JSRVEYTP.js";import"./chunk-E7RJ2GXA.js";import"./chunk-YLTSUMXM.js";export{c as KeysPage,b as ShownOnce,a as secret};
