@@ -139,6 +139,12 @@ test('a merge goes by the ids of elements', () => {
   assert.deepEqual(merged('{"l":[{"id":1,"n":1}]}', '{"l":[{"id":1,"n":2}]}', '{"l":[{"id":1.0,"n":1},{"id":1,"n":3}]}').asked, ['/l/0/n']);
 });
 
+test('a merge takes a long list that one side added to', () => {
+  const list = (/** @type {number} */ n) => `[${Array.from({ length: n }, (_, id) => `{"id":${id}}`).join(',')}]`;
+  assert.deepEqual(merged(list(1), list(1), list(200000)), { text: list(200000), asked: [], keys: [] });
+  assert.deepEqual(merged('[]', '[{"id":"x"}]', list(200000)).asked, []);
+});
+
 test('a merge asks for what both changed', () => {
   for (const [opened, theirs, mine, asked, ours] of /** @type {[string | undefined, string, string, string[], string][]} */ ([
     ['{"a":1}', '{"a":2}', '{"a":3}', ['/a'], '{"a":3}'],

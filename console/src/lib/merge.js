@@ -171,18 +171,19 @@ function inserted(list, other) {
   let last;
   for (const one of other) {
     if (inList.has(one)) last = one;
-    else after.set(last, [...(after.get(last) ?? []), one]);
+    else if (after.has(last)) after.get(last)?.push(one);
+    else after.set(last, [one]);
   }
   const out = [];
   let waiting = after.get(undefined) ?? [];
   for (const one of list) {
     if (inOther.has(one)) {
-      out.push(...waiting);
+      for (const more of waiting) out.push(more); // not spread: arguments are bounded
       waiting = after.get(one) ?? [];
     }
     out.push(one);
   }
-  return [...out, ...waiting];
+  return out.concat(waiting);
 }
 
 const blanks = /[ \t\n\r]*/y;

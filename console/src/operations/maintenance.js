@@ -53,7 +53,6 @@ export function Maintenance({ status, refresh }) {
       setProblem(asProblem(error));
     }
   };
-  const close = () => setAsking('');
   const ended = () => {
     setSaid('');
     refresh();
@@ -69,28 +68,29 @@ export function Maintenance({ status, refresh }) {
     <${ProblemAlert} problem=${problem} />
     <${Verification} status=${status} work=${work} onEnd=${ended} />
     <${Checked} check=${status.replay?.check} running=${status.replay?.running} />
-    ${
-      asking === 'Verify' &&
-      html`<${Confirm} name="Verify" onGo=${() => go('Verify')} onClose=${close}>
-      <${Choice} of="What is verified" first="Each derived value, recomputed from the documents as written"
-        second="The log, read through and compared with what was folded from it" chosen=${other} onChoose=${setOther} />
-      <p>Reads and writes go on. It takes a core for as long as it needs.</p><//>`
-    }
-    ${
-      asking === 'Snapshot' &&
-      html`<${Confirm} name="Snapshot" onGo=${() => go('Snapshot')} onClose=${close}>
-      <p>The read model is copied into the object store beside the log, where new nodes find it. The newest two are kept. Reads and writes
-        go on.</p><//>`
-    }
-    ${
-      asking === 'Replay' &&
-      html`<${Confirm} name="Replay" onGo=${() => go('Replay')} onClose=${close}>
-      <${Choice} of="What the replay is for" first="The new read model is put in place of this one"
-        second="Each row of this one is compared with it, and the new one is removed" chosen=${other} onChoose=${setOther} />
-      <p>The read model of this node is built anew from the log, beside the live one. Reads and writes go on. It needs room for a second
-        read model.</p><//>`
-    }
+    <${Asked} name=${asking} other=${other} onOther=${setOther} onGo=${go} onClose=${() => setAsking('')} />
   <//>`;
+}
+
+/**
+ * Asks before a command begins.
+ * @param {{ name: string, other: boolean, onOther: (other: boolean) => void, onGo: (name: string) => void, onClose: () => void }} props
+ *   name of the command, empty for none; other tells whether its second form is chosen
+ */
+function Asked({ name, other, onOther, onGo, onClose }) {
+  const asked = (/** @type {any} */ what) => html`<${Confirm} name=${name} onGo=${() => onGo(name)} onClose=${onClose}>${what}<//>`;
+  if (name === 'Verify')
+    return asked(html`<${Choice} of="What is verified" first="Each derived value, recomputed from the documents as written"
+        second="The log, read through and compared with what was folded from it" chosen=${other} onChoose=${onOther} />
+      <p>Reads and writes go on. It takes a core for as long as it needs.</p>`);
+  if (name === 'Snapshot')
+    return asked(html`<p>The read model is copied into the object store beside the log, where new nodes find it. The newest two are kept.
+        Reads and writes go on.</p>`);
+  if (name !== 'Replay') return null;
+  return asked(html`<${Choice} of="What the replay is for" first="The new read model is put in place of this one"
+      second="Each row of this one is compared with it, and the new one is removed" chosen=${other} onChoose=${onOther} />
+    <p>The read model of this node is built anew from the log, beside the live one. Reads and writes go on. It needs room for a second
+      read model.</p>`);
 }
 
 /**
