@@ -18,6 +18,14 @@ const row = (page, id) => table(page).getByRole('row').filter({ has: page.getByR
 /** @param {Page} page @param {string} name */
 const press = (page, name) => page.getByRole('button', { name, exact: true }).click();
 
+/** Presses a button, and returns the file that the browser stores then. @param {Page} page @param {string} name */
+const downloaded = async (page, name) => {
+  const [download] = await Promise.all([page.waitForEvent('download'), press(page, name)]);
+  const parts = [];
+  for await (const part of await download.createReadStream()) parts.push(part);
+  return { name: download.suggestedFilename(), text: Buffer.concat(parts).toString() };
+};
+
 /** The parameters of the place. @param {Page} page */
 const params = (page) => Object.fromEntries(new URLSearchParams(new URL(page.url()).hash.split('?')[1]));
 
@@ -320,18 +328,37 @@ scenario('What a filter matches is a file, as CSV and as NDJSON', { data: { docu
 } } } }, async ({ tab, page }) => {
   await tab.open('#/things?fields=n,t&filter=' + encodeURIComponent('doc.n > 1'), 'things');
   await row(page, 'a').waitFor();
-  const file = async (/** @type {string} */ name) => {
-    const [download] = await Promise.all([page.waitForEvent('download'), press(page, name)]);
-    const parts = [];
-    for await (const part of await download.createReadStream()) parts.push(part);
-    return { name: download.suggestedFilename(), text: Buffer.concat(parts).toString() };
-  };
+  const file = (/** @type {string} */ name) => downloaded(page, name);
   await press(page, 'Export');
   assert.deepEqual(await file('CSV of the columns'), { name: 'things.csv', text: 'id,n,t\r\na,9007199254740993,"山, ""x"""\r\nb,2,"two\nlines"\r\n' });
   await page.getByText('2 documents are in the file.').waitFor();
   const lines = (await file('NDJSON of whole documents')).text;
   assert.ok(lines.includes('"n":9007199254740993') && lines.includes('2.50') && !lines.includes('_meta'), lines);
   assert.equal(lines.trim().split('\n').length, 2);
+});
+
+scenario('Groups are a file, as CSV and as NDJSON, whatever page of them is seen', {}, async ({ store, tab, page }) => {
+  await store.import('things', String.raw`{"id":"a","k":"=1+1","n":9007199254740993}
+{"id":"b","k":"=1+1","n":9007199254740992.5}
+{"id":"c","k":"say \"x\", twice","n":1}
+{"id":"d","n":2.50}
+` + Array.from({ length: 600 }, (_, i) => JSON.stringify({ id: 'z' + i, k: 'z' + String(i).padStart(3, '0'), n: i })).join('\n') + '\n');
+  await tab.open('#/things?group=k&compute=count,max(n)&sort=k&limit=2&filter=' + encodeURIComponent('doc.n >= 0'), 'things');
+  await page.getByRole('table', { name: 'Groups', exact: true }).waitFor();
+  await page.getByRole('link', { name: 'Next page', exact: true }).click();
+  await page.waitForFunction(() => location.hash.includes('cursor=') && document.querySelector('table.groups')?.textContent?.includes('z000'));
+  await press(page, 'Export');
+  await accessible(page);
+  const csv = await downloaded(page, 'CSV');
+  await page.getByText('603 groups are in the file.').waitFor();
+  assert.equal(csv.name, 'things-groups.csv');
+  const rows = csv.text.split('\r\n');
+  assert.equal(rows.length, 605);
+  assert.equal(rows[0], 'k,count,max(n)');
+  for (const want of ['=1+1,2,9007199254740993', '"say ""x"", twice",1,1', ',1,2.5', 'z599,1,599']) assert.ok(rows.includes(want), want + ' in ' + rows.slice(0, 6).join('|'));
+  const lines = (await downloaded(page, 'NDJSON')).text.trim().split('\n');
+  assert.equal(lines.length, 603);
+  assert.ok(lines.includes('{"key":{"k":"=1+1"},"values":{"count":2,"max(n)":9007199254740993}}'), lines.slice(0, 4).join('\n'));
 });
 
 scenario('Old rows are dim while another filter is asked, and "Cancel" leads back to theirs', { data: 'bookshop', shared: true }, async ({ tab, page }) => {

@@ -10,6 +10,7 @@ import { Suggestion } from '../ui/preview.js';
 import { OPERATORS, conditionsOf, cut, filterOf, isBare, literalOf, offered, stepsOf, typedOf } from './cel.js';
 import { MAX_CELL, noPath, readable } from './cells.js';
 import { groupsAsked } from './query.js';
+import { Export, ofOneLine } from './saved.js';
 
 /** @typedef {import('../lib/json.js').Node} Node */
 /** @typedef {import('./cel.js').Condition} Condition */
@@ -211,9 +212,44 @@ export function FilterBox({ value, known, onValue, rest }) {
 async function loadGroups(place, signal) {
   const asked = groupsAsked(place);
   const root = await read((await request({ ...asked, signal })).text, signal);
-  const groups = (member(root, 'groups')?.elements ?? []).map((one) => ({ key: member(one, 'key'), values: member(one, 'values') }));
-  return { groups, next: textOf(member(root, 'next')) ?? '' };
+  return { groups: member(root, 'groups')?.elements ?? [], next: textOf(member(root, 'next')) ?? '' };
 }
+
+/**
+ * Returns what a group has for a term: a part of its key, or what was computed.
+ * @param {Node} group
+ * @param {'key' | 'values'} where
+ * @param {string} term
+ */
+function valueOf(group, where, term) {
+  const of = member(group, where);
+  return of && member(of, term);
+}
+
+/**
+ * Returns all groups that a place asks for, as what a file is made of. A line of NDJSON is a group as the API has it.
+ * @param {Place} place
+ * @param {string[]} keys
+ * @param {string[]} values
+ * @returns {import('./saved.js').Source}
+ */
+const groupsOf = (place, keys, values) => ({
+  name: place.parts[0] + '-groups',
+  noun: 'group',
+  about: 'All groups',
+  labels: { csv: 'CSV', ndjson: 'NDJSON' },
+  more: ' There are more.',
+  columns: [...keys, ...values],
+  page: async ({ cursor, limit, signal }) => {
+    const params = new URLSearchParams(place.params);
+    params.delete('cursor');
+    params.set('limit', String(limit));
+    const { groups, next } = await loadGroups({ ...place, params: cursor === '' ? params : withCursor(params, cursor) }, signal);
+    return { rows: groups, next };
+  },
+  valuesOf: (group, term, i) => [valueOf(group, i < keys.length ? 'key' : 'values', term)].filter((of) => of !== undefined),
+  lineOf: ofOneLine,
+});
 
 /** Returns the terms of a list. @param {string | null} text */
 const termsOf = (text) =>
@@ -254,7 +290,8 @@ export function Groups({ place }) {
     html`<div class="above"><span role="status"
       class="quiet">${counted(value.groups.length, 'group')}${value.next ? ' on this page' : ''}.</span>
       ${value.next && html`<a href=${placeHref(parts, withCursor(params, value.next))}>Next page</a>`}
-      <span class="tools"><a href=${placeHref(parts, without)}>Documents</a></span></div>
+      <span class="tools"><a href=${placeHref(parts, without)}>Documents</a>
+        <${Export} source=${groupsOf(place, keys, values)} /></span></div>
     <div class="scroll" tabindex="0" role="group" aria-label="Table of groups"><table aria-label="Groups" class="groups">
       <thead><tr>${keys.map((term) => head(term, false))}${values.map((term) => head(term, true))}<td></td></tr></thead>
       <tbody>${rowsOf(value.groups, keys, values, place)}</tbody></table></div>`
@@ -271,23 +308,23 @@ function withCursor(params, cursor) {
 
 /**
  * Returns groups as rows. A key leads to the documents of its group, where the filter can say which these are.
- * @param {{ key: Node | undefined, values: Node | undefined }[]} groups
+ * @param {Node[]} groups
  * @param {string[]} keys
  * @param {string[]} values
  * @param {Place} place
  */
 function rowsOf(groups, keys, values, place) {
-  const first = groups.map((group) => amountOf(group.values && member(group.values, values[0])));
+  const first = groups.map((group) => amountOf(valueOf(group, 'values', values[0])));
   const most = Math.max(0, ...first);
   return groups.map((group, i) => {
-    const href = hrefOf(group.key, keys, place);
+    const href = hrefOf(group, keys, place);
     return html`<tr key=${i}>${keys.map((term, k) => {
-      const of = group.key && member(group.key, term);
+      const of = valueOf(group, 'key', term);
       const text = of ? html`<${Visible} text=${readable(of)} max=${MAX_CELL} />` : html`<i>absent</i>`;
       const shown = href !== undefined && k === 0 ? html`<a href=${href}>${text}</a>` : text;
       return k === 0 ? html`<th scope="row">${shown}</th>` : html`<td>${shown}</td>`;
     })}${values.map((term) => {
-      const of = group.values && member(group.values, term);
+      const of = valueOf(group, 'values', term);
       return html`<td class="number">${of ? html`<${Visible} text=${readable(of)} max=${MAX_CELL} />` : ''}</td>`;
     })}<td class="bars" aria-hidden="true"><div class="bar-of"
       style=${{ width: most > 0 ? `${(100 * first[i]) / most}%` : '0' }}></div></td></tr>`;
@@ -299,15 +336,15 @@ const amountOf = (node) => (node?.kind === 'number' && Number(node.raw) > 0 && N
 
 /**
  * Returns where the documents of a group are, undefined where that takes more than a comparison.
- * @param {Node | undefined} key
+ * @param {Node} group
  * @param {string[]} terms
  * @param {Place} place
  */
-function hrefOf(key, terms, { parts, params }) {
+function hrefOf(group, terms, { parts, params }) {
   const conditions = [];
   for (const term of terms) {
     if (!/^[\w-]+(?:\.[\w-]+)*(?:\[\])?$/.test(term)) return undefined;
-    const of = key && member(key, term);
+    const of = valueOf(group, 'key', term);
     const path = term.replace('[]', '');
     if (of === undefined) conditions.push({ text: `!has(doc${stepsOf(path)})` });
     else if (of.members || of.elements || of.raw.length > 500) return undefined;

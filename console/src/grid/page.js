@@ -15,7 +15,7 @@ import { ROW, leftOf, loadPage, markHere, useFollowed, useSheet } from './load.j
 import { WriteMany, mayWrite } from './many.js';
 import { Panel, Peek } from './panel.js';
 import { Plan, Query, countAsked, orderAsked, pageAsked } from './query.js';
-import { Export, Queries } from './saved.js';
+import { Export, Queries, documentsOf } from './saved.js';
 import { Table } from './table.js';
 
 /** @typedef {import('../lib/place.js').Place} Place */
@@ -187,7 +187,7 @@ function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
   return html`<div class="above"><${Line} place=${sheet.place} sheet=${sheet} view=${view} others=${others} again=${again} />
       ${writes && sheet.rows > 0 && html`<${WriteMany} place=${place} chosen=${chosen} onChoose=${setChosen} again=${again} />`}
       <span class="tools"><${Columns} place=${place} sheet=${sheet} sample=${sample} widthOf=${widthOf} onWidth=${setWidth} />${queries}${
-        at === null && html`<${Export} place=${place} columns=${sheet.columns} />`
+        at === null && html`<${Export} source=${documentsOf(place, sheet.columns)} />`
       }${fresh}${copy}</span></div>
     <div class=${open ? 'area with-side' : 'area'} ref=${area}>
       ${

@@ -1,11 +1,11 @@
-// Queries that were asked lately in this tab, those that somebody saved in the browser, and documents as a file.
+// Queries that were asked lately in this tab, those that somebody saved in the browser, and rows as a file.
 import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { me } from '../lib/http.js';
 import { asProblem } from '../lib/load.js';
 import { placeHref } from '../lib/place.js';
 import { visible } from '../lib/text.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { Visible, number } from '../ui/parts.js';
+import { Visible, counted, number } from '../ui/parts.js';
 import { readable, valuesOf } from './cells.js';
 import { Choice } from './columns.js';
 import { loadPage } from './load.js';
@@ -85,173 +85,244 @@ const wordsOf = (params) =>
     .join(', ');
 
 /**
+ * The queries of a place: its own address, and what keeps them. Whatever is asked and answered is a recent one.
+ * @param {Place} place
+ * @param {boolean} answered
+ */
+function useKept(place, answered) {
+  const [, setCount] = useState(0);
+  const href = addressOf(place);
+  const by = reader();
+  const fits = href !== '' && href.length <= MAX_QUERIES.address;
+  useEffect(() => {
+    if (!answered || !fits) return;
+    const list = kept(sessionStorage, RECENT).filter((one) => one.href !== href);
+    keep(sessionStorage, RECENT, [{ href, name: wordsOf(place.params), by }, ...list].slice(0, MAX_QUERIES.recent));
+  }, [href, answered]);
+  const mine = (/** @type {Kept} */ one) => one.by === by && one.href.startsWith(placeHref([place.parts[0]]) + '?');
+  const change = (/** @type {(list: Kept[]) => Kept[]} */ to) => {
+    keep(localStorage, SAVED, to(kept(localStorage, SAVED)));
+    setCount((count) => count + 1);
+  };
+  return {
+    fits,
+    recent: () => kept(sessionStorage, RECENT).filter(mine),
+    saved: () => kept(localStorage, SAVED).filter(mine),
+    save: (/** @type {string} */ name) =>
+      change((list) => [{ href, name, by }, ...list.filter((one) => one.name !== name || one.by !== by)].slice(0, MAX_QUERIES.saved)),
+    forget: (/** @type {Kept} */ of) => change((list) => list.filter((one) => one.href !== of.href || one.name !== of.name)),
+  };
+}
+
+/**
+ * Queries as links.
+ * @param {{ label: string, queries: Kept[], onGo: () => void, onForget?: (of: Kept) => void }} props
+ */
+const QueryList = ({ label, queries, onGo, onForget }) =>
+  queries.length > 0 &&
+  html`<h3>${label}</h3><ul aria-label=${label} class="choice">${queries.map(
+    (one) =>
+      html`<li key=${one.href + one.name}><a href=${one.href} onClick=${onGo}><${Visible} text=${one.name} max=${120} /></a>${
+        onForget &&
+        html`<button type="button" class="tool" aria-label=${`Forget ${visible(one.name)}`} onClick=${() => onForget(one)}>✕</button>`
+      }</li>`,
+  )}</ul>`;
+
+/**
+ * Gives the query of a place a name, under which it is saved.
+ * @param {{ onSave: (name: string) => void }} props
+ */
+function SaveQuery({ onSave }) {
+  const [name, setName] = useState('');
+  const save = (/** @type {Event} */ event) => {
+    event.preventDefault();
+    const title = name.trim().slice(0, MAX_QUERIES.name);
+    if (title === '') return;
+    onSave(title);
+    setName('');
+  };
+  return html`<form class="actions" onSubmit=${save}><label>Name <input value=${name} maxlength=${MAX_QUERIES.name} size="16"
+    autocomplete="off" onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></label><button
+      type="submit">Save this query</button></form>
+    <p class="quiet">It is kept in this browser. Its address is a link for others.</p>`;
+}
+
+/**
  * A button that opens the queries of a collection: those asked lately, and those that are saved.
  * @param {{ place: Place, answered: boolean }} props answered says that the query of the place has an answer
  */
 export function Queries({ place, answered }) {
   const [open, setOpen] = useState(false);
-  const [name, setName] = useState('');
-  const [count, setCount] = useState(0);
   const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
-  const href = addressOf(place);
-  const by = reader();
-  useEffect(() => {
-    if (!answered || href === '' || href.length > MAX_QUERIES.address) return;
-    const list = kept(sessionStorage, RECENT).filter((one) => one.href !== href);
-    keep(sessionStorage, RECENT, [{ href, name: wordsOf(place.params), by }, ...list].slice(0, MAX_QUERIES.recent));
-  }, [href, answered]);
+  const queries = useKept(place, answered);
   const close = () => {
     setOpen(false);
     button.current?.focus();
   };
-  const save = (/** @type {Event} */ event) => {
-    event.preventDefault();
-    const title = name.trim().slice(0, MAX_QUERIES.name);
-    if (title === '') return;
-    const list = kept(localStorage, SAVED).filter((one) => one.name !== title || one.by !== by);
-    keep(localStorage, SAVED, [{ href, name: title, by }, ...list].slice(0, MAX_QUERIES.saved));
-    setName('');
-    setCount(count + 1);
-  };
-  const forget = (/** @type {Kept} */ of) => {
-    keep(
-      localStorage,
-      SAVED,
-      kept(localStorage, SAVED).filter((one) => one.href !== of.href || one.name !== of.name),
-    );
-    setCount(count + 1);
-  };
-  const mine = (/** @type {Kept} */ one) => one.by === by && one.href.startsWith(placeHref([place.parts[0]]) + '?');
-  const list = (/** @type {string} */ label, /** @type {Kept[]} */ queries, /** @type {boolean} */ mayForget) =>
-    queries.length > 0 &&
-    html`<h3>${label}</h3><ul aria-label=${label} class="choice">${queries.map(
-      (one) =>
-        html`<li key=${one.href + one.name}><a href=${one.href} onClick=${() => setOpen(false)}><${Visible} text=${one.name}
-          max=${120} /></a>${
-            mayForget &&
-            html`<button type="button" class="tool" aria-label=${`Forget ${visible(one.name)}`} onClick=${() => forget(one)}>✕</button>`
-          }</li>`,
-    )}</ul>`;
-  const recent = open ? kept(sessionStorage, RECENT).filter(mine) : [];
-  const saved = open ? kept(localStorage, SAVED).filter(mine) : [];
+  const recent = open ? queries.recent() : [];
+  const saved = open ? queries.saved() : [];
+  const go = () => setOpen(false);
   return html`<span class="opens" onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === 'Escape' && open && close()}>
     <button type="button" class="tool" ref=${button} aria-expanded=${open} onClick=${() => setOpen(!open)}>Queries</button>${
       open &&
-      html`<${Choice} onClose=${() => setOpen(false)}>${list('Saved queries', saved, true)}${list('Recent queries', recent, false)}
+      html`<${Choice} onClose=${go}><${QueryList} label="Saved queries" queries=${saved} onGo=${go} onForget=${queries.forget} />
+      <${QueryList} label="Recent queries" queries=${recent} onGo=${go} />
       ${recent.length + saved.length === 0 && html`<p class="quiet">None yet in this tab.</p>`}
-      ${
-        href !== '' &&
-        href.length <= MAX_QUERIES.address &&
-        html`<form class="actions" onSubmit=${save}><label>Name <input value=${name} maxlength=${MAX_QUERIES.name} size="16"
-          autocomplete="off"
-          onInput=${(/** @type {any} */ event) => setName(event.target.value)} /></label><button
-            type="submit">Save this query</button></form>
-          <p class="quiet">It is kept in this browser. Its address is a link for others.</p>`
-      }<//>`
+      ${queries.fits && html`<${SaveQuery} onSave=${queries.save} />`}<//>`
     }</span>`;
 }
 
-// Documents as a file, page by page.
+// Documents, or groups of them, as a file, page by page.
 
-/** How many documents a file has at most, of how many characters, and how many are asked for at a time. */
+/** How many rows a file has at most, of how many characters, and how many are asked for at a time. */
 const MAX_EXPORT = { documents: 100_000, size: 256 << 20, page: 500 };
 
+/** @typedef {'csv' | 'ndjson'} Form */
+
 /**
- * Returns a document as a line of NDJSON, by its own tokens and without what the store adds to lists.
- * @param {Node} doc
+ * What a file is made of.
+ * @typedef {object} Source
+ * @property {string} name of the file, without its ending
+ * @property {string} noun what one row is called
+ * @property {string} about says what the file has
+ * @property {Record<Form, string>} labels of the buttons
+ * @property {string} more where those are that the file has no room for
+ * @property {string[]} columns of CSV
+ * @property {(asked: { cursor: string, limit: number, form: Form, signal: AbortSignal }) => Promise<{ rows: Node[], next: string }>} page
+ * @property {(row: Node, column: string, i: number) => Iterable<Node>} valuesOf what a row has in a column, and its index
+ * @property {(row: Node) => string} lineOf a row as JSON on a line
  */
-const lineOf = (doc) =>
+
+/**
+ * Returns the documents that a place asks for, as what a file is made of.
+ * @param {Place} place
+ * @param {string[]} columns
+ * @returns {Source}
+ */
+export const documentsOf = (place, columns) => ({
+  name: place.parts[0],
+  noun: 'document',
+  about: 'What the filter matches',
+  labels: { csv: 'CSV of the columns', ndjson: 'NDJSON of whole documents' },
+  more: ' There are more: fanfold export has no bound.',
+  columns: ['id', ...columns],
+  page: async ({ cursor, limit, form, signal }) => {
+    const params = new URLSearchParams(place.params);
+    params.delete('cursor');
+    const asked = pageAsked({ ...place, params }, { cursor });
+    const { fields: _, ...query } = asked.query;
+    const fields = form === 'csv' ? columns.join(',') : '';
+    const page = await loadPage({ ...asked, query: { ...query, limit, ...(fields ? { fields } : {}) }, signal });
+    return { rows: page.documents, next: page.next };
+  },
+  valuesOf,
+  lineOf: ofOneLine,
+});
+
+/**
+ * Returns an object as JSON on a line, by its own tokens and without what the store adds to lists.
+ * @param {Node} of
+ */
+export const ofOneLine = (of) =>
   '{' +
-  (doc.members ?? [])
+  (of.members ?? [])
     .filter((m) => m.name !== '_meta')
-    .map((m) => doc.raw.slice(m.start, m.value.end).replace(/[\r\n]+/g, ''))
+    .map((m) => of.raw.slice(m.start, m.value.end).replace(/[\r\n]+/g, ''))
     .join(',') +
-  '}\n';
+  '}';
 
 /** Returns a cell of CSV (RFC 4180). @param {string} text */
 const csvOf = (text) => (/[",\r\n]|^\s|\s$/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text);
 
 /**
- * Returns what a document has in columns as a line of CSV. Several values of a column stand with commas.
- * @param {Node} doc
- * @param {string[]} columns
+ * Returns a row as a line of CSV. Several values of a column stand with commas.
+ * @param {Node} row
+ * @param {Source} source
  */
-const recordOf = (doc, columns) => columns.map((path) => csvOf([...valuesOf(doc, path)].map(readable).join(', '))).join(',') + '\r\n';
+const recordOf = (row, { columns, valuesOf }) =>
+  columns.map((column, i) => csvOf([...valuesOf(row, column, i)].map(readable).join(', '))).join(',') + '\r\n';
 
 /**
- * Makes a file of all documents that a place asks for.
- * @param {Place} place
- * @param {'csv' | 'ndjson'} form
- * @param {string[]} columns
+ * Makes a file of all rows of a source.
+ * @param {Source} source
+ * @param {Form} form
  * @param {(done: number) => void} onDone is told how many there are so far
  * @param {AbortSignal} signal
- * @returns {Promise<{ blob: Blob, documents: number, cut: boolean }>} cut says that there are more
+ * @returns {Promise<{ blob: Blob, count: number, cut: boolean }>} cut says that there are more
  */
-async function fileOf(place, form, columns, onDone, signal) {
-  const out = form === 'csv' ? [['id', ...columns].map(csvOf).join(',') + '\r\n'] : [];
-  const fields = form === 'csv' ? columns.join(',') : undefined;
-  let documents = 0;
+async function fileOf(source, form, onDone, signal) {
+  const out = form === 'csv' ? [source.columns.map(csvOf).join(',') + '\r\n'] : [];
+  let count = 0;
   let size = 0;
   let cursor = '';
-  const params = new URLSearchParams(place.params);
-  params.delete('cursor');
   do {
-    const asked = pageAsked({ ...place, params }, { cursor });
-    const { fields: _, ...query } = asked.query;
-    const page = await loadPage({ ...asked, query: { ...query, limit: MAX_EXPORT.page, ...(fields ? { fields } : {}) }, signal });
-    const text = page.documents.map((doc) => (form === 'csv' ? recordOf(doc, ['id', ...columns]) : lineOf(doc))).join('');
+    const { rows, next } = await source.page({ cursor, limit: MAX_EXPORT.page, form, signal });
+    const text = rows.map((row) => (form === 'csv' ? recordOf(row, source) : source.lineOf(row) + '\n')).join('');
     out.push(text);
     size += text.length;
-    documents += page.documents.length;
-    cursor = page.next;
-    onDone(documents);
-  } while (cursor !== '' && documents < MAX_EXPORT.documents && size < MAX_EXPORT.size);
+    count += rows.length;
+    cursor = next;
+    onDone(count);
+  } while (cursor !== '' && count < MAX_EXPORT.documents && size < MAX_EXPORT.size);
   const type = form === 'csv' ? 'text/csv' : 'application/x-ndjson';
-  return { blob: new Blob(out, { type }), documents, cut: cursor !== '' };
+  return { blob: new Blob(out, { type }), count, cut: cursor !== '' };
+}
+
+/** Gives the browser a file to store. @param {Blob} blob @param {string} name */
+function download(blob, name) {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
 
 /**
- * A button that opens the ways to take the documents along as a file.
- * @param {{ place: Place, columns: string[] }} props
+ * Writes files of a source, and tells how far one is.
+ * @param {Source} source
  */
-export function Export({ place, columns }) {
-  const [open, setOpen] = useState(false);
+function useFile(source) {
   const [state, setState] = useState(/** @type {{ done?: number, told?: string, problem?: import('../lib/http.js').Problem }} */ ({}));
   const ending = useRef(/** @type {AbortController | null} */ (null));
-  const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
   useEffect(() => () => ending.current?.abort(), []);
-  const start = async (/** @type {'csv' | 'ndjson'} */ form) => {
+  const start = async (/** @type {Form} */ form) => {
     const mine = new AbortController();
     ending.current = mine;
     setState({ done: 0 });
     try {
-      const { blob, documents, cut } = await fileOf(place, form, columns, (done) => setState({ done }), mine.signal);
-      const link = document.createElement('a');
-      link.href = URL.createObjectURL(blob);
-      link.download = `${place.parts[0]}.${form}`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
-      setState({ told: `${number(documents)} documents are in the file.${cut ? ' There are more: fanfold export has no bound.' : ''}` });
+      const { blob, count, cut } = await fileOf(source, form, (done) => setState({ done }), mine.signal);
+      download(blob, `${source.name}.${form}`);
+      const told = `${counted(count, source.noun)} ${count === 1 ? 'is' : 'are'} in the file.`;
+      setState({ told: told + (cut ? source.more : '') });
     } catch (error) {
       setState(mine.signal.aborted ? {} : { problem: asProblem(error) });
     }
   };
+  return { ...state, start, cancel: () => ending.current?.abort() };
+}
+
+/**
+ * A button that opens the ways to take rows along as a file.
+ * @param {{ source: Source }} props
+ */
+export function Export({ source }) {
+  const [open, setOpen] = useState(false);
+  const { done, told, problem, start, cancel } = useFile(source);
+  const button = useRef(/** @type {HTMLButtonElement | null} */ (null));
   const close = () => {
     setOpen(false);
     button.current?.focus();
   };
-  const { done, told, problem } = state;
+  const { about, noun, labels } = source;
   return html`<span class="opens" onKeyDown=${(/** @type {KeyboardEvent} */ e) => e.key === 'Escape' && open && close()}>
     <button type="button" class="tool" ref=${button} aria-expanded=${open} onClick=${() => setOpen(!open)}>Export</button>${
       open &&
-      html`<${Choice} onClose=${() => done === undefined && setOpen(false)}><p>What the filter matches, at most ${number(
-        MAX_EXPORT.documents,
-      )} documents.</p>
+      html`<${Choice} onClose=${() => done === undefined && setOpen(false)}><p>${about}, at most ${counted(MAX_EXPORT.documents, noun)}.</p>
       <p class="actions">${
         done === undefined
-          ? html`<button type="button" onClick=${() => start('csv')}>CSV of the columns</button> <button type="button"
-        onClick=${() => start('ndjson')}>NDJSON of whole documents</button>`
-          : html`<button type="button" onClick=${() => ending.current?.abort()}>Cancel</button>`
+          ? html`<button type="button" onClick=${() => start('csv')}>${labels.csv}</button> <button type="button"
+        onClick=${() => start('ndjson')}>${labels.ndjson}</button>`
+          : html`<button type="button" onClick=${cancel}>Cancel</button>`
       } <span role="status" class="quiet">${done !== undefined ? `${number(done)} so far` : told}</span></p>
       <${ProblemAlert} problem=${problem} /><//>`
     }</span>`;
