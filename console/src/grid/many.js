@@ -96,20 +96,16 @@ async function run(asked, key, onProgress, signal) {
  */
 
 /**
- * The dialog that changes or deletes many documents. It shows what that would do before anything is written.
- * @param {{ meant: Meant, deletes: boolean, onClose: (written: boolean) => void }} props
+ * Looks at what a write of many documents would do, and then does it.
+ * @param {Asked} asked
+ * @param {boolean} deletes a delete is looked at without being asked for, since nothing is typed for it
  */
-function Many({ meant, deletes, onClose }) {
-  const [patch, setPatch] = useState('{}');
-  const [typed, setTyped] = useState('');
+function useMany(asked, deletes) {
   const [state, setState] = useState(/** @type {Standing} */ ({ phase: deletes ? 'looking' : 'typing' }));
   const ending = useRef(new AbortController());
   const key = useRef(newKey());
-  const asked = askedOf(meant, deletes ? undefined : patch);
-  const mistake = deletes ? '' : mistakeIn(patch);
   const look = async () => {
     key.current = newKey();
-    setTyped('');
     setState({ phase: 'looking' });
     try {
       setState({ phase: 'asking', trial: await trial(asked, ending.current.signal) });
@@ -123,39 +119,41 @@ function Many({ meant, deletes, onClose }) {
   }, []);
   const write = async () => {
     const before = state.trial;
-    setState({ phase: 'writing', trial: before });
+    const tell = (/** @type {any} */ progress) => setState({ phase: 'writing', trial: before, progress });
+    tell(undefined);
     try {
-      const result = await run(
-        asked,
-        key.current,
-        (progress) => setState({ phase: 'writing', trial: before, progress }),
-        ending.current.signal,
-      );
-      setState({ phase: 'done', trial: before, result });
+      setState({ phase: 'done', trial: before, result: await run(asked, key.current, tell, ending.current.signal) });
     } catch (error) {
       if (!ending.current.signal.aborted) setState({ phase: 'asking', trial: before, problem: asProblem(error) });
     }
   };
-  const { phase, trial: of, progress, result, problem } = state;
+  return { state, look, write, back: () => setState({ phase: 'typing' }) };
+}
+
+/**
+ * The dialog that changes or deletes many documents. It shows what that would do before anything is written.
+ * @param {{ meant: Meant, deletes: boolean, onClose: (written: boolean) => void }} props
+ */
+function Many({ meant, deletes, onClose }) {
+  const [patch, setPatch] = useState('{}');
+  const [typed, setTyped] = useState('');
+  const { state, look, write, back } = useMany(askedOf(meant, deletes ? undefined : patch), deletes);
+  const mistake = deletes ? '' : mistakeIn(patch);
+  const { phase, trial: of, result, problem } = state;
   const sure = of && of.matched > 0 && typed.replace(/[\s,.]/g, '') === String(of.matched);
   const busy = phase === 'writing';
+  const ready = phase === 'typing' ? mistake === '' && patch.trim() !== '{}' : sure;
   const submit = (/** @type {Event} */ event) => {
     event.preventDefault();
-    if (phase === 'typing' && mistake === '') look();
-    else if (phase === 'asking' && sure) onItsWay(write());
+    if (phase === 'typing' && mistake === '') {
+      setTyped('');
+      look();
+    } else if (phase === 'asking' && sure) onItsWay(write());
   };
   return html`<${Dialog} title=${deletes ? 'Delete many documents' : 'Change many documents'} closable=${!busy}
     onClose=${() => onClose(phase === 'done')}><form class="preview many" onSubmit=${submit}>
     <${Which} meant=${meant} />
-    ${
-      !deletes &&
-      phase !== 'done' &&
-      html`<label>Merge patch: members that are there take its values, null takes one away
-        <textarea data-focus rows="5" value=${patch} readonly=${phase !== 'typing'} spellcheck=${false}
-          aria-invalid=${mistake ? 'true' : undefined}
-          onInput=${(/** @type {any} */ event) => setPatch(event.target.value)} /></label>
-      <p role="status" class="quiet">${phase === 'typing' && mistake}</p>`
-    }
+    ${!deletes && phase !== 'done' && html`<${Patch} text=${patch} mistake=${mistake} isTyped=${phase === 'typing'} onText=${setPatch} />`}
     ${of && phase !== 'done' && html`<${Trial} of=${of} deletes=${deletes} />`}
     ${
       of?.matched > 0 &&
@@ -166,26 +164,41 @@ function Many({ meant, deletes, onClose }) {
     }
     <${ProblemAlert} problem=${problem} />
     ${result && html`<${Result} of=${result} deletes=${deletes} />`}
-    <p class="actions">${
-      phase === 'typing'
-        ? html`<button type="submit" class="main" disabled=${mistake !== '' || patch.trim() === '{}'}>Look at what it changes</button>`
-        : (phase === 'asking' || busy) &&
-          of?.matched > 0 &&
-          html`<button type="submit" class=${deletes ? 'loss' : 'main'} disabled=${!sure}
-        aria-disabled=${busy ? 'true' : undefined}>${problem ? 'Go on' : deletes ? 'Delete them' : 'Change them'}</button>`
-    }
-      ${
-        phase === 'asking' &&
-        !deletes &&
-        html`<button type="button"
-        onClick=${() => setState({ phase: 'typing' })}>Back to the patch</button>`
-      }
-      <button type="button" data-focus=${deletes ? '' : undefined} aria-disabled=${busy ? 'true' : undefined}
-        onClick=${() => !busy && onClose(phase === 'done')}>${phase === 'done' ? 'Close' : 'Cancel'}</button>
-      <span role="status" class="quiet">${phase === 'looking' && 'Looking at what it changes'}${
-        busy && (progress ? `${number(progress.written)} of ${number(progress.matched)} written` : 'Sending it')
-      }</span></p>
+    <${Actions} state=${state} deletes=${deletes} ready=${ready} onBack=${back} onClose=${() => onClose(phase === 'done')} />
   </form><//>`;
+}
+
+/**
+ * What is typed for a change.
+ * @param {{ text: string, mistake: string, isTyped: boolean, onText: (text: string) => void }} props
+ */
+const Patch = ({ text, mistake, isTyped, onText }) =>
+  html`<label>Merge patch: members that are there take its values, null takes one away
+      <textarea data-focus rows="5" value=${text} readonly=${!isTyped} spellcheck=${false} aria-invalid=${mistake ? 'true' : undefined}
+        onInput=${(/** @type {any} */ event) => onText(event.target.value)} /></label>
+    <p role="status" class="quiet">${isTyped && mistake}</p>`;
+
+/**
+ * The buttons of the dialog, and how far it is.
+ * @param {{ state: Standing, deletes: boolean, ready: boolean, onBack: () => void, onClose: () => void }} props ready says that the next
+ *   step can be taken
+ */
+function Actions({ state: { phase, trial: of, progress, problem }, deletes, ready, onBack, onClose }) {
+  const busy = phase === 'writing';
+  return html`<p class="actions">${
+    phase === 'typing'
+      ? html`<button type="submit" class="main" disabled=${!ready}>Look at what it changes</button>`
+      : (phase === 'asking' || busy) &&
+        of?.matched > 0 &&
+        html`<button type="submit" class=${deletes ? 'loss' : 'main'} disabled=${!ready}
+      aria-disabled=${busy ? 'true' : undefined}>${problem ? 'Go on' : deletes ? 'Delete them' : 'Change them'}</button>`
+  }
+    ${phase === 'asking' && !deletes && html`<button type="button" onClick=${onBack}>Back to the patch</button>`}
+    <button type="button" data-focus=${deletes ? '' : undefined} aria-disabled=${busy ? 'true' : undefined}
+      onClick=${() => !busy && onClose()}>${phase === 'done' ? 'Close' : 'Cancel'}</button>
+    <span role="status" class="quiet">${phase === 'looking' && 'Looking at what it changes'}${
+      busy && (progress ? `${number(progress.written)} of ${number(progress.matched)} written` : 'Sending it')
+    }</span></p>`;
 }
 
 /** @param {{ meant: Meant }} props */

@@ -139,8 +139,7 @@ function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
   const onView = (/** @type {number} */ from, /** @type {number} */ to) => {
     if (view.value.from !== from || view.value.to !== to) view.value = { from, to };
   };
-  const [part, setPart] = useState(/** @type {{ id: string, path: string, node: Node } | null} */ (null));
-  const [focus, setFocus] = useState(0);
+  const { part, focus, show, whole, around } = useSide(place, ties);
   const { shape, widthOf, setWidth } = useWidths(collection, sheet);
   const [chosen, setChosen] = useState(/** @type {Set<string>} */ (new Set()));
   const writes = at === null && mayWrite(collection);
@@ -150,31 +149,11 @@ function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
     if (sheet?.rows === 0) sheet.show(0, 1, 0);
   }, [sheet, params]);
   useLayoutEffect(() => setChosen(new Set()), [sheet]);
-  const show = (/** @type {string} */ id, take = false) => {
-    setPart(null);
-    setFocus((n) => (take ? n + 1 : open === '' ? 0 : n));
-    if (id !== open) replacePlace(placeHref(parts, withParam(params, 'doc', id)));
-  };
   const close = () => {
     show('');
     const row = area.current?.querySelector('tr[tabindex="0"]') ?? area.current?.querySelector('.grid-box');
     /** @type {HTMLElement | null | undefined} */ (row)?.focus();
   };
-  const latest = useRef(show);
-  latest.current = show;
-  const around = useMemo(
-    () => ({
-      ties,
-      at,
-      onOpen: (/** @type {Node} */ doc, /** @type {string} */ path, /** @type {Node} */ node) => {
-        const of = member(doc, 'id');
-        const id = of ? readable(of) : '';
-        latest.current(id, true);
-        setPart({ id, path, node });
-      },
-    }),
-    [ties, at],
-  );
   const sort = cut(params.get('sort') ?? '', ',')
     .map((term) => term.trim())
     .filter(Boolean);
@@ -203,10 +182,43 @@ function Sheets({ place, asked, sheet, ties, sample, changed, others, again }) {
         open &&
         html`<${Panel} collection=${collection} id=${open} at=${at} writes=${writes} ties=${ties}
         part=${part?.id === open ? part : undefined}
-        fresh=${changed.get(open)} focus=${focus} onClose=${close} onWhole=${() => setPart(null)} />`
+        fresh=${changed.get(open)} focus=${focus} onClose=${close} onWhole=${whole} />`
       }
       <${Peek} within=${area} at=${at} />
     </div>`;
+}
+
+/**
+ * The document beside the table: which part of it is shown, and what opens it. The place says which document it is.
+ * @param {Place} place
+ * @param {import('./cells.js').Ties} ties
+ */
+function useSide({ parts, params }, ties) {
+  const [part, setPart] = useState(/** @type {{ id: string, path: string, node: Node } | null} */ (null));
+  const [focus, setFocus] = useState(0);
+  const at = params.get('at') || null;
+  const open = params.get('doc') ?? '';
+  const show = (/** @type {string} */ id, take = false) => {
+    setPart(null);
+    setFocus((n) => (take ? n + 1 : open === '' ? 0 : n));
+    if (id !== open) replacePlace(placeHref(parts, withParam(params, 'doc', id)));
+  };
+  const latest = useRef(show);
+  latest.current = show;
+  const around = useMemo(
+    () => ({
+      ties,
+      at,
+      onOpen: (/** @type {Node} */ doc, /** @type {string} */ path, /** @type {Node} */ node) => {
+        const of = member(doc, 'id');
+        const id = of ? readable(of) : '';
+        latest.current(id, true);
+        setPart({ id, path, node });
+      },
+    }),
+    [ties, at],
+  );
+  return { part, focus, show, around, whole: () => setPart(null) };
 }
 
 /**

@@ -84,18 +84,23 @@ export function Query({ place, columns, sample, mistake = '' }) {
       !was &&
       html`<${Builder} filter=${typed.filter} sample=${sample} onFilter=${(/** @type {string} */ text) => set('filter', text)} />`
     }
-    ${
-      open.options &&
-      html`<div class="options">${FIELDS.map(
-        ([label, name, hint]) => html`<label key=${name} class=${name}>${label} <input name=${name} value=${typed[name]}
-        placeholder=${name === 'fields' && columns.length > 0 ? columns.join(',') : hint} disabled=${was && !OF_PAST.includes(name)}
-        onInput=${(/** @type {any} */ event) => set(name, event.target.value)} autocomplete="off" autocapitalize="off"
-          spellcheck=${false} />
-        </label>`,
-      )}<${TimePicker} onPick=${(/** @type {string} */ text) => set('at', text)} /></div>`
-    }
+    ${open.options && html`<${Options} typed=${typed} columns=${columns} was=${was} onType=${set} />`}
   </form>`;
 }
+
+/**
+ * What else a list takes, as fields.
+ * @param {{ typed: Record<string, string>, columns: string[], was: boolean, onType: (name: string, text: string) => void }} props was says
+ *   that the list is of the past
+ */
+const Options = ({ typed, columns, was, onType }) =>
+  html`<div class="options">${FIELDS.map(
+    ([label, name, hint]) => html`<label key=${name} class=${name}>${label} <input name=${name} value=${typed[name]}
+    placeholder=${name === 'fields' && columns.length > 0 ? columns.join(',') : hint} disabled=${was && !OF_PAST.includes(name)}
+    onInput=${(/** @type {any} */ event) => onType(name, event.target.value)} autocomplete="off" autocapitalize="off"
+      spellcheck=${false} />
+    </label>`,
+  )}<${TimePicker} onPick=${(/** @type {string} */ text) => onType('at', text)} /></div>`;
 
 /** Returns the names of parameters in the text of an object. @param {string} text */
 const namesIn = (text) => [...text.matchAll(/"([A-Za-z_]\w*)"\s*:/g)].map(([, name]) => name);

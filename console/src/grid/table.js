@@ -136,7 +136,7 @@ function useRows(box, props) {
   const { sheet, onView } = props;
   const [view, setView] = useState({ first: 0, last: 60 });
   const [current, setCurrent] = useState(0);
-  const wanted = useRef(-1);
+  const wanted = useWanted(box);
   const latest = useRef(() => {});
   const look = () => {
     const of = box.current;
@@ -160,21 +160,8 @@ function useRows(box, props) {
     setCurrent(Math.floor(sheet.top / ROW));
     look();
   }, [sheet]);
-  useLayoutEffect(() => {
-    // What stands above may grow, and then the page does.
-    const watch = new ResizeObserver(() => box.current && fit(box.current) && latest.current());
-    watch.observe(/** @type {HTMLElement} */ (box.current?.closest('main') ?? document.body));
-    watch.observe(document.documentElement);
-    return () => watch.disconnect();
-  }, []);
+  useFit(box, () => latest.current());
   useLayoutEffect(look, [sheet.rows]);
-  useLayoutEffect(() => {
-    if (wanted.current < 0) return;
-    const row = /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(`tr[data-row="${wanted.current}"]`));
-    if (!row) return;
-    wanted.current = -1;
-    row.focus({ preventScroll: true });
-  });
   /** @param {number} to */
   const go = (to) => {
     const of = /** @type {HTMLDivElement} */ (box.current);
@@ -194,6 +181,37 @@ function useRows(box, props) {
     if (row) setCurrent(Number(/** @type {HTMLElement} */ (row).dataset.row));
   };
   return { view, look, keys, current, take };
+}
+
+/**
+ * Which row takes the focus as soon as it is drawn; -1 for none.
+ * @param {{ current: HTMLDivElement | null }} box
+ */
+function useWanted(box) {
+  const wanted = useRef(-1);
+  useLayoutEffect(() => {
+    if (wanted.current < 0) return;
+    const row = /** @type {HTMLElement | null | undefined} */ (box.current?.querySelector(`tr[data-row="${wanted.current}"]`));
+    if (!row) return;
+    wanted.current = -1;
+    row.focus({ preventScroll: true });
+  });
+  return wanted;
+}
+
+/**
+ * Fits the table to the window whenever that, or the page, has another size.
+ * @param {{ current: HTMLDivElement | null }} box
+ * @param {() => void} onFit another number of rows is seen
+ */
+function useFit(box, onFit) {
+  useLayoutEffect(() => {
+    // What stands above may grow, and then the page does.
+    const watch = new ResizeObserver(() => box.current && fit(box.current) && onFit());
+    watch.observe(/** @type {HTMLElement} */ (box.current?.closest('main') ?? document.body));
+    watch.observe(document.documentElement);
+    return () => watch.disconnect();
+  }, []);
 }
 
 /**
