@@ -236,7 +236,7 @@ function valueOf(group, where, term) {
 const groupsOf = (place, keys, values) => ({
   name: place.parts[0] + '-groups',
   noun: 'group',
-  about: 'All groups',
+  about: 'All pages',
   labels: { csv: 'CSV', ndjson: 'NDJSON' },
   more: ' There are more.',
   columns: [...keys, ...values],
