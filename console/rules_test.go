@@ -16,7 +16,7 @@ import (
 const (
 	mostFiles    = 70
 	mostLines    = 400
-	mostOfOne    = 90
+	mostOfOne    = 60
 	mostLineLong = 140
 )
 

@@ -227,3 +227,22 @@ func TestPastExportIsBounded(t *testing.T) {
 		t.Errorf("the pages have %v documents, want 6 on at least three, and none on the first", pages)
 	}
 }
+
+// TestStateIsBounded: a state that has read for as long as it may reads nothing more.
+func TestStateIsBounded(t *testing.T) {
+	store := openInternal(t)
+	key := fanfold.Key{Collection: "a", ID: "x"}
+	if err := store.Read(func(s *Snapshot) error {
+		st := NewState(s, fanfold.At(1, 0))
+		if row, err := st.Row(key); row != nil || err != nil {
+			t.Errorf("a document that was not there: %v, %v", row, err)
+		}
+		st.bound.most = -1
+		if _, err := st.Row(key); fanfold.CodeOf(err) != fanfold.TakesLong {
+			t.Errorf("%v, want takes-long", err)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -145,7 +145,7 @@ func TestOpenAPIHasEveryRoute(t *testing.T) {
 // unseen are answers that a healthy server does not give, or only when it is lucky, and the beginning of a WebSocket. The files of the
 // console are others, as their names have slashes.
 func unseen(answer string) bool {
-	return strings.HasSuffix(answer, " 101") || strings.HasSuffix(answer, " 500") || strings.HasSuffix(answer, " 503") || strings.HasSuffix(answer, " 408") || strings.HasSuffix(answer, " 429") || answer == "POST /v1/_replay 409" || answer == "PUT /v1/_replicas 202" || answer == "POST /v1/_snapshot 200" || answer == "GET /v1/_diff 422" || answer == "GET /v1/_suggest-model 422" || answer == "POST /v1/_drift 409" ||
+	return strings.HasSuffix(answer, " 101") || strings.HasSuffix(answer, " 500") || strings.HasSuffix(answer, " 503") || strings.HasSuffix(answer, " 408") || strings.HasSuffix(answer, " 429") || answer == "POST /v1/_replay 409" || answer == "PUT /v1/_replicas 202" || answer == "POST /v1/_snapshot 200" || answer == "GET /v1/_diff 422" || answer == "GET /v1/_suggest-model 422" || answer == "GET /v1/{collection}/{id}/_lineage 422" || answer == "POST /v1/_drift 409" ||
 		slices.Contains([]string{"GET /_console/{file} 200", "GET /_console/{file} 304", "PUT /v1/_model 202", "PUT /v1/_fold 202", "POST /v1/_verify 409", "DELETE /v1/_model/_pending 202", "DELETE /v1/_model/_pending 409",
 			"POST /v1/_tokens/_revoke 204", "GET /v1/_actors/{id} 200", "DELETE /v1/_actors/{id} 204"}, answer)
 }

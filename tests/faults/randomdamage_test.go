@@ -3,6 +3,7 @@ package faults_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io/fs"
 	"math/rand/v2"
@@ -149,10 +150,16 @@ func allChanges(s *harness.Store) string {
 	return string(s.Want(http.StatusOK, "GET", "/v1/_changes?since="+status.History.Oldest+"&mode=all&include_docs=true&limit=100000", "").Body)
 }
 
-// copyTree copies a directory, which may be in use.
+// copyTree copies a directory, which may be in use: it begins anew where a file goes away meanwhile.
 func copyTree(t *testing.T, from, to string) {
 	t.Helper()
-	if err := os.CopyFS(to, os.DirFS(from)); err != nil {
+	err := os.CopyFS(to, os.DirFS(from))
+	for n := 0; errors.Is(err, fs.ErrNotExist) && n < 100; n++ {
+		if err = os.RemoveAll(to); err == nil {
+			err = os.CopyFS(to, os.DirFS(from))
+		}
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
