@@ -154,7 +154,8 @@ scenario('What is not clear of an export is asked', {}, async ({ store, tab, pag
   assert.equal(await books.getByLabel('Collection').inputValue(), 'books');
   await books.getByLabel('Id of the documents').selectOption('isbn');
   await answer.getByRole('alert').getByText('its member "data" has a list of objects: to load these, give list=data').waitFor();
-  await notes.getByRole('alert').getByText('fanfold import --mapping FILE').waitFor();
+  await notes.getByText('1 document without an id').waitFor();
+  assert.deepEqual(await notes.getByRole('table', { name: 'Mapping' }).getByRole('textbox').evaluateAll((all) => all.map((one) => /** @type {any} */ (one).value)), ['a', 'b']);
   assert.ok(await page.getByRole('button', { name: 'Import 3 files' }).isDisabled());
   await accessible(page);
   await golden(page, 'import-asks');
@@ -168,6 +169,75 @@ scenario('What is not clear of an export is asked', {}, async ({ store, tab, pag
   assert.deepEqual((await store.get('/v1/places/p1')).json, { id: 'p1' });
   await page.reload();
   await page.getByText('Nothing was dropped yet.').waitFor();
+});
+
+scenario('CSV is mapped in sight, looked at, and stored; lines that give no document have their numbers', {}, async ({ store, tab, page }) => {
+  await tab.open('#/', 'Collections');
+  const text = 'book_id;Title;copies;price;zip;note\r\n7;"Emma; ""a novel""";3;12345678901234567890.10;007;\r\n8;"Two\r\nlines";n/a;1.50;010;x\r\n9;"<img src=x onerror=alert(1)>\u202e";1;2;011;\r\n..;Ash;2;3;012;\r\n';
+  await page.getByLabel('Files', { exact: true }).setInputFiles({ name: 'books.CSV', mimeType: 'text/csv', buffer: Buffer.from(text) });
+  const books = region(page, 'books.CSV');
+  const mapping = books.getByRole('table', { name: 'Mapping' });
+  const types = () => mapping.getByRole('combobox').evaluateAll((all) => all.map((one) => /** @type {any} */ (one).value));
+  await page.getByText('Nothing is stored yet.').waitFor();
+  assert.equal(await books.getByLabel('Separator').inputValue(), ';');
+  assert.deepEqual(await types(), ['text', 'text', 'text', 'number', 'text', 'text']);
+  assert.ok(await mapping.getByRole('radio', { name: 'book_id is the id' }).isChecked());
+  const first = books.getByLabel('The first documents', { exact: true });
+  assert.deepEqual((await first.innerText()).split('\n').slice(0, 2), [
+    String.raw`{"id":"7","Title":"Emma; \"a novel\"","copies":"3","price":12345678901234567890.10,"zip":"007"}`,
+    String.raw`{"id":"8","Title":"Two\r\nlines","copies":"n/a","price":1.50,"zip":"010","note":"x"}`]);
+  const refused = books.getByRole('list', { name: 'Refused lines' });
+  await accessible(page);
+  for (const size of [{ width: 360, height: 700 }, { width: 640, height: 450 }, { width: 1280, height: 900 }]) {
+    await page.setViewportSize(size);
+    await tab.noSidewaysScrolling();
+  }
+
+  await mapping.getByLabel('Path of Title').fill('price');
+  await books.getByRole('alert').getByText('Two columns become price').waitFor();
+  await mapping.getByLabel('Path of Title').fill('names.title');
+  await mapping.getByLabel('Type of copies').selectOption('number');
+  await mapping.getByLabel('Type of note').selectOption('leave out');
+  await books.getByText('Look again before you import.').waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Import 1 file' }).isDisabled());
+  assert.match(await first.innerText(), /^\{"id":"7","names":\{"title":"Emma; \\"a novel\\""\},"copies":3,/);
+  await books.getByRole('button', { name: 'Look again' }).click();
+  await refused.getByText('Line 3: column copies is "n/a", no number as JSON has it').waitFor();
+  assert.equal(await books.getByLabel('Collection').inputValue(), 'books');
+  await golden(books, 'import-csv');
+  assert.deepEqual((await store.get('/v1')).json.collections, []);
+
+  await page.getByRole('button', { name: 'Import 1 file' }).click();
+  await page.getByText('2 documents stored, 2 lines refused.').waitFor();
+  await refused.getByText('Line 3: column copies').waitFor();
+  await refused.getByText('Line 6: ').waitFor();
+  assert.equal((await store.bytes('books', '7')).toString(), String.raw`{"id":"7","names":{"title":"Emma; \"a novel\""},"copies":3,"price":12345678901234567890.10,"zip":"007"}`);
+  assert.equal((await store.get('/v1/books/9')).json.names.title, '<img src=x onerror=alert(1)>\u202e');
+  assert.equal(await page.locator('main img').count(), 0);
+  await page.getByText('documents compared.').or(page.getByText('No model applies that derives members.')).waitFor();
+});
+
+scenario('What is no CSV is told, and a file is mapped by the keyboard alone', {}, async ({ store, tab, page }) => {
+  await tab.open('#/_import', 'Import');
+  await drop(page, region(page, 'Drop your export here'), { 'open.csv': 'a,"b', 'empty.csv': 'id,t\n', 'writers.csv': 'code,name\na,Emma\nb,\n' });
+  await region(page, 'open.csv').getByRole('alert').getByText('never closed').waitFor();
+  await region(page, 'empty.csv').getByRole('alert').getByText('The file has a header line alone.').waitFor();
+  for (const name of ['open.csv', 'empty.csv']) await page.getByRole('button', { name: `Leave it out: ${name}` }).click();
+  const writers = region(page, 'writers.csv');
+  await writers.getByText('2 documents without an id').waitFor();
+  await tab.focusByKey(writers.getByRole('radio', { name: 'No column is the id' }));
+  await page.keyboard.press('ArrowDown');
+  assert.equal(await writers.getByLabel('Path of code').inputValue(), 'id');
+  await tab.focusByKey(writers.getByLabel('Path of name'));
+  await page.keyboard.press('End');
+  await page.keyboard.type('.first');
+  await tab.focusByKey(writers.getByRole('button', { name: 'Look again' }));
+  await page.keyboard.press('Enter');
+  await page.getByText('Nothing is stored yet.').waitFor();
+  await tab.focusByKey(page.getByRole('button', { name: 'Import 1 file' }));
+  await page.keyboard.press('Enter');
+  await page.getByText('2 documents stored, 0 lines refused.').waitFor();
+  assert.deepEqual([(await store.bytes('writers', 'a')).toString(), (await store.bytes('writers', 'b')).toString()], ['{"id":"a","name":{"first":"Emma"}}', '{"id":"b"}']);
 });
 
 scenario('Who may not write is told so, and what a file says is no markup', { data: { model: 'collections: { books: { access: { read: [readers], write: [editors] } } }' }, closed: true }, async ({ store, tab, page }) => {

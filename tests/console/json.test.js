@@ -7,6 +7,7 @@ import { localForm, momentOf, wordsOf } from '../../console/src/lib/moment.js';
 import { merge } from '../../console/src/lib/merge.js';
 import { figuresOf, parseMetrics, quantile, sampleOf, withSample } from '../../console/src/operations/metrics.js';
 import { filterOf } from '../../console/src/document/model.js';
+import { MAX_CSV, NotCSV, Rows, convert, planOf, tableOf, withID } from '../../console/src/import/csv.js';
 import { Documents, randomOf } from './lib/documents.js';
 
 const CASES = 10_000;
@@ -321,4 +322,80 @@ test('the documents that refer to an id have a filter, by the path of the relati
     [['parts', '', 'of', '', 'id'], 'a1', 'doc.parts.exists(e1, e1.of.exists(e2, e2.id == "a1"))'],
     [['n'], '12', '(doc.n == "12" || doc.n == 12)'],
   ])) assert.equal(filterOf(path, id), want);
+});
+
+/** The rows of a text of CSV that comes in pieces. @param {string} text @param {number} [size] of a piece @param {string} [delimiter] */
+function rowsOf(text, size = text.length || 1, delimiter) {
+  const reader = new Rows(delimiter);
+  const rows = [];
+  for (let at = 0; at < text.length; at += size) rows.push(...reader.add(text.slice(at, at + size)));
+  return [...rows, ...reader.end()];
+}
+
+test('rows of CSV are as RFC 4180 has them, however the text is cut', () => {
+  const text = '\ufeffid,t\r\n1,"a ""b"", c"\r\n\r\n2,"two\r\nlines"\n3,\u5c71\rx\n"",\n4,"e"';
+  const want = [[1, ['id', 't']], [2, ['1', 'a "b", c']], [4, ['2', 'two\r\nlines']], [6, ['3', '\u5c71\rx']], [7, ['', '']], [8, ['4', 'e']]];
+  for (let size = 1; size <= text.length; size++) assert.deepEqual(rowsOf(text, size).map(({ line, cells, fault }) => (assert.equal(fault, ''), [line, cells])), want, `pieces of ${size}`);
+  assert.deepEqual(rowsOf(''), []);
+  assert.deepEqual(rowsOf('\n\r\n\n'), []);
+  assert.deepEqual(rowsOf('a|b;c', 2, '|').map(({ cells }) => cells), [['a', 'b;c']]);
+});
+
+test('a row of CSV that is wrong says its line, and the next is read', () => {
+  for (let size = 1; size < 9; size++) {
+    assert.deepEqual(rowsOf('a,b\n1,x"y\n2,"x"y"\n3,ok\n4,"open\n5,6', size).map(({ line, fault }) => [line, fault.replace(/[ ;].*? (?=\S+$)/, ' … ')]),
+      [[1, ''], [2, 'a … one'], [3, 'text … twice'], [4, ''], [5, 'the … closed']]);
+  }
+  for (const long of ['"' + '\n'.repeat(60), 'x'.repeat(51), ','.repeat(51), '""'.repeat(26)]) {
+    assert.throws(() => { const reader = new Rows(',', 50); for (const c of 'a\n\n' + long) reader.add(c); }, (error) => error instanceof NotCSV && /row of line 3 is too long/.test(error.message));
+  }
+});
+
+/** What becomes of CSV: the documents' texts, the lines of the file, and the refused lines. @param {string} text @param {(columns: import('../../console/src/import/csv.js').Column[]) => any} [change] */
+async function converted(text, change = (columns) => columns) {
+  const file = new Blob([text]);
+  const table = await tableOf(file);
+  const { body, lines, refused, refusals } = await convert(file, { ...table, columns: change(table.columns) });
+  return { types: table.columns.map(({ type }) => type), documents: (await body.text()).split('\n').slice(0, -1), lines, refused, refusals };
+}
+
+test('columns of CSV become members: numbers are exact, and empty cells are left out', async () => {
+  const text = 'book_id,n,zip,plus,b,j,address.city,__proto__,No.\n7,12345678901234567890.10,007,+1,TRUE,"{""a"":\r\n[1.50]}",Bern,x,1\n8,-0e5,1,2,false,[],,,\n';
+  const { types, documents, lines } = await converted(text);
+  assert.deepEqual(types, ['text', 'number', 'text', 'text', 'boolean', 'json', 'text', 'text', 'number']);
+  assert.deepEqual(documents, ['{"id":"7","n":12345678901234567890.10,"zip":"007","plus":"+1","b":true,"j":{"a": [1.50]},"address":{"city":"Bern"},"proto__":"x","No":1}',
+    '{"id":"8","n":-0e5,"zip":"1","plus":"2","b":false,"j":[]}']);
+  assert.deepEqual(lines, [2, 4]);
+  const hostile = await converted('id,v\n1,"\u0000"",""id"":""2"\n2,\u2028</script>\n', (columns) => columns.map((of, i) => (i === 1 ? { ...of, path: '__proto__."x' } : of)));
+  assert.deepEqual(hostile.documents.map((line) => Object.keys(JSON.parse(line))), [['id', '__proto__'], ['id', '__proto__']]);
+  assert.equal(/** @type {any} */ ({}).x, undefined);
+});
+
+test('rows of CSV that give no document are told by the line of the file', async () => {
+  const rows = Array.from({ length: 200 }, (_, i) => `${i},${i}\n`).join('');
+  const { documents, lines, refused, refusals } = await converted('id,n\n' + rows + 'a,x\n"b\nc",007\n,\nd\n1,"' );
+  assert.equal(documents.length, 200);
+  assert.equal(lines[199], 201);
+  assert.equal(refused, 5);
+  assert.deepEqual(refusals.map(({ line, detail }) => [line, detail]), [[202, 'column n is "x", no number as JSON has it'], [203, 'column n is "007", no number as JSON has it'],
+    [205, 'the row has no value'], [206, 'the row has another number of cells than the header line: 1, not 2'], [207, 'the quote that opens in this line is never closed']]);
+});
+
+test('CSV that gives nothing says why', async () => {
+  const column = (/** @type {string} */ path, type = /** @type {any} */ ('text')) => ({ name: path, path, type });
+  for (const [paths, why] of /** @type {[string[], RegExp][]} */ ([[['a', 'a'], /Two columns become a/], [['a', 'a.b'], /within the other/], [['a.b', 'a'], /within the other/],
+    [['a', ''], /has no path/], [['a..b'], /has no path/]])) assert.throws(() => planOf(paths.map((path) => column(path))), (error) => error instanceof NotCSV && why.test(error.message));
+  assert.throws(() => planOf([column('a', 'none')]), /left out/);
+  await assert.rejects(tableOf(new Blob(['\n\n'])), /no header line/);
+  await assert.rejects(tableOf(new Blob(['a,"b'])), /never closed/);
+  await assert.rejects(tableOf(new Blob([Uint8Array.of(0x61, 0xe9, 0x0a)])), /not UTF-8/);
+  await assert.rejects(tableOf(new Blob([','.repeat(MAX_CSV.columns)])), /more than 500 columns/);
+  await assert.rejects(tableOf(/** @type {any} */ ({ size: MAX_CSV.size + 1 })), /more than 256 MiB/);
+  assert.deepEqual((await tableOf(new Blob(['a;b,c\n1;2\n']))).columns.map(({ name }) => name), ['a;b', 'c']);
+  assert.equal((await tableOf(new Blob(['a;b\n1;2\n']))).delimiter, ';');
+  const ids = async (/** @type {string} */ text) => (await tableOf(new Blob([text]))).columns.map(({ path }) => path);
+  assert.deepEqual(await ids('paid,writerId,isbn_id\n1,a,x\n2,a,y\n'), ['paid', 'writerId', 'id']);
+  const own = withID([column('id'), column('isbn')], 1);
+  assert.deepEqual(own.map(({ path, type }) => [path, type]), [['id_', 'none'], ['id', 'text']]);
+  assert.deepEqual(withID(own, -1).map(({ path }) => path), ['id_', 'isbn']);
 });

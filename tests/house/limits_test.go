@@ -295,6 +295,7 @@ var limitTests = map[string]string{
 	"rows of a list; pages held beside those seen":                        "TestConsole",
 	"recent queries; saved; address; name":                                "TestConsole",
 	"members that a filter completes; values of one":                      "TestConsole",
+	"CSV in the console: file; row; columns; path":                        "TestConsole",
 	"file of a list":                                                      "TestConsole",
 	"documents chosen in a list":                                          "TestConsole",
 	"nodes":                                                               "TestTooManyNodes",

@@ -1,12 +1,27 @@
 import { html, useEffect, useId, useRef } from '../lib/html.js';
-import { hasRole, request } from '../lib/http.js';
+import { Problem, hasRole, request } from '../lib/http.js';
 import { member, readable, textOf } from '../lib/json.js';
-import { useLoad } from '../lib/load.js';
-import { compare, hasRules, leave, leftOut, look, mayStore, moved, read, store, take, wasWithoutRules } from '../lib/moving.js';
+import { asProblem, useLoad } from '../lib/load.js';
+import {
+  compare,
+  hasRules,
+  isTable,
+  leave,
+  leftOut,
+  look,
+  map,
+  mayStore,
+  moved,
+  read,
+  store,
+  take,
+  wasWithoutRules,
+} from '../lib/moving.js';
 import { draft, goTo, placeHref } from '../lib/place.js';
 import { visible } from '../lib/text.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { DropField } from '../ui/files.js';
+import { MAX_CSV, NotCSV, SEPARATORS, TYPES, convert, firstOf, tableOf, withID } from './csv.js';
 import { DocumentLink, Section, Table, Visible, counted, number, size } from '../ui/parts.js';
 
 /** @typedef {import('../lib/moving.js').Rule} Rule */
@@ -188,7 +203,7 @@ const FORMATS = {
  * @param {{ one: import('../lib/moving.js').Moved, storing: boolean }} props storing says that a file is being stored
  */
 export function FileToMove({ one, storing }) {
-  const { file, phase, found, stored, problem, number: of } = one;
+  const { file, phase, found, stored, problem, table, number: of } = one;
   const id = useId();
   const busy = phase === 'looking' || phase === 'storing';
   return html`<section class="moved" aria-labelledby=${id}><h2 id=${id}><${Visible} text=${file.name} max=${200} /></h2>
@@ -199,11 +214,19 @@ export function FileToMove({ one, storing }) {
         aria-label=${`Progress of ${visible(file.name.slice(0, 200))}`} />`
     }
     <${ProblemAlert} problem=${problem} />
+    ${isTable(file) && phase !== 'stored' && !storing && html`<${Mapping} one=${one} />`}
     ${!busy && (stored ?? found) && html`<${Report} report=${stored ?? found} />`}
     ${
       phase === 'looked' &&
-      html`${found && html`<${Questions} one=${one} />`}<${HowItIsRead} one=${one} formats=${FORMATS} />
-      <p class="actions"><button type="button" onClick=${() => look(of)}>Look again</button></p>`
+      html`${found && html`<${Questions} one=${one} />`}${!isTable(file) && html`<${HowItIsRead} one=${one} formats=${FORMATS} />`}
+      ${
+        (!isTable(file) || table) &&
+        html`<p class="actions"><button type="button" onClick=${() => look(of)}>Look again</button>
+          ${
+            table && !found && !problem && html`<span role="status" class="quiet">The mapping changed. Look again before you import.</span>`
+          }
+        </p>`
+      }`
     }
     ${
       phase !== 'stored' &&
@@ -214,11 +237,88 @@ export function FileToMove({ one, storing }) {
   </section>`;
 }
 
+/** Returns what fn does, whose errors of CSV are problems. @template T @param {() => Promise<T>} fn */
+const asTable = (fn) =>
+  fn().catch((error) => {
+    throw error instanceof NotCSV ? new Problem(0, { title: 'It cannot be read as CSV', detail: error.message }) : error;
+  });
+
+/** Maps the columns of a file. @param {number} of @param {File} file @param {import('./csv.js').Table} table */
+const mapped = (of, file, table) => map(of, { table, convert: (signal) => asTable(() => convert(file, table, signal)) });
+
+/** Opens a file, and looks at it as it is guessed to be. @param {number} of @param {File} file @param {string} [delimiter] */
+async function open(of, file, delimiter) {
+  try {
+    mapped(of, file, await asTable(() => tableOf(file, delimiter)));
+    await look(of);
+  } catch (error) {
+    map(of, { problem: asProblem(error) });
+  }
+}
+
+/**
+ * What the columns of a file become, and its first documents as they will be.
+ * @param {{ one: import('../lib/moving.js').Moved }} props
+ */
+function Mapping({ one: { number: of, file, table } }) {
+  useEffect(() => {
+    if (!table) open(of, file);
+  }, []);
+  if (!table) return null;
+  /** @type {{ columns: import('./csv.js').Column[], delimiter: string }} */
+  const { columns, delimiter } = table;
+  const set = (/** @type {import('./csv.js').Column[]} */ columns) => mapped(of, file, { ...table, columns });
+  const id = columns.findIndex(({ path, type }) => path === 'id' && type !== 'none');
+  return html`<form class="mapping" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
+    <p class="actions"><label>Separator <select value=${delimiter}
+      onChange=${(/** @type {any} */ event) => open(of, file, event.target.value)}>
+      ${Object.entries(SEPARATORS).map(([by, name]) => html`<option value=${by}>${name}</option>`)}</select></label>
+      <label><input type="radio" name=${`id-${of}`} checked=${id < 0} onChange=${() => set(withID(columns, -1))} />
+        No column is the id: each document gets a new one</label></p>
+    <${Table} label="Mapping" head=${['Column', 'First value', 'Becomes', 'Type', 'Id']}>${columns.map(
+      (column, i) => html`<${ColumnRow} key=${i} column=${column} i=${i} of=${of}
+        first=${table.rows.find((/** @type {any} */ row) => row.cells[i])?.cells[i] ?? ''}
+        onChange=${(/** @type {any} */ to) => set(columns.with(i, { ...column, ...to }))} onID=${() => set(withID(columns, i))} />`,
+    )}<//>
+    <${FirstDocuments} table=${table} />
+  </form>`;
+}
+
+/**
+ * A column, and what it becomes.
+ * @param {{ column: import('./csv.js').Column, i: number, of: number, first: string, onChange: (to: any) => void, onID: () => void }} props
+ */
+function ColumnRow({ column: { name, path, type }, i, of, first, onChange, onID }) {
+  const isID = path === 'id' && type !== 'none';
+  const called = visible(name.slice(0, 100)) || `column ${i + 1}`;
+  return html`<tr><th scope="row"><${Visible} text=${name} max=${100} /></th>
+    <td class="quiet"><${Visible} text=${first} max=${60} /></td>
+    <td><input aria-label=${`Path of ${called}`} value=${path} disabled=${type === 'none'} maxlength=${MAX_CSV.path} autocomplete="off"
+      autocapitalize="off" spellcheck=${false}
+      onInput=${(/** @type {any} */ event) => onChange({ path: event.target.value.trim() })} /></td>
+    <td><select aria-label=${`Type of ${called}`} value=${type}
+      onChange=${(/** @type {any} */ event) => onChange({ type: event.target.value })}>
+      ${Object.entries(TYPES).map(([type, what]) => html`<option value=${type}>${what}</option>`)}</select></td>
+    <td><input type="radio" name=${`id-${of}`} aria-label=${`${called} is the id`} checked=${isID} onChange=${onID} /></td></tr>`;
+}
+
+/** The first documents of a file as they will be, or why there are none. @param {{ table: import('./csv.js').Table }} props */
+function FirstDocuments({ table }) {
+  try {
+    const documents = firstOf(table);
+    return html`<h3>The first documents</h3><pre aria-label="The first documents" tabindex="0"><${Visible}
+      text=${documents.join('\n')} max=${MAX} /></pre>`;
+  } catch (error) {
+    if (!(error instanceof NotCSV)) throw error;
+    return html`<p role="alert" class="problem"><${Visible} text=${error.message} /></p>`;
+  }
+}
+
 /**
  * What is asked about a file that was looked at: where its documents go, and what their ids are.
  * @param {{ one: import('../lib/moving.js').Moved }} props
  */
-function Questions({ one: { number: of, found, reading } }) {
+function Questions({ one: { number: of, file, found, reading } }) {
   return html`<form class="query" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
     ${
       (found.proposed || reading.collection) &&
@@ -228,6 +328,7 @@ function Questions({ one: { number: of, found, reading } }) {
     }
     ${
       found.withoutId > 0 &&
+      !isTable(file) &&
       html`<label>Id of the documents <select value=${reading.id}
         onChange=${(/** @type {any} */ event) => read(of, { id: event.target.value })}>
       <option value="">a new one each</option>${(found.ids ?? []).map(

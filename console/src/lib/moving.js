@@ -33,7 +33,22 @@ const NAMED = 20;
  * @property {any} [found] what a dry run has found
  * @property {any} [stored] what became of it
  * @property {Problem} [problem] of what was done last
+ * @property {any} [table] how the columns of CSV become members (import/csv.js)
+ * @property {(signal?: AbortSignal) => Promise<Converted>} [convert] makes lines of JSON of a table
+ * @property {Converted} [converted] what it made for the look that was found
  */
+
+/**
+ * Lines of JSON, and the line of the file that each comes from. Of rows that give no document there is a count, and the
+ * first with their lines.
+ * @typedef {{ body: Blob, lines: number[], refused: number, refusals: { line: number, detail: string }[] }} Converted
+ */
+
+/** How many refused lines a report tells. */
+const REFUSALS = 20;
+
+/** Tells whether a file is CSV, whose columns are mapped before the server sees it. @param {File} file */
+export const isTable = ({ name }) => /\.csv$/i.test(name);
 
 /** The files, in the order in which they came. @type {import('@preact/signals').Signal<Moved[]>} */
 export const moved = signal([]);
@@ -73,7 +88,7 @@ export function take(files, left) {
     number: ++last,
     file,
     phase: /** @type {const} */ ('looking'),
-    reading: { from: 'auto', collection: '', id: '', list: '', rename: '', drop: '', keepExtended: false },
+    reading: { from: isTable(file) ? 'json' : 'auto', collection: '', id: '', list: '', rename: '', drop: '', keepExtended: false },
   }));
   leftOut.value =
     (files.length > MAX_FILES
@@ -83,7 +98,7 @@ export function take(files, left) {
       ? 'Left out: ' + left.slice(0, NAMED).join(', ') + (left.length > NAMED ? ` and ${left.length - NAMED} more` : '')
       : '');
   moved.value = [...moved.value.filter(({ phase }) => phase !== 'stored'), ...fresh];
-  lookAtAll(fresh.map(({ number }) => number));
+  lookAtAll(fresh.filter(({ file }) => !isTable(file)).map(({ number }) => number));
 }
 
 /** Looks at files, one after the other. @param {number[]} numbers */
@@ -102,6 +117,12 @@ export const read = (number, to) => {
   moved.value = moved.value.map((one) => (one.number === number ? { ...one, reading: { ...one.reading, ...to } } : one));
 };
 
+/** Says what the columns of a file become. A look at it holds no more. @param {number} number @param {Partial<Moved>} to */
+export function map(number, to) {
+  looks.get(number)?.abort();
+  change(number, { phase: 'looked', found: undefined, converted: undefined, problem: undefined, ...to });
+}
+
 /** Has the server look at a file: a dry run. @param {number} number */
 export async function look(number) {
   const one = moved.value.find((of) => of.number === number);
@@ -111,9 +132,11 @@ export async function look(number) {
   looks.set(number, ending);
   change(number, { phase: 'looking', problem: undefined });
   try {
-    const found = await sent(one, { dryRun: 'true' }, ending.signal);
+    const converted = await one.convert?.(ending.signal);
+    const found = await sent({ ...one, converted }, { dryRun: 'true' }, ending.signal);
+    if (ending.signal.aborted) return;
     const collection = one.reading.collection || found.proposed || '';
-    change(number, { phase: 'looked', found, reading: { ...one.reading, collection } });
+    change(number, { phase: 'looked', found, converted, reading: { ...one.reading, collection } });
   } catch (error) {
     if (!ending.signal.aborted) change(number, { phase: 'looked', found: undefined, problem: asProblem(error) });
   }
@@ -143,7 +166,7 @@ function parameters({ file, reading }) {
       .split('\n')
       .map((line) => line.trim())
       .filter(Boolean);
-  if (file.name) query.set('name', file.name.slice(-100));
+  if (file.name) query.set('name', (isTable(file) ? file.name.replace(/\.csv$/i, '.ndjson') : file.name).slice(-100));
   if (reading.collection) query.set('collection', reading.collection);
   if (reading.list) query.set('list', reading.list);
   if (reading.keepExtended) query.set('keepExtended', 'true');
@@ -161,7 +184,22 @@ function parameters({ file, reading }) {
 async function sent(of, more, signal) {
   const query = parameters(of);
   for (const [name, value] of Object.entries(more)) query.set(name, value);
-  return ask({ method: 'POST', path: ['_import'], query, headers: { 'Content-Type': 'application/octet-stream' }, body: of.file, signal });
+  const { file, converted } = of;
+  if (converted?.lines.length === 0)
+    throw new Problem(0, {
+      title: 'No row gives a document',
+      detail: converted.refusals.map(({ line, detail }) => `Line ${line}: ${detail}.`).join(' ') || 'The file has a header line alone.',
+    });
+  const headers = { 'Content-Type': 'application/octet-stream' };
+  const report = await ask({ method: 'POST', path: ['_import'], query, headers, body: converted?.body ?? file, signal });
+  return converted ? inFile(report, converted) : report;
+}
+
+/** Returns a report by the lines of the file that was converted. @param {any} report @param {Converted} of */
+function inFile(report, { lines, refused, refusals }) {
+  const all = (report.refusals ?? []).map((/** @type {any} */ one) => ({ ...one, line: lines[one.line - 1] ?? one.line }));
+  const first = [...all, ...refusals].sort((a, b) => a.line - b.line).slice(0, REFUSALS);
+  return { ...report, from: 'CSV', refused: report.refused + refused, refusals: first.length > 0 ? first : undefined };
 }
 
 /** Tells whether the model that applies derives members. @param {AbortSignal} [signal] */
@@ -194,7 +232,7 @@ export async function compare(signal) {
       path: ['_drift'],
       query: parameters(of),
       signal,
-      body: of.file,
+      body: of.converted?.body ?? of.file,
       headers: { 'Content-Type': 'application/octet-stream', 'Fanfold-Min-Position': of.stored.position, 'Fanfold-Timeout': '60' },
     });
     const root = scan(text);

@@ -56,7 +56,7 @@ export function DropExport() {
   };
   return html`<${DropField} title="Drop your export here" onFiles=${drop}>
       <p>Files as another store exports them, or a directory with a file a collection: JSON, Cosmos DB, MongoDB, CouchDB, Firestore, also as
-        gzip or zstd. You see what is in them before anything is stored, and then which of their copies were wrong.</p>
+        gzip or zstd; and CSV. You see what is in them before anything is stored, and then which of their copies were wrong.</p>
     <//>
     ${moved.value.length > 0 && html`<p><a href=${placeHref(['_import'])}>The files that you dropped</a></p>`}`;
 }
