@@ -1,1 +1,0 @@
-import{a,b,c,d,e,f,g,h,i,j,k,l,m}from"./chunk-Z3SSOD3G.js";import"./chunk-A5ZR4RIB.js";import"./chunk-CAK6GB4Q.js";import"./chunk-JD54O3BL.js";export{i as Batch,c as GroupPage,b as Groups,a as GroupsPage,j as LagText,h as Members,g as Partitions,d as SHOWN,m as groupLag,f as loadGroup,e as loadGroups,k as nodeLag,l as ownLag};
