@@ -23,6 +23,8 @@ type KnownKeys interface {
 	List() []*keys.Entry
 	// Get returns the entry of a key. The error is NotFound.
 	Get(id string) (*keys.Entry, error)
+	// LastUsed returns when keys were last used by their ids, without those that were not.
+	LastUsed(ctx context.Context) map[string]time.Time
 }
 
 // KeyStore keeps keys: see keys.Store.
@@ -65,11 +67,14 @@ type keyring struct {
 	holders Holders
 }
 
-// shownEntry returns what is told of a key: not the hashes of its secrets.
-func shownEntry(e *keys.Entry) wire.Key {
+// shownEntry returns what is told of a key, given when keys were last used: not the hashes of its secrets.
+func shownEntry(e *keys.Entry, used map[string]time.Time) wire.Key {
 	out := wire.Key{ID: e.ID, Name: e.Name, Roles: e.Roles, Sub: e.Subject(), Claims: e.ShownClaims(), Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []wire.KeySecret{}}
 	for _, s := range e.Secrets {
 		out.Secrets = append(out.Secrets, wire.KeySecret{Created: s.Created, Until: s.Until})
+	}
+	if at, ok := used[e.ID]; ok {
+		out.LastUsed = &at
 	}
 	return out
 }
@@ -131,8 +136,9 @@ func (k *keyring) listKeys(c echo.Context) error {
 		return err
 	}
 	list := wire.KeyList{Keys: []wire.Key{}}
+	used := k.store.LastUsed(c.Request().Context())
 	for _, e := range k.store.List() {
-		list.Keys = append(list.Keys, shownEntry(e))
+		list.Keys = append(list.Keys, shownEntry(e, used))
 	}
 	return c.JSON(http.StatusOK, list)
 }
@@ -155,7 +161,7 @@ func (k *keyring) getKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, shownEntry(e))
+	return c.JSON(http.StatusOK, shownEntry(e, k.store.LastUsed(c.Request().Context())))
 }
 
 // patchKey answers PATCH /v1/_keys/{id}: a merge patch (RFC 7396).
@@ -189,7 +195,7 @@ func (k *keyring) patchKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, shownEntry(e))
+	return c.JSON(http.StatusOK, shownEntry(e, k.store.LastUsed(c.Request().Context())))
 }
 
 // readOverlap reads the body of a rotation: for how long what is replaced holds yet.
@@ -215,7 +221,7 @@ func (k *keyring) rotateKey(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.JSON(http.StatusOK, wire.RotatedKey{Key: shownEntry(e), Secret: key.Text()})
+	return c.JSON(http.StatusOK, wire.RotatedKey{Key: shownEntry(e, k.store.LastUsed(c.Request().Context())), Secret: key.Text()})
 }
 
 // defaultTicket is how long a ticket works whose maker does not say it.

@@ -109,6 +109,9 @@ func (s *Store) Holder(id string, secret []byte) (*access.Principal, error) {
 		if bytes.HasPrefix(p.Secret[:], secret) {
 			if !s.ended(p) {
 				s.results[OK].Add(1)
+				if s.admin == nil || p != s.admin.principal() {
+					s.used.note(p.ID, s.opt.Now())
+				}
 				return p, nil
 			}
 			result = Expired
@@ -132,6 +135,7 @@ func (s *Store) judge(t *table, authorization []string) (*access.Principal, Resu
 		if s.ended(p) {
 			return nil, Expired, nil
 		}
+		s.used.note(p.ID, s.opt.Now())
 		return p, OK, nil
 	}
 	text, ok := credentialsIn(header)
@@ -171,6 +175,7 @@ func (s *Store) judge(t *table, authorization []string) (*access.Principal, Resu
 		return nil, Expired, nil
 	}
 	s.admitted.add(t, sum, found)
+	s.used.note(found.ID, s.opt.Now())
 	return found, OK, nil
 }
 

@@ -92,7 +92,7 @@ func (s *Store) Rotate(ctx context.Context, id string, overlap time.Duration) (*
 // Revoke ends a key for good. Its name and roles stay until it is revoked again, which forgets it. It returns NotFound,
 // Conflict if it is the last working key with the role admin, and the errors of every change.
 func (s *Store) Revoke(ctx context.Context, id string) error {
-	_, err := s.change(ctx, id, func(t *table, now time.Time) (*Entry, error) {
+	left, err := s.change(ctx, id, func(t *table, now time.Time) (*Entry, error) {
 		e, err := t.entry(id)
 		switch {
 		case err != nil:
@@ -102,5 +102,8 @@ func (s *Store) Revoke(ctx context.Context, id string) error {
 		}
 		return e.revoked(now), s.keepsAdmin(t, e, nil, now)
 	})
+	if err == nil && left == nil {
+		s.used.tell(s, s.used.forget(ctx, id))
+	}
 	return err
 }

@@ -75,6 +75,7 @@ type Store struct {
 	readAt   atomic.Pointer[time.Time] // when the bucket was last read
 	results  results
 	revoked  atomic.Pointer[revocations]
+	used     *uses
 }
 
 // Open returns a store that has read the bucket and the file of the admin key. Such a file closes the store.
@@ -87,7 +88,7 @@ func Open(ctx context.Context, bucket Bucket, opt Options) (*Store, error) {
 	if opt.Now == nil {
 		opt.Now = time.Now
 	}
-	s := &Store{bucket: bucket, opt: opt}
+	s := &Store{bucket: bucket, opt: opt, used: newUses(bucket)}
 	s.revoked.Store(&revocations{})
 	if opt.AdminFile != "" {
 		s.admin = &adminFile{path: opt.AdminFile}
@@ -106,8 +107,11 @@ func Open(ctx context.Context, bucket Bucket, opt Options) (*Store, error) {
 	return s, nil
 }
 
-// Run reads the bucket again and again, and the file of the admin key, until ctx ends.
+// Run reads the bucket again and again, and the file of the admin key, until ctx ends. It stores when keys were last used.
 func (s *Store) Run(ctx context.Context) error {
+	var using sync.WaitGroup
+	using.Go(func() { s.used.run(ctx, s) })
+	defer using.Wait()
 	hints := make(chan struct{}, 1)
 	stop, err := s.bucket.Watch(prefix, func([]byte) {
 		select {

@@ -12,7 +12,8 @@ import (
 	"github.com/fanfold/fanfold/access"
 )
 
-// The bucket has an entry for each key, below prefix, one that orders their changes, and one with the store's secret.
+// The bucket has an entry for each key, below prefix, one that orders their changes, and one with the store's secret. Elsewhere it has
+// when keys were last used: see usedPrefix.
 const (
 	prefix   = "keys"
 	stateKey = prefix + "._state"

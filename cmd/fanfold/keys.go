@@ -145,11 +145,14 @@ func withKeys(ctx context.Context, data string, fn func(s *keys.Store) error) er
 	return errors.Join(fn(s), closeAll())
 }
 
-// entryOf returns what a store keeps of a key as the client has it.
-func entryOf(e *keys.Entry) client.KeyEntry {
+// entryOf returns what a store keeps of a key as the client has it, given when keys were last used.
+func entryOf(e *keys.Entry, used map[string]time.Time) client.KeyEntry {
 	out := client.KeyEntry{ID: e.ID, Name: e.Name, Roles: e.Roles, Sub: e.Subject(), Claims: e.ShownClaims(), Created: e.Created, Expires: e.Expires, Revoked: e.Revoked, Secrets: []client.KeySecret{}}
 	for _, s := range e.Secrets {
 		out.Secrets = append(out.Secrets, client.KeySecret{Created: s.Created, Until: s.Until})
+	}
+	if at, ok := used[e.ID]; ok {
+		out.LastUsed = &at
 	}
 	return out
 }
@@ -189,7 +192,7 @@ not be there yet: at first, and where the last key with the role admin is lost.`
 				if err != nil {
 					return err
 				}
-				entry := entryOf(e)
+				entry := entryOf(e, nil)
 				return created(&entry, client.NewKey(key.Text()))
 			})
 		}
@@ -209,7 +212,7 @@ not be there yet: at first, and where the last key with the role admin is lost.`
 	return cmd
 }
 
-// endOf says when something ends, as people read it.
+// endOf says when something ends or was, as people read it.
 func endOf(at *time.Time) string {
 	if at == nil {
 		return never
@@ -230,10 +233,10 @@ func stateOf(e *client.KeyEntry) string {
 
 // printKeys prints a table of keys.
 func printKeys(cmd *cobra.Command, list []client.KeyEntry) error {
-	return table(cmd, "ID\tNAME\tROLES\tSUB\tCREATED\tEXPIRES\tSTATE", func(w io.Writer) {
+	return table(cmd, "ID\tNAME\tROLES\tSUB\tCREATED\tLAST USED\tEXPIRES\tSTATE", func(w io.Writer) {
 		for i := range list {
 			e := &list[i]
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Name, strings.Join(e.Roles, ","), e.Sub, e.Created.Format(time.RFC3339), endOf(e.Expires), stateOf(e))
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n", e.ID, e.Name, strings.Join(e.Roles, ","), e.Sub, e.Created.Format(time.RFC3339), endOf(e.LastUsed), endOf(e.Expires), stateOf(e))
 		}
 	})
 }
@@ -270,8 +273,9 @@ func (r *remote) listKeys(ctx context.Context, data string) ([]client.KeyEntry, 
 	}
 	list := []client.KeyEntry{}
 	return list, withKeys(ctx, data, func(s *keys.Store) error {
+		used := s.LastUsed(ctx)
 		for _, e := range s.List() {
-			list = append(list, entryOf(e))
+			list = append(list, entryOf(e, used))
 		}
 		return nil
 	})

@@ -22,6 +22,8 @@ type Key struct {
 	Revoked *time.Time  `json:"revoked,omitempty" doc:"When it was revoked; absent for a key that was not."`
 	Secrets []KeySecret `json:"secrets" doc:"The newest first. A revoked key has none."`
 
+	LastUsed *time.Time `json:"lastUsed,omitempty" doc:"When it last let a request in, to the minute; absent for not yet. Other nodes tell theirs within a few minutes."`
+
 	Claims json.RawMessage `json:"claims" ref:"Claims"`
 }
 

@@ -20,6 +20,7 @@ type toldKey struct {
 	ID, Name, Key             string
 	Roles                     []string
 	Created, Expires, Revoked *time.Time
+	LastUsed                  string
 	Secrets                   []struct{ Created, Until *time.Time }
 }
 
@@ -57,9 +58,16 @@ func TestKeysOverHTTP(t *testing.T) {
 	}
 	shop := keyRequest(t, s.Client, http.StatusCreated, "POST", "/v1/_keys", `{"name":"shop","roles":["write","read"]}`)
 	path := "/v1/_keys/" + shop.ID
+	if k := keyRequest(t, s.Client, http.StatusOK, "GET", path, ""); k.LastUsed != "" {
+		t.Fatalf("before its first use the key is %+v", k)
+	}
 	with := s.With(shop.Key)
 	with.Put("books", "b1", `{}`)
 	with.Want(http.StatusForbidden, "GET", "/v1/_keys", "")
+	k := keyRequest(t, s.Client, http.StatusOK, "GET", path, "")
+	if at, err := time.Parse(time.RFC3339, k.LastUsed); err != nil || !strings.HasSuffix(k.LastUsed, "Z") || at.Before(shop.Created.Truncate(time.Second)) || at.After(time.Now()) {
+		t.Fatalf("after its first use the key is %+v, %v", k, err)
+	}
 	if k := keyRequest(t, s.Client, http.StatusOK, "GET", path, ""); k.Key != "" || k.Name != "shop" || k.Revoked != nil || k.Expires != nil || len(k.Secrets) != 1 || !slices.Equal(k.Roles, []string{"read", "write"}) {
 		t.Fatalf("the key is %+v", k)
 	}
@@ -95,7 +103,7 @@ func TestKeysOverHTTP(t *testing.T) {
 	s.Want(http.StatusNotFound, "GET", path, "")
 	var list struct{ Keys []toldKey }
 	harness.Decode(t, s.Want(http.StatusOK, "GET", "/v1/_keys", "").Body, &list)
-	if len(list.Keys) != 1 || list.Keys[0].ID != ops.ID || strings.Contains(string(s.Want(http.StatusOK, "GET", "/v1/_keys", "").Body), "sha") {
+	if len(list.Keys) != 1 || list.Keys[0].ID != ops.ID || list.Keys[0].LastUsed == "" || strings.Contains(string(s.Want(http.StatusOK, "GET", "/v1/_keys", "").Body), "sha") {
 		t.Fatalf("the keys are %+v", list)
 	}
 }

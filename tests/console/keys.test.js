@@ -190,6 +190,26 @@ scenario('Keys are made, shown once, rotated and revoked', { data: house, closed
   await tab.noSidewaysScrolling();
 });
 
+scenario('A key shows when it was last used', { data: house, closed: true }, async ({ store, tab, page }) => {
+  const key = await store.newKey('clerk');
+  await tab.open('#/_keys', 'Keys');
+  await useKey(page, store.key);
+  const table = page.getByRole('table', { name: 'Keys' });
+  const row = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'of clerk' }) });
+  const column = (await table.getByRole('columnheader').allInnerTexts()).indexOf('Last used');
+  const cell = row.locator('th, td').nth(column);
+  await cell.getByText('never', { exact: true }).waitFor();
+  await accessible(page);
+  assert.equal((await fetch(store.url + '/v1/books', { headers: { Authorization: 'Bearer ' + key } })).status, 200);
+  const { lastUsed } = (await store.want('GET', '/v1/_keys/' + key.split('_')[1])).json;
+  await page.reload();
+  await useKey(page, store.key);
+  assert.equal(await cell.getByRole('time').getAttribute('title'), lastUsed);
+  assert.match(await cell.innerText(), /^just now$|ago$/);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await tab.noSidewaysScrolling();
+});
+
 scenario('The first key closes the store, and its tab goes on with it', {}, async ({ store, tab, page }) => {
   await store.put('notes', 'n1', '{}');
   await tab.open('#/_keys', 'Keys');

@@ -2110,6 +2110,11 @@ export interface components {
              */
             expires?: string;
             id: string;
+            /**
+             * Format: date-time
+             * @description When it last let a request in, to the minute; absent for not yet. Other nodes tell theirs within a few minutes.
+             */
+            lastUsed?: string;
             name: components["schemas"]["KeyName"];
             /**
              * Format: date-time
@@ -3097,6 +3102,11 @@ export interface components {
             id: string;
             /** @description The key. It is told once. */
             key: string;
+            /**
+             * Format: date-time
+             * @description When it last let a request in, to the minute; absent for not yet. Other nodes tell theirs within a few minutes.
+             */
+            lastUsed?: string;
             name: components["schemas"]["KeyName"];
             /**
              * Format: date-time

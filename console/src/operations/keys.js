@@ -74,9 +74,9 @@ export function KeysPage() {
       <span role="status" tabindex="-1" ref=${heading}>${said}</span></p>
     <${Pending} of=${{ value, problem, cancel }}>${
       keys.length > 0 &&
-      html`<${Table} label="Keys" head=${['Name', 'Roles', 'State', 'Made', 'Secrets', 'Actions']}>
+      html`<${Table} label="Keys" head=${['Name', 'Roles', 'State', 'Made', 'Last used', 'Secrets', 'Actions']}>
       ${keys.map((one) => html`<${Row} key=${one.id} of=${one} onDo=${(/** @type {string} */ what) => setDoing({ what, of: one })} />`)}<//>
-      <p class="quiet small-print">The store does not note when a key was used last.</p>`
+      <p class="quiet small-print">A use is noted to the minute. Those on other nodes show within a few minutes.</p>`
     }<//>
     ${doing?.what === 'make' && html`<${Make} first=${keys.length === 0} onDone=${done} onClose=${close} />`}
     ${doing?.what === 'rotate' && html`<${Rotate} of=${doing.of} onDone=${done} onClose=${close} />`}
@@ -101,6 +101,7 @@ function Row({ of, onDo }) {
       ${of.sub !== 'key:' + of.id && html`<div class="quiet">as <code><${Visible} text=${of.sub} max=${100} /></code></div>`}
       ${claims && html`<div class="quiet"><code><${Visible} text=${claims} max=${200} /></code></div>`}</td>
     <td>${stateOf(of)}</td><td><${Time} text=${of.created} /></td>
+    <td>${of.lastUsed ? html`<${Time} text=${of.lastUsed} />` : html`<span class="quiet">never</span>`}</td>
     <td>${of.secrets.length}${ending.map(
       (/** @type {any} */ one) => html`<div class="quiet">one until <${Time} text=${one.until} /></div>`,
     )}</td>
