@@ -337,6 +337,17 @@ scenario('What a filter matches is a file, as CSV and as NDJSON', { data: { docu
   assert.equal(lines.trim().split('\n').length, 2);
 });
 
+scenario('Groups have a plan, and what is wrong with their filter is marked at its column', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books?group=language&compute=count', 'books');
+  await page.getByRole('table', { name: 'Groups', exact: true }).waitFor();
+  await press(page, 'Explain');
+  await page.getByRole('region', { name: 'Plan', exact: true }).getByText('Walked 121 of byLanguage').waitFor();
+  await accessible(page);
+  await tab.open('#/books?group=language&compute=count&filter=' + encodeURIComponent('doc.year >'), 'books');
+  await page.locator('input[aria-invalid="true"]').waitFor();
+  await page.locator('#of-filter.wrong').waitFor();
+});
+
 scenario('Groups are a file, as CSV and as NDJSON, whatever page of them is seen', {}, async ({ store, tab, page }) => {
   await store.import('things', String.raw`{"id":"a","k":"=1+1","n":9007199254740993}
 {"id":"b","k":"=1+1","n":9007199254740992.5}

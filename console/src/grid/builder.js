@@ -258,24 +258,30 @@ const termsOf = (text) =>
     .filter((one) => one !== '');
 
 /**
- * The documents of a collection in groups, with what is computed of each: a table, and a bar for the first number.
- * @param {{ place: Place }} props
+ * Asks for the groups of a place.
+ * @param {Place} place
  */
-export function Groups({ place }) {
+export const useGroups = (place) => useLoad((signal) => loadGroups(place, signal), [JSON.stringify(groupsAsked(place))]);
+
+/**
+ * The documents of a collection in groups, with what is computed of each: a table, and a bar for the first number.
+ * @param {{ place: Place, loaded: ReturnType<typeof useGroups> }} props
+ */
+export function Groups({ place, loaded }) {
   const { parts, params } = place;
   const keys = termsOf(params.get('group'));
   const computed = termsOf(params.get('compute'));
   const values = computed.length > 0 ? computed : ['count'];
   const asked = groupsAsked(place);
-  const loaded = useLoad((signal) => loadGroups(place, signal), [JSON.stringify(asked)]);
   const { value, problem, again } = loaded;
   const sort = params.get('sort') ?? '';
   const without = new URLSearchParams(params);
-  for (const name of ['group', 'compute', 'sort', 'cursor']) without.delete(name);
+  for (const name of ['group', 'compute', 'sort', 'cursor', 'explain']) without.delete(name);
   const head = (/** @type {string} */ term, /** @type {boolean} */ isValue) => {
     const at = sort === term ? 'ascending' : sort === '-' + term ? 'descending' : undefined;
     const next = new URLSearchParams(params);
     next.delete('cursor');
+    next.delete('explain');
     next.set('sort', at === 'descending' || (at === undefined && !isValue) ? term : '-' + term);
     return html`<th scope="col" class=${isValue ? 'number' : undefined} aria-sort=${at}><button type="button"
       class=${'sort' + (at ? (at === 'descending' ? ' down' : ' up') : '')} onClick=${() => goTo(placeHref(parts, next))}><${Visible}

@@ -7,7 +7,7 @@ import { ChangesSeen, PastBanner, PastProblem } from '../ui/changes.js';
 import { Pending, ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Visible, counted } from '../ui/parts.js';
 import { Suggestion } from '../ui/preview.js';
-import { Groups, sampleOf } from './builder.js';
+import { Groups, sampleOf, useGroups } from './builder.js';
 import { cut } from './cel.js';
 import { NO_TIES, readable, tiesOf } from './cells.js';
 import { Columns, remember, remembered, shapeOf } from './columns.js';
@@ -52,6 +52,9 @@ export const CollectionPage = ({ place }) =>
     ? html`<${GroupsPage} place=${place} />`
     : html`<${DocumentsPage} place=${place} />`;
 
+/** Returns what is wrong with the filter, empty for nothing. @param {any} problem of an answer */
+const mistakeOf = (problem) => (problem?.status === 400 && problem.detail.startsWith('filter:') ? problem.detail : '');
+
 /**
  * Groups of the documents of a collection.
  * @param {{ place: Place }} props
@@ -60,7 +63,10 @@ function GroupsPage({ place }) {
   const [collection] = place.parts;
   const { value: first } = useLoad((signal) => loadPage({ path: [collection], query: { limit: 20 }, signal }), [collection]);
   const sample = useMemo(() => sampleOf(collection, first?.documents ?? []), [first, collection]);
-  return html`<${Query} place=${place} columns=${[]} sample=${sample} /><${Groups} place=${place} />`;
+  const loaded = useGroups(place);
+  return html`<${Query} place=${place} columns=${[]} sample=${sample} mistake=${mistakeOf(loaded.problem)} />
+    ${place.params.get('explain') === 'true' && html`<${Plan} place=${place} />`}
+    <${Groups} place=${place} loaded=${loaded} />`;
 }
 
 /**
@@ -82,7 +88,7 @@ function DocumentsPage({ place }) {
   const model = useLoad((signal) => loadShape(signal), [collection]);
   const ties = useMemo(() => (model.value ? tiesOf(model.value, collection) : NO_TIES), [model.value, collection]);
   const sample = useMemo(() => sampleOf(collection, sheet?.documents ?? [], [...ties.links.keys(), ...ties.derived]), [sheet, ties]);
-  const mistake = problem?.status === 400 && problem.detail.startsWith('filter:') ? problem.detail : '';
+  const mistake = mistakeOf(problem);
   const sheets = html`<${Sheets} place=${place} asked=${asked} sheet=${shown} ties=${ties} sample=${sample}
     changed=${changed} others=${others}
     again=${again} />`;

@@ -235,7 +235,8 @@ export const countAsked = ({ parts, params }) => ({
  * @returns {Asked}
  */
 export function planAsked(place) {
-  const { path, query } = pageAsked(place);
+  const isGrouped = place.params.get('group') || place.params.get('compute');
+  const { path, query } = isGrouped ? groupsAsked(place) : pageAsked(place);
   return { path, query: { ...query, explain: true } };
 }
 
