@@ -2,15 +2,20 @@ package api
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"net/http"
+	"strconv"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/fanfold/fanfold"
+	"github.com/fanfold/fanfold/internal/admission"
 	"github.com/fanfold/fanfold/internal/jsondoc"
 	"github.com/fanfold/fanfold/internal/modelguess"
 	"github.com/fanfold/fanfold/internal/params"
@@ -245,4 +250,101 @@ func (s *sampler) page(of *sampled) error {
 		of.ended = !more
 		return err
 	})
+}
+
+// Bounds of the search for the targets to which most documents refer.
+const (
+	maxTargetLinks = 1_000_000 // that are looked at, of all relations
+	targetsRest    = 10 * time.Second
+	targetsShare   = 20 // a search begins once so many times as long as the last one took have gone by
+)
+
+// targets finds the target of each relation to which most documents refer, one search at a time.
+type targets struct {
+	open      func(c echo.Context) view.View // returns what a request's sender sees
+	models    Models
+	folded    Folded
+	positions positions
+	budget    *admission.Budget
+	now       func() time.Time
+	turn      chan struct{}
+	last      atomic.Pointer[foundTargets] // nil for none
+}
+
+// foundTargets is what a search found.
+type foundTargets struct {
+	list    wire.LargestTargets
+	model   uint64 // that applied
+	applied uint64 // when it began
+	at      fanfold.Position
+	until   time.Time // before which no other search begins while the model is the same
+}
+
+// newTargets returns a search of what open shows.
+func newTargets(open func(c echo.Context) view.View, models Models, folded Folded, at positions, budget *admission.Budget) *targets {
+	return &targets{open: open, models: models, folded: folded, positions: at, budget: budget, now: time.Now, turn: make(chan struct{}, 1)}
+}
+
+// get answers GET /v1/_model/_targets. Its route lets in those alone who read every document, so that all are told the same.
+func (t *targets) get(c echo.Context) error {
+	if err := parameters(c); err != nil {
+		return err
+	}
+	found, err := t.find(c.Request().Context(), t.open(c))
+	if err != nil {
+		return err
+	}
+	h := c.Response().Header()
+	h[keyPosition] = []string{t.positions.mark(found.at).String()}
+	h.Set(headerRevision, strconv.FormatUint(found.model, 10))
+	return sendJSON(c, t.budget, found.list)
+}
+
+// find returns what was found last, and searches where that is too old. While another request searches it returns the last, if the model is
+// the same, and waits otherwise. The error is also ctx's.
+func (t *targets) find(ctx context.Context, seen view.View) (*foundTargets, error) {
+	if last, ok := t.fresh(); ok {
+		return last, nil
+	}
+	select {
+	case t.turn <- struct{}{}:
+	default:
+		if last, same := t.known(); same {
+			return last, nil
+		}
+		select {
+		case t.turn <- struct{}{}:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+	defer func() { <-t.turn }()
+	if last, ok := t.fresh(); ok { // another request has found it meanwhile
+		return last, nil
+	}
+	m, seq, _ := t.models.Model()
+	begun := t.now()
+	found := &foundTargets{list: wire.LargestTargets{Relations: []wire.LargestTarget{}}, model: seq, applied: t.folded.Applied()}
+	some, at, err := seen.LargestTargets(ctx, m.Relations(), maxTargetLinks)
+	if err != nil {
+		return nil, err
+	}
+	found.list.Relations, found.at = append(found.list.Relations, some...), at
+	ended := t.now()
+	found.until = ended.Add(max(targetsRest, targetsShare*ended.Sub(begun)))
+	t.last.Store(found)
+	return found, nil
+}
+
+// known returns what was found last, and whether it was under the model that applies.
+func (t *targets) known() (last *foundTargets, same bool) {
+	last = t.last.Load()
+	_, seq, _ := t.models.Model()
+	return last, last != nil && last.model == seq
+}
+
+// fresh returns what was found last, and whether no search need begin.
+func (t *targets) fresh() (*foundTargets, bool) {
+	last, same := t.known()
+	return last, same && (last.applied == t.folded.Applied() || t.now().Before(last.until))
 }

@@ -48,6 +48,7 @@ type models struct {
 	jobs        *jobs
 	budget      *admission.Budget
 	previewTime time.Duration
+	targets     *targets
 }
 
 // getModel answers GET /v1/_model: the model that applies, as JSON, or as YAML where Accept asks for it.

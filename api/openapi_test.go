@@ -40,7 +40,7 @@ var schemaTypes = map[string]any{
 	"Meta": wire.Meta{}, "List": wire.List{}, "Query": wire.Query{}, "Groups": wire.Groups{}, "Explained": wire.Explained{}, "Plan": query.Plan{}, "PatchOperation": wire.PatchOperation{}, "DeltaOperation": wire.DeltaOperation{},
 	"History": wire.DocumentHistory{}, "Version": wire.Version{}, "DocumentDifference": wire.DocumentDifference{}, "DocumentDifferences": wire.DocumentDifferences{},
 	"Cause": wire.Cause{}, "Change": wire.Change{}, "Changes": wire.Changes{}, "Heartbeat": wire.Heartbeat{}, "End": wire.End{},
-	"ModelCollection": wire.ModelCollection{}, "ModelRelation": wire.ModelRelation{}, "ModelRule": wire.ModelRule{}, "ModelCheck": wire.ModelCheck{}, "ModelFunction": wire.ModelFunction{}, "ModelFlows": wire.ModelFlows{},
+	"ModelCollection": wire.ModelCollection{}, "ModelRelation": wire.ModelRelation{}, "ModelRule": wire.ModelRule{}, "ModelCheck": wire.ModelCheck{}, "ModelFunction": wire.ModelFunction{}, "ModelFlows": wire.ModelFlows{}, "LargestTargets": wire.LargestTargets{},
 	"Preview": wire.Preview{}, "ModelSummary": wire.ModelSummary{}, "Counted": wire.Counts{}, "Difference": wire.Difference{}, "RulePreview": wire.RulePreview{}, "Evaluation": wire.Evaluation{},
 	"KeptPreview": wire.KeptValuesPreview{}, "Misfits": wire.Misfits{}, "FoldChange": wire.FoldChange{},
 	"Group": wire.Group{}, "GroupSummary": wire.GroupSummary{}, "GroupSettings": wire.GroupSettings{}, "GroupLag": wire.GroupLag{}, "GroupPartition": wire.GroupPartition{}, "Push": wire.Push{}, "PushSecret": wire.PushSecret{}, "PushState": wire.PushState{}, "PushAnswer": wire.PushAnswer{}, "Lease": wire.Lease{}, "ParkedBatch": wire.ParkedBatch{},

@@ -138,6 +138,7 @@ func (s *Server) table() []route {
 		{"GET", "/v1/_model/_pending", rightAll, atOnce, 0, logless, ms.getPending},
 		{"DELETE", "/v1/_model/_pending", rightAdmin, atOnce, 0, 0, ms.deletePending},
 		{"GET", "/v1/_model/_flows", rightAdmin, atOnce, 0, logless, ms.getFlows},
+		{"GET", "/v1/_model/_targets", rightAll, atOnce, 0, logless, ms.targets.get},
 		{"GET", "/v1/_suggest-model", rightAdmin, atOnce, 0, untimed | lasting | logless, ms.suggest},
 		{"PUT", "/v1/_fold", rightAdmin, byRoom, 0, untimed | lasting, ms.putFold},
 

@@ -266,7 +266,7 @@ func (s *Server) handlers(parts Dependencies) {
 	s.documents.diffs, s.documents.imports = diffs{s.documents, &founds{}}, imports{s.documents, w}
 	s.documents.updates = updates{s.documents, w}
 	s.models = &models{writer: w, views: s.views, models: parts.Models, folded: parts.Folded, fresh: fresh, budget: opt.Budget, positions: at, jobs: s.jobs,
-		previewTime: opt.PreviewTime}
+		previewTime: opt.PreviewTime, targets: newTargets(s.documents.open, parts.Models, parts.Folded, at, opt.Budget)}
 	unknown := &unknownCollections{s.views}
 	s.feed = &feed{parts.Feed, unknown}
 	s.groups = &groups{groups: parts.Groups, unknown: unknown}

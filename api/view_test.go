@@ -66,6 +66,11 @@ func (m *memory) Get(key fanfold.Key, _ fanfold.View) (*fanfold.Document, fanfol
 
 func (m *memory) Read(fn func(s Snapshot) error) error { return fn(m) }
 
+func (m *memory) LargestTargets(context.Context, []*model.Relation, int) ([]wire.LargestTarget, fanfold.Position, error) {
+	m.calls["LargestTargets"]++
+	return nil, m.At(), nil
+}
+
 func (m *memory) Scan(context.Context) (Scan, error) { return m, nil }
 
 func (m *memory) At() fanfold.Position { return fanfold.At(3, 0) }

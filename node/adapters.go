@@ -113,6 +113,26 @@ func (r reader) ReadLong(fn func(api.Snapshot) error) error {
 	return r.Lanes.Long.Read(func(s *sqlite.Snapshot) error { return fn(s) })
 }
 
+// LargestTargets finds the target of each relation to which most documents refer. A relation gets an equal part of the links that may still be
+// looked at, so that a large one leaves room for others.
+func (r reader) LargestTargets(ctx context.Context, relations []*model.Relation, most int) (found []wire.LargestTarget, at fanfold.Position, err error) {
+	err = r.Lanes.Long.Read(func(s *sqlite.Snapshot) error {
+		defer s.EndWith(ctx)()
+		at = s.At()
+		left := int64(most)
+		for i, of := range relations {
+			one := wire.LargestTarget{Relation: of.FullName(), To: of.To}
+			var read int64
+			if one.ID, one.Documents, read, one.Partial, err = sqlite.LargestTarget(s, one.Relation, left/int64(len(relations)-i)); err != nil {
+				return err
+			}
+			found, left = append(found, one), left-read
+		}
+		return nil
+	})
+	return found, at, err
+}
+
 // Scan opens a snapshot that may be read for long, until ctx ends. The API closes it.
 func (r reader) Scan(ctx context.Context) (api.Scan, error) {
 	sc, err := r.Store.Scan()

@@ -241,6 +241,36 @@ func (s *Snapshot) CountHolders(relation, target string, limit int64) (n int64, 
 	return n, err
 }
 
+// Queries for the target to which most documents refer. They go along the table's own order, so that nothing is sorted, and end before
+// a target. max has its row's target, the first of those that have as many.
+const (
+	linksFrom        = " FROM link WHERE relation = (SELECT id FROM name WHERE text = ?)"
+	targetAfterSQL   = "SELECT target" + linksFrom + " ORDER BY target LIMIT 1 OFFSET ? + 0"
+	largestSQL       = "SELECT target, max(n), sum(n) FROM (SELECT target, count(*) AS n" + linksFrom + " GROUP BY target)"
+	largestBeforeSQL = "SELECT target, max(n), sum(n) FROM (SELECT target, count(*) AS n" + linksFrom + " AND target < ? GROUP BY target)"
+)
+
+// LargestTarget returns the target of a relation to which most documents refer, how many these are, and how many links were looked at, of the most
+// that may be. If there are more links, partial is true: the first targets by id were looked at, and the last of them in part.
+func LargestTarget(s *Snapshot, relation string, most int64) (target string, holders, read int64, partial bool, err error) {
+	end := ""
+	if partial, err = s.c.QueryRow(targetAfterSQL, func(r driver.Row) { end = r.Text(0) }, relation, most); err != nil {
+		return "", 0, 0, false, err
+	}
+	query, args := largestSQL, []driver.Value{relation}
+	if partial {
+		query, args = largestBeforeSQL, append(args, end)
+	}
+	if _, err = s.c.QueryRow(query, func(r driver.Row) { target, holders, read = r.Text(0), r.Int(1), r.Int(2) }, args...); err != nil || !partial {
+		return target, holders, read, partial, err
+	}
+	ofEnd, err := s.CountHolders(relation, end, most)
+	if ofEnd > holders {
+		target, holders = end, ofEnd
+	}
+	return target, holders, most, true, err
+}
+
 // HolderNumbers returns the numbers of the documents that refer to target, in order of creation, limit of them at most where
 // that is not negative.
 func (s *Scanner) HolderNumbers(relation, target string, limit int) (numbers []int64, err error) {

@@ -126,6 +126,9 @@ type Reader interface {
 	Read(fn func(s Snapshot) error) error
 	// ReadLong is Read for work that may take much longer than a lookup. It waits for other such work alone, and holds up no Read.
 	ReadLong(fn func(s Snapshot) error) error
+	// LargestTargets finds the target of each relation to which most documents refer, with up to so many links looked at in all, and returns the
+	// position at which it did. It holds up no Read. The error is also ctx's.
+	LargestTargets(ctx context.Context, relations []*model.Relation, most int) (found []wire.LargestTarget, at fanfold.Position, err error)
 	// Scan opens a snapshot that may be read for long, until ctx ends. The caller closes it.
 	Scan(ctx context.Context) (Scan, error)
 }

@@ -43,6 +43,15 @@ func (v View) ReadLong(fn func(p *Prefix) error) error {
 	return v.views.from.Reader.ReadLong(func(s Snapshot) error { return fn(&Prefix{s, v.rights, newSight(v.rights)}) })
 }
 
+// LargestTargets finds the target of each relation to which most documents refer: see Reader. The error is Forbidden for whoever does not read
+// every collection.
+func (v View) LargestTargets(ctx context.Context, relations []*model.Relation, most int) (found []wire.LargestTarget, at fanfold.Position, err error) {
+	if err := v.rights.CheckReadAll(); err != nil {
+		return nil, 0, err
+	}
+	return v.views.from.Reader.LargestTargets(ctx, relations, most)
+}
+
 // Scan opens a prefix of the log that may be read for long, until ctx ends. The caller closes it.
 func (v View) Scan(ctx context.Context) (*LongPrefix, error) {
 	s, err := v.views.from.Reader.Scan(ctx)

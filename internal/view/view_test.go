@@ -163,6 +163,11 @@ func (s *shelf) Read(fn func(s Snapshot) error) error { return fn(s) }
 
 func (s *shelf) ReadLong(fn func(s Snapshot) error) error { return fn(s) }
 
+func (s *shelf) LargestTargets(context.Context, []*model.Relation, int) ([]wire.LargestTarget, fanfold.Position, error) {
+	s.asked++
+	return nil, 1, nil
+}
+
 func (s *shelf) Scan(context.Context) (Scan, error) { return s, nil }
 
 func (s *shelf) Model() (src []byte, reserved model.Reserved, retired model.Retired, err error) {

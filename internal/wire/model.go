@@ -85,6 +85,20 @@ type ModelRule struct {
 	Frozen   bool            `json:"frozen,omitempty" doc:"Of copy: the value stays as it was when the document began to refer to the target."`
 }
 
+// LargestTargets holds the target of each relation to which most documents refer.
+type LargestTargets struct {
+	Relations []LargestTarget `json:"relations" doc:"By name."`
+}
+
+// LargestTarget holds the target of a relation to which most documents refer.
+type LargestTarget struct {
+	Relation  string `json:"relation" doc:"<collection>.<relation>."`
+	To        string `json:"to" ref:"CollectionName"`
+	ID        string `json:"id,omitempty" doc:"The first by id of those to which as many refer. The document need not exist. Absent where none refers to any."`
+	Documents int64  `json:"documents" doc:"How many refer to it."`
+	Partial   bool   `json:"partial,omitempty" doc:"The relation has more links than are looked at: more may refer to it, or to another target."`
+}
+
 // ModelFlows holds what the derived fields of the model tell.
 type ModelFlows struct {
 	Flows []ModelFlow `json:"flows" doc:"By collection, then by path."`

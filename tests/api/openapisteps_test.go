@@ -311,6 +311,8 @@ var otherSteps = []step{
 	{400, "GET", "/v1/_model/_flows?x=1", ``, nil},
 	{504, "GET", "/v1/_model/_flows", ``, late},
 	{410, "GET", "/v1/_model/_flows", ``, elsewhere},
+	{200, "GET", "/v1/_model/_targets", ``, nil},
+	{400, "GET", "/v1/_model/_targets?x=1", ``, nil},
 	{200, "GET", "/v1/_suggest-model", ``, nil},
 	{400, "GET", "/v1/_suggest-model?x=1", ``, nil},
 	{504, "GET", "/v1/_suggest-model", ``, late},

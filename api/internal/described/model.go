@@ -47,6 +47,12 @@ var ofModel = []Operation{
 			{"200", "Every derived field of the model that applies, with each collection that it tells about.", "Fanfold-Revision", is("ModelFlows")},
 		},
 		Problems: "Invalid Unauthenticated Forbidden PositionGone Internal Unavailable Timeout"},
+	{Route: "GET /v1/_model/_targets", ID: "getModelTargets", Summary: "The target of each relation to which most documents refer",
+		Text: "What was found is told again until events have been folded since, and ten seconds have gone by, or twenty times as long as the search took. Up to 1,000,000 links are looked at, those of each relation by the ids of the targets; a relation with more is told as partial.",
+		Answers: []Answer{
+			{"200", "As of Fanfold-Position, which may lie a while back.", "Fanfold-Position Fanfold-Revision", is("LargestTargets")},
+		},
+		Problems: "Invalid Unauthenticated Forbidden Internal Unavailable"},
 	{Route: "GET /v1/_suggest-model", ID: "suggestModel", Summary: "A model that is proposed for the documents",
 		Text:  "It looks at a sample of the documents, as they were written: up to 100,000 of 32 MiB in all, by the order of their ids, of each collection in turn. It proposes relations, copies, counts, sums, lists and unique members, each with its evidence in a comment, and applies nothing.",
 		Takes: "consistency maxLag Fanfold-Min-Position Fanfold-Timeout",

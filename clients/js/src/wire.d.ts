@@ -853,6 +853,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/_model/_targets": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The target of each relation to which most documents refer
+         * @description What was found is told again until events have been folded since, and ten seconds have gone by, or twenty times as long as the search took. Up to 1,000,000 links are looked at, those of each relation by the ids of the targets; a relation with more is told as partial.
+         */
+        get: operations["getModelTargets"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/_model/{collection}": {
         parameters: {
             query?: never;
@@ -2160,6 +2180,21 @@ export interface components {
         KeyRoles: string[];
         /** @description Whom rules take the sender for: at most 255 bytes, without control characters. The default is key:<id>. */
         KeySub: string;
+        /** @description The target of each relation of the model that applies to which most documents refer. */
+        LargestTargets: {
+            /** @description By name. */
+            relations: {
+                /** @description How many refer to it. */
+                documents: number;
+                /** @description The first by id of those to which as many refer. The document need not exist. Absent where none refers to any. */
+                id?: string;
+                /** @description The relation has more links than are looked at: more may refer to it, or to another target. */
+                partial?: boolean;
+                /** @description <collection>.<relation>. */
+                relation: string;
+                to: components["schemas"]["CollectionName"];
+            }[];
+        };
         Lease: {
             /** @description From where _changes gives. */
             checkpoint: components["schemas"]["Position"];
@@ -6440,6 +6475,33 @@ export interface operations {
             403: components["responses"]["ForbiddenProblem"];
             404: components["responses"]["NoModelPendingProblem"];
             409: components["responses"]["ModelPendingProblem"];
+            500: components["responses"]["InternalProblem"];
+            503: components["responses"]["UnavailableProblem"];
+        };
+    };
+    getModelTargets: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description As of Fanfold-Position, which may lie a while back. */
+            200: {
+                headers: {
+                    "Fanfold-Position": components["headers"]["Fanfold-Position"];
+                    "Fanfold-Revision": components["headers"]["Fanfold-Revision"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["LargestTargets"];
+                };
+            };
+            400: components["responses"]["InvalidProblem"];
+            401: components["responses"]["UnauthenticatedProblem"];
+            403: components["responses"]["ForbiddenProblem"];
             500: components["responses"]["InternalProblem"];
             503: components["responses"]["UnavailableProblem"];
         };

@@ -9,14 +9,14 @@ import { isFailing } from './declared.js';
 /**
  * The graph of the model. It comes after the tables, which have the same in words.
  * @param {{ place: import('../lib/place.js').Place, model: any, declared: import('./declared.js').Declared, counts: Map<string, number>,
- *   found?: (rule: string) => import('./declared.js').Found }} props
+ *   largest: Map<string, import('./load.js').Largest>, found?: (rule: string) => import('./declared.js').Found }} props
  */
-export function Graph({ place, model, declared, counts, found }) {
+export function Graph({ place, model, declared, counts, largest, found }) {
   const all = useMemo(() => Object.keys(model.collections ?? {}), [model]);
   const asked = place.params.get('collection') ?? '';
   const chosen = all.length > MOST ? (all.includes(asked) ? asked : busiest(all, declared.relations)) : '';
   const { names, left } = drawnOf(all, declared.relations, counts, chosen);
-  const drawn = drawing(names, declared, counts, found);
+  const drawn = drawing(names, declared, counts, largest, found);
   const { layout, failed } = useLayout(drawn, counts.size > 0 && all.length > 0);
   if (all.length === 0) return null;
   return html`<div role="group" aria-label="Model graph" class="graph">
@@ -46,8 +46,7 @@ export function Graph({ place, model, declared, counts, found }) {
     }</div>
     <p class="quiet">An arrow leads where values go, and has the number of its rules; a dashed line has none. A triangle marks what fails:
       an error, no room, or no value
-      anywhere. A double line is hot: ${HOT.toLocaleString('en')} documents or more take their values from one on average.
-      Single documents may have more: their pages tell it.</p>
+      anywhere. A double line is hot: ${HOT.toLocaleString('en')} documents or more take their values from one, to which it leads.</p>
   </div>`;
 }
 
@@ -114,26 +113,30 @@ export const short = (text) => visible(text.length > LONGEST ? text.slice(0, LON
  * @param {{ edge: DrawnEdge, place: { x: number, y: number, points: { x: number, y: number }[] } }} props
  */
 export function GraphEdge({ edge, place: { x, y, points } }) {
-  const { relation, down, up, failing, load } = edge;
+  const { relation, down, up, failing, load, largest } = edge;
   const d = curve(points);
   const last = points.length - 1;
   const label = labelOf({ ...edge, relation: { ...relation, name: short(relation.name) } });
+  const refer =
+    largest?.id !== undefined && `${atLeast(largest)} ${largest.documents === 1 ? 'refers' : 'refer'} to ${relation.to}/${largest.id}`;
   const told = [
+    load > 0 && label, // a link's name has what is seen of it
     `${relation.key} to ${relation.to}`,
-    rulesIn(relation),
+    load === 0 && rulesIn(relation),
     failing > 0 && `${failing} failing`,
-    load > 0 && `hot, ${load} documents each on average`,
+    refer,
   ]
     .filter(Boolean)
     .join(', ');
-  return html`<g role="img" aria-label=${visible(told)}
+  const target = load > 0 && largest?.id !== undefined ? { href: placeHref([relation.to, largest.id]) } : { role: 'img' };
+  return html`<${target.href ? 'a' : 'g'} ...${target} aria-label=${visible(told)}
     class=${'edge' + (relation.rules.length === 0 ? ' bare' : '') + (failing > 0 ? ' failing' : '') + (load > 0 ? ' hot' : '')}>
-    <path class="line" d=${d} />${load > 0 && html`<path class="core" d=${d} />`}
+    ${refer && html`<title>${visible(refer)}</title>`}<path class="line" d=${d} />${load > 0 && html`<path class="core" d=${d} />`}
     ${down && html`<path class="head" d=${head(points[last], points[last - 1])} />`}
     ${up && html`<path class="head" d=${head(points[0], points[1])} />`}
     <text class="label" x=${x + (failing > 0 ? 8 : 0)} y=${y + 4} text-anchor="middle">${label}</text>
     ${failing > 0 && html`<${Warning} x=${x - label.length * 3.3 - 2} y=${y} />`}
-  </g>`;
+  <//>`;
 }
 
 /**
@@ -165,7 +168,7 @@ export function GraphNode({ node: { name, documents, failing }, place: { x, y, w
 /** A graph of more collections shows one of them with its neighbours: the layout's work grows faster than the graph. */
 export const MOST = 40;
 
-/** From so many documents on that refer to one on average a relation with copies is hot: a write changes them all. */
+/** From so many documents on that refer to one a relation with copies is hot: a write changes them all. */
 export const HOT = 1000;
 
 /**
@@ -182,7 +185,8 @@ export const HOT = 1000;
  * @property {boolean} down values of the target go to the documents that refer to it
  * @property {boolean} up counts and the like go the other way
  * @property {number} failing rules of it that fail
- * @property {number} load documents that refer to one of the target on average, 0 where that is not hot
+ * @property {number} load documents that refer to the largest target, 0 where that is not hot
+ * @property {import('./load.js').Largest} [largest] undefined where it is not known
  */
 
 /** @typedef {{ nodes: DrawnNode[], edges: DrawnEdge[] }} Drawn */
@@ -220,10 +224,11 @@ export function busiest(all, relations) {
  * @param {string[]} names
  * @param {import('./declared.js').Declared} declared
  * @param {Map<string, number>} counts
+ * @param {Map<string, import('./load.js').Largest>} largest targets, by the keys of relations
  * @param {((rule: string) => import('./declared.js').Found) | undefined} found
  * @returns {Drawn}
  */
-export function drawing(names, { relations, rules }, counts, found) {
+export function drawing(names, { relations, rules }, counts, largest, found) {
   const isThere = new Set(names);
   const failing = (/** @type {import('./declared.js').Rule[]} */ of) =>
     found ? of.filter((rule) => isFailing(found(rule.name))).length : 0;
@@ -240,13 +245,14 @@ export function drawing(names, { relations, rules }, counts, found) {
     .filter((r) => isThere.has(r.collection) && isThere.has(r.to))
     .map((relation) => {
       const down = relation.rules.some((rule) => rule.collection === relation.collection);
-      const load = Math.round((counts.get(relation.collection) ?? 0) / Math.max(1, counts.get(relation.to) ?? 0));
+      const load = largest.get(relation.key)?.documents ?? 0;
       return {
         relation,
         down,
         up: relation.rules.some((rule) => rule.collection === relation.to && rule.kind !== 'copy'),
         failing: failing(relation.rules),
         load: down && load >= HOT ? load : 0,
+        largest: largest.get(relation.key),
       };
     });
   return { nodes, edges };
@@ -280,8 +286,14 @@ export const rulesIn = ({ rules }) => (rules.length === 1 ? '1 rule' : rules.len
  * Says what stands at an edge.
  * @param {DrawnEdge} edge
  */
-export const labelOf = ({ relation, load }) =>
-  `${relation.name} · ${rulesIn(relation)}` + (load > 0 ? ` · hot, ${load.toLocaleString('en')} each on average` : '');
+export const labelOf = ({ relation, load, largest }) =>
+  `${relation.name} · ${rulesIn(relation)}` + (load > 0 && largest ? ` · hot, ${atLeast(largest)} to one` : '');
+
+/**
+ * How many documents refer to the largest target, as far as is known.
+ * @param {import('./load.js').Largest} largest
+ */
+const atLeast = ({ documents, partial }) => (partial ? 'at least ' : '') + documents.toLocaleString('en');
 
 /**
  * Places a graph from left to right in the direction of copies: from what is referred to, to what refers to it.

@@ -50,6 +50,25 @@ export async function loadCounts(signal) {
 }
 
 /**
+ * The document to which most others refer by a relation.
+ * @typedef {object} Largest
+ * @property {string} to its collection
+ * @property {string} [id] undefined where none refers to any
+ * @property {number} documents that refer to it
+ * @property {boolean} [partial] more may refer to it, or to another
+ */
+
+/**
+ * Asks for the largest target of each relation, by the relation's key.
+ * @param {AbortSignal} signal
+ * @returns {Promise<Map<string, Largest>>}
+ */
+async function loadLargest(signal) {
+  const { relations } = await ask({ path: ['_model', '_targets'], signal });
+  return new Map(relations.map((/** @type {any} */ one) => [one.relation, one]));
+}
+
+/**
  * Asks for the status of the node.
  * @param {AbortSignal} signal
  */
@@ -89,12 +108,13 @@ const FOLLOWED = 40;
  * @property {string} etag
  * @property {string} position
  * @property {Map<string, number>} counts
+ * @property {Map<string, Largest>} largest targets of the relations
  * @property {any} [status] of the node, for who may read it
  * @property {boolean} [pending] a model is being prepared; undefined as long as that is not known
  */
 
 /** @type {Shown} */
-const NOTHING = { etag: '', position: '', counts: new Map() };
+const NOTHING = { etag: '', position: '', counts: new Map(), largest: new Map() };
 
 /**
  * Shows the model that applies, and follows it: the feed tells of the documents, and every few seconds the node is asked whether the
@@ -167,10 +187,14 @@ async function lookAt(before, take, signal) {
   const changed = await loadModel(signal, before.etag);
   signal.throwIfAborted();
   if (changed) take(changed);
-  const [counts, status] = await Promise.all([loadCounts(signal), hasRole('monitor') ? loadStatus(signal) : undefined]);
+  const [counts, largest, status] = await Promise.all([
+    loadCounts(signal),
+    loadLargest(signal),
+    hasRole('monitor') ? loadStatus(signal) : undefined,
+  ]);
   const pending = await pendingAfter(before.pending, status, signal);
   signal.throwIfAborted();
-  take({ counts, status, pending });
+  take({ counts, largest, status, pending });
 }
 
 /**

@@ -17,7 +17,7 @@ import { asked, loadText, useModel } from './load.js';
  */
 export function ModelPage({ place }) {
   const { shown, problem, again, cancel } = useModel();
-  const { model, status, counts, etag, pending = false } = shown;
+  const { model, status, counts, largest, etag, pending = false } = shown;
   const mayEdit = hasRole('admin');
   const declared = useMemo(() => model && declaredIn(model), [model]);
   const found = useMemo(() => foundBy(status), [status]);
@@ -25,10 +25,10 @@ export function ModelPage({ place }) {
     <${Pending} of=${{ value: model, problem, cancel }}>${
       declared &&
       html`<${Preparation} pending=${pending} status=${status} mayEdit=${mayEdit} onChanged=${again} />
-      <${Relations} relations=${declared.relations} chosen=${place.params.get('relation')} />
+      <${Relations} relations=${declared.relations} largest=${largest} chosen=${place.params.get('relation')} />
       <${Rules} rules=${declared.rules} found=${found} chosen=${place.params.get('rule')} />
       <${Functions} functions=${declared.functions} />
-      <${Graph} place=${place} model=${model} declared=${declared} counts=${counts} found=${found} />
+      <${Graph} place=${place} model=${model} declared=${declared} counts=${counts} largest=${largest} found=${found} />
       ${
         mayEdit &&
         !status?.readOnly &&
@@ -158,9 +158,11 @@ export const CollectionLink = ({ name }) => html`<a href=${placeHref([name])}><$
 
 /**
  * The relations of the model.
- * @param {{ relations: import('./declared.js').Relation[], chosen: string | null }} props chosen is the key of the one that is shown
+ * @param {{ relations: import('./declared.js').Relation[], largest: Map<string, import('./load.js').Largest>,
+ *   chosen: string | null }} props
+ * chosen is the key of the one that is shown
  */
-export function Relations({ relations, chosen }) {
+export function Relations({ relations, largest, chosen }) {
   const shown = useChosen(chosen);
   return html`<h2 id="relations">Relations</h2>
     ${
@@ -168,7 +170,7 @@ export function Relations({ relations, chosen }) {
         ? html`<p class="quiet">The model declares no relation.</p>`
         : html`<div class="scroll"><table aria-label="Relations" class="dense">
       <thead><tr><th scope="col">Collection</th><th scope="col">Relation</th><th scope="col">Path</th><th scope="col">To</th><th
-        scope="col">On delete</th><th scope="col" class="number">Rules</th></tr></thead>
+        scope="col">On delete</th><th scope="col">Most refer to</th><th scope="col" class="number">Rules</th></tr></thead>
       <tbody>${relations.map(
         (r) => html`<tr key=${r.key} ...${r.key === chosen ? shown : {}}>
         <td><${CollectionLink} name=${r.collection} /></td>
@@ -176,11 +178,20 @@ export function Relations({ relations, chosen }) {
         <td><code><${Visible} text=${r.path} max=${200} /></code></td>
         <td><${CollectionLink} name=${r.to} /></td>
         <td>${r.onDelete}${r.strict && ', strict'}</td>
+        <td><${MostReferTo} largest=${largest.get(r.key)} /></td>
         <td class="number">${number(r.rules.length)}</td></tr>`,
       )}</tbody>
     </table></div>`
     }`;
 }
+
+/**
+ * The document to which most others refer by a relation, and how many do.
+ * @param {{ largest?: import('./load.js').Largest }} props
+ */
+const MostReferTo = ({ largest }) =>
+  largest?.id !== undefined &&
+  html`<${DocumentLink} collection=${largest.to} id=${largest.id} />: ${largest.partial && 'at least '}${number(largest.documents)}`;
 
 /** How many rules are shown at first, and how many more at each step. */
 const STEP = 100;
