@@ -157,7 +157,7 @@ func (o *eraseOptions) run(cmd *cobra.Command, c *client.Client, documents []cli
 		return errKept
 	}
 	e, err := c.Erase(cmd.Context(), documents, opt)
-	if err == nil && !e.Done() {
+	if err == nil && (!e.Done() || plan.Events > 0) { // a request that was sent again may find that all is done
 		e, err = followErasure(cmd, c, e.Number)
 	} else if err == nil && !o.asJSON {
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), "nothing is left to erase")

@@ -1,6 +1,7 @@
 // The table of a collection: rows that are drawn near the window alone, typed cells, order, columns, and the document beside it.
 import assert from 'node:assert/strict';
 import { accessible } from './lib/checks.js';
+import { codeIs } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -335,6 +336,29 @@ scenario('What a filter matches is a file, as CSV and as NDJSON', { data: { docu
   const lines = (await file('NDJSON of whole documents')).text;
   assert.ok(lines.includes('"n":9007199254740993') && lines.includes('2.50') && !lines.includes('_meta'), lines);
   assert.equal(lines.trim().split('\n').length, 2);
+});
+
+scenario('A long filter has an editor, which completes it, marks its mistakes, and runs it', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books?filter=' + encodeURIComponent('doc.language == "fr"'), 'books');
+  await row(page, 'madame-bovary').waitFor();
+  await press(page, 'Editor');
+  const editor = field(page, 'Filter');
+  await codeIs(editor, 'doc.language == "fr"');
+  await editor.press('Control+End');
+  await page.keyboard.type('\n&& doc.yea');
+  await page.getByRole('option', { name: 'year', exact: true }).waitFor();
+  await page.keyboard.press('Escape');
+  await page.keyboard.type('r <');
+  await page.locator('.cm-lintRange-error, .cm-lintPoint-error').first().waitFor();
+  await accessible(page);
+  await page.keyboard.type(' 1860');
+  await page.waitForFunction(() => !document.querySelector('.query .code')?.shadowRoot?.querySelector('.cm-lintRange-error, .cm-lintPoint-error'));
+  await page.keyboard.press('Control+S');
+  await placed(page, 'filter', 'doc.language == "fr"\n&& doc.year < 1860');
+  await row(page, 'madame-bovary').waitFor();
+  await press(page, 'Conditions');
+  await press(page, 'Remove condition 2');
+  await codeIs(editor, 'doc.language == "fr"');
 });
 
 scenario('Groups have a plan, and what is wrong with their filter is marked at its column', { data: 'bookshop', shared: true }, async ({ tab, page }) => {

@@ -1,13 +1,15 @@
-import { html, useEffect, useRef, useState } from '../lib/html.js';
+import { html, useEffect, useLayoutEffect, useRef, useState } from '../lib/html.js';
 import { ask } from '../lib/http.js';
 import { useLoad } from '../lib/load.js';
 import { momentOf } from '../lib/moment.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { TimePicker } from '../ui/changes.js';
 import { ProblemAlert } from '../ui/dialogs.js';
+import { Code } from '../ui/code.js';
 import { Visible } from '../ui/parts.js';
 import { Suggestion } from '../ui/preview.js';
 import { Builder, FilterBox } from './builder.js';
+import { offered } from './cel.js';
 
 /** @typedef {import('../lib/place.js').Place} Place */
 /** @typedef {import('../lib/http.js').Asked} Asked */
@@ -39,17 +41,19 @@ export function Query({ place, columns, sample, mistake = '' }) {
   const { parts, params } = place;
   const [typed, setTyped] = useState(() => typedOf(params));
   const isGiven = () => OPTIONS.some((name) => params.get(name));
-  const [open, setOpen] = useState({ options: isGiven(), conditions: false });
-  const known = useRef(params);
+  const [open, setOpen] = useState({ options: isGiven(), conditions: false, code: false });
+  const form = useRef(/** @type {HTMLFormElement | null} */ (null));
+  const before = useRef(params);
   useEffect(() => {
     // What is typed and not run yet stays where the place changes by something else.
-    const [before, now] = [typedOf(known.current), typedOf(params)];
-    known.current = params;
-    setTyped((typed) => Object.fromEntries(NAMES.map((name) => [name, before[name] === now[name] ? typed[name] : now[name]])));
+    const [then, now] = [typedOf(before.current), typedOf(params)];
+    before.current = params;
+    setTyped((typed) => Object.fromEntries(NAMES.map((name) => [name, then[name] === now[name] ? typed[name] : now[name]])));
     if (isGiven()) setOpen((now) => ({ ...now, options: true }));
   }, [params.toString()]);
   const was = Boolean(params.get('at'));
   const set = (/** @type {string} */ name, /** @type {string} */ text) => setTyped((now) => ({ ...now, [name]: text }));
+  const setFilter = (/** @type {string} */ text) => set('filter', text);
   const run = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const next = Object.fromEntries(NAMES.map((name) => [name, typed[name].trim() || undefined]));
@@ -57,8 +61,10 @@ export function Query({ place, columns, sample, mistake = '' }) {
     const explain = event.submitter?.getAttribute('name') === 'explain' && !next.at ? true : undefined;
     goTo(placeHref(parts, { ...next, limit: params.get('limit') || undefined, maxScan: params.get('maxScan') || undefined, explain }));
   };
-  const toggle = (/** @type {'options' | 'conditions'} */ name, /** @type {string} */ label) => html`<button type="button"
+  const toggle = (/** @type {keyof typeof open} */ name, /** @type {string} */ label) => html`<button type="button"
     aria-expanded=${open[name]} onClick=${() => setOpen({ ...open, [name]: !open[name] })}>${label}</button>`;
+  const known = { paths: [...sample.keys()], params: namesIn(typed.params) };
+  const inEditor = !was && (open.code || typed.filter.includes('\n'));
   const rest = {
     name: 'filter',
     'aria-label': 'Filter',
@@ -67,25 +73,74 @@ export function Query({ place, columns, sample, mistake = '' }) {
     'aria-invalid': mistake ? 'true' : undefined,
     'aria-describedby': was || mistake ? 'of-filter' : undefined,
   };
-  return html`<form aria-label="Query" class="query one" onSubmit=${run}>
-    <div class="asked"><div class="filter"><span class="quiet">Filter</span><${FilterBox} value=${typed.filter} rest=${rest}
-        known=${{ paths: [...sample.keys()], params: namesIn(typed.params) }}
-          onValue=${(/** @type {string} */ text) => set('filter', text)} /></div>
+  return html`<form aria-label="Query" class="query one" ref=${form} onSubmit=${run}>
+    <div class="asked"><div class="filter"><span class="quiet">Filter</span>${
+      inEditor
+        ? html`<${FilterEditor} collection=${parts[0]} typed=${typed} known=${known} onFilter=${setFilter}
+          onRun=${() => form.current?.requestSubmit()} />`
+        : html`<${FilterBox} value=${typed.filter} rest=${rest} known=${known} onValue=${setFilter} />`
+    }</div>
       <button type="submit" class="main">Run</button>${!was && html`<button type="submit" name="explain">Explain</button>`}
-      ${!was && toggle('conditions', 'Conditions')}${toggle('options', 'Options')}</div>
+      ${!was && !typed.filter.includes('\n') && toggle('code', 'Editor')}${!was && toggle('conditions', 'Conditions')}${toggle('options', 'Options')}</div>
     ${
       was
         ? html`<p id="of-filter" class="note">A list of earlier documents has no filter and no order: it has all of them by id. What stands
       here counts again once you go back to now.</p>`
         : mistake && html`<${Mistake} of=${mistake} filter=${params.get('filter') ?? ''} />`
     }
-    ${
-      open.conditions &&
-      !was &&
-      html`<${Builder} filter=${typed.filter} sample=${sample} onFilter=${(/** @type {string} */ text) => set('filter', text)} />`
-    }
+    ${open.conditions && !was && html`<${Builder} filter=${typed.filter} sample=${sample} onFilter=${setFilter} />`}
     ${open.options && html`<${Options} typed=${typed} columns=${columns} was=${was} onType=${set} />`}
   </form>`;
+}
+
+/**
+ * The filter in an editor, for one that is long: its mistakes are marked as one types, and Ctrl+S runs it.
+ * @param {{ collection: string, typed: Record<string, string>, known: { paths: string[], params: string[] },
+ *   onFilter: (text: string) => void, onRun: () => void }} props
+ */
+function FilterEditor({ collection, typed, known, onFilter, onRun }) {
+  const box = useRef(/** @type {import('../ui/code.js').Box | null} */ (null));
+  const { filter, params } = typed;
+  // Not after the paint: what is typed meanwhile would be taken back.
+  useLayoutEffect(() => {
+    if (box.current && box.current.text() !== filter) box.current.put(filter);
+  }, [filter]);
+  const check = (/** @type {string} */ text, /** @type {AbortSignal} */ signal) => mistakesOf(collection, text, params, signal);
+  const complete = async (/** @type {string} */ before) => {
+    const { from, words } = offered(before, before.length, known);
+    return { from, choices: words.map((label) => ({ label })) };
+  };
+  return html`<${Code} box=${box} label="Filter" initial=${filter} language="cel" rows=${4} focus check=${check}
+    completeText=${complete} onInput=${() => onFilter(box.current?.text() ?? '')} onSave=${onRun} />`;
+}
+
+/**
+ * Asks the server what is wrong with a filter. It looks at no more than a document for that.
+ * @param {string} collection
+ * @param {string} filter
+ * @param {string} params
+ * @param {AbortSignal} signal
+ * @returns {Promise<import('../ui/code.js').Mistake[]>}
+ */
+async function mistakesOf(collection, filter, params, signal) {
+  if (filter.trim() === '') return [];
+  try {
+    await ask({
+      path: [collection],
+      query: { filter, params: params.trim() || undefined, fields: 'id', limit: 1, maxScan: 1, explain: true },
+      signal,
+    });
+  } catch (/** @type {any} */ error) {
+    if (error?.status !== 400 || !error.detail?.startsWith('filter:')) return []; // whatever else is wrong is said once it is run
+    const [, line = '1', column = '1'] = /(?:line (\d+),? )?column (\d+)/.exec(error.detail) ?? [];
+    const start = filter
+      .split('\n')
+      .slice(0, Number(line) - 1)
+      .reduce((n, one) => n + one.length + 1, 0);
+    const from = start + [...filter.slice(start)].slice(0, Number(column) - 1).join('').length;
+    return [{ what: error.detail, from: Math.min(from, filter.length - 1), to: Math.min(from + 1, filter.length) }];
+  }
+  return [];
 }
 
 /**

@@ -28,7 +28,7 @@ import { select } from './parts.js';
  * @property {{ current: Box | null }} box
  * @property {string} label the name that a screen reader tells
  * @property {string} initial
- * @property {'json' | 'yaml'} language
+ * @property {'json' | 'yaml' | 'cel'} language
  * @property {boolean} [focus] it takes the focus once it is there
  * @property {boolean} [wrong]
  * @property {string} [about] the id of what says what is wrong

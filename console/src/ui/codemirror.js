@@ -5,6 +5,7 @@ import { json } from '@codemirror/lang-json';
 import { yaml } from '@codemirror/lang-yaml';
 import {
   HighlightStyle,
+  StreamLanguage,
   bracketMatching,
   codeFolding,
   foldGutter,
@@ -265,8 +266,28 @@ const inText = (latest) => async (context) => {
   return { from: found.from, options: found.choices, validFor: /^[\w.-]*$/ };
 };
 
+/** The tokens of CEL, each with what it is. @type {[RegExp, string | null][]} */
+const CEL = [
+  [/^\s+/, null],
+  [/^\/\/.*/, 'comment'],
+  [/^[rRbB]?(?:"(?:[^"\\]|\\.)*"?|'(?:[^'\\]|\\.)*'?)/, 'string'],
+  [/^(?:0[xX][\da-fA-F]+|\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)[uU]?/, 'number'],
+  [/^(?:true|false|null)\b/, 'atom'],
+  [/^in\b/, 'keyword'],
+  [/^(?:doc|params|meta|auth)\b/, 'keyword'],
+  [/^[A-Za-z_]\w*/, 'variableName'],
+  [/^./, 'punctuation'],
+];
+
+/** The language of filters, line by line. */
+const cel = () =>
+  StreamLanguage.define({
+    name: 'cel',
+    token: (stream) => CEL.find(([of]) => stream.match(of))?.[1] ?? null,
+  });
+
 /** @type {Record<Coding['language'], () => import('@codemirror/state').Extension>} */
-const languages = { json, yaml };
+const languages = { json, yaml, cel };
 
 const accent = { color: 'var(--link)' };
 const quiet = { color: 'var(--quiet)' };
