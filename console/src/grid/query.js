@@ -81,7 +81,8 @@ export function Query({ place, columns, sample, mistake = '' }) {
         : html`<${FilterBox} value=${typed.filter} rest=${rest} known=${known} onValue=${setFilter} />`
     }</div>
       <button type="submit" class="main">Run</button>${!was && html`<button type="submit" name="explain">Explain</button>`}
-      ${!was && !typed.filter.includes('\n') && toggle('code', 'Editor')}${!was && toggle('conditions', 'Conditions')}${toggle('options', 'Options')}</div>
+      ${!was && !typed.filter.includes('\n') && toggle('code', 'Editor')}
+      ${!was && toggle('conditions', 'Conditions')}${toggle('options', 'Options')}</div>
     ${
       was
         ? html`<p id="of-filter" class="note">A list of earlier documents has no filter and no order: it has all of them by id. What stands
