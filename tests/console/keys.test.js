@@ -196,6 +196,7 @@ scenario('A key shows when it was last used', { data: house, closed: true }, asy
   await useKey(page, store.key);
   const table = page.getByRole('table', { name: 'Keys' });
   const row = table.getByRole('row').filter({ has: page.getByRole('rowheader', { name: 'of clerk' }) });
+  await row.waitFor();
   const column = (await table.getByRole('columnheader').allInnerTexts()).indexOf('Last used');
   const cell = row.locator('th, td').nth(column);
   await cell.getByText('never', { exact: true }).waitFor();
