@@ -14,7 +14,7 @@ import (
 
 // Bounds of the console's files, of their number and of what stands in them, in lines; a line has so many characters.
 const (
-	mostFiles    = 71
+	mostFiles    = 69
 	mostLines    = 400
 	mostOfOne    = 60
 	mostLineLong = 140

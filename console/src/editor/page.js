@@ -4,7 +4,7 @@ import { NotJSON, member, nodeAt, read, readable, scan, textOf } from '../lib/js
 import { indent, lineAndColumn, mustBeTaken } from '../lib/jsontext.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref, saved, tellSaved } from '../lib/place.js';
-import { Code } from '../ui/code.js';
+import { Code } from '../ui/inputs.js';
 import { Pending, ProblemAlert } from '../ui/dialogs.js';
 import { CopyAs, Visible } from '../ui/parts.js';
 import { Arrival, Draft } from './draft.js';
@@ -87,7 +87,7 @@ async function cloned(collection, id, signal) {
   return indent(own ? text.slice(0, own.gone.from) + text.slice(own.gone.to) : text);
 }
 
-/** @typedef {import('../ui/code.js').Box} Box */
+/** @typedef {import('../ui/inputs.js').Box} Box */
 
 /**
  * The text box of a document. It takes the focus, and Tab leaves it. What is typed stays in it, whatever else the page shows.
@@ -116,7 +116,7 @@ async function check(text, signal) {
   }
 }
 
-/** @typedef {import('../ui/code.js').Mistake} Mistake */
+/** @typedef {import('../ui/inputs.js').Mistake} Mistake */
 
 /**
  * Returns what is wrong with a text that is not JSON, or no document.
@@ -255,8 +255,8 @@ export function saving(collection, id, over, body) {
 // What may be written at a place of a document: what others of its collection have there, and the ids that its relations lead to.
 
 /** @typedef {import('../lib/json.js').Node} Node */
-/** @typedef {import('../ui/code.js').Spot} Spot */
-/** @typedef {import('../ui/code.js').Choice} Choice */
+/** @typedef {import('../ui/inputs.js').Spot} Spot */
+/** @typedef {import('../ui/inputs.js').Choice} Choice */
 
 /** How many documents are looked at, how many ids are asked for, and how many values of a place are offered. */
 const SAMPLE = 20;

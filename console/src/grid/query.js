@@ -5,7 +5,7 @@ import { momentOf } from '../lib/moment.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { TimePicker } from '../ui/changes.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { Code } from '../ui/code.js';
+import { Code } from '../ui/inputs.js';
 import { Visible } from '../ui/parts.js';
 import { Suggestion } from '../ui/preview.js';
 import { Builder, FilterBox } from './builder.js';
@@ -100,7 +100,7 @@ export function Query({ place, columns, sample, mistake = '' }) {
  *   onFilter: (text: string) => void, onRun: () => void }} props
  */
 function FilterEditor({ collection, typed, known, onFilter, onRun }) {
-  const box = useRef(/** @type {import('../ui/code.js').Box | null} */ (null));
+  const box = useRef(/** @type {import('../ui/inputs.js').Box | null} */ (null));
   const { filter, params } = typed;
   // Not after the paint: what is typed meanwhile would be taken back.
   useLayoutEffect(() => {
@@ -121,7 +121,7 @@ function FilterEditor({ collection, typed, known, onFilter, onRun }) {
  * @param {string} filter
  * @param {string} params
  * @param {AbortSignal} signal
- * @returns {Promise<import('../ui/code.js').Mistake[]>}
+ * @returns {Promise<import('../ui/inputs.js').Mistake[]>}
  */
 async function mistakesOf(collection, filter, params, signal) {
   if (filter.trim() === '') return [];

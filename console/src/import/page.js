@@ -20,9 +20,9 @@ import {
 import { draft, goTo, placeHref } from '../lib/place.js';
 import { visible } from '../lib/text.js';
 import { ProblemAlert } from '../ui/dialogs.js';
-import { DropField } from '../ui/files.js';
-import { MAX_CSV, NotCSV, SEPARATORS, TYPES, convert, firstOf, tableOf, withID } from './csv.js';
+import { DropField } from '../ui/inputs.js';
 import { DocumentLink, Section, Table, Visible, counted, number, size } from '../ui/parts.js';
+import { MAX_CSV, NotCSV, SEPARATORS, TYPES, convert, firstOf, tableOf, withID } from './csv.js';
 
 /** @typedef {import('../lib/moving.js').Rule} Rule */
 

@@ -1,6 +1,6 @@
 import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { draft, guard, placeHref, replacePlace } from '../lib/place.js';
-import { Code } from '../ui/code.js';
+import { Code } from '../ui/inputs.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { Visible, number } from '../ui/parts.js';
 import { MAX_PLACE } from '../ui/preview.js';
@@ -68,7 +68,7 @@ export function Editor(props) {
  * @param {Edited} props
  */
 function useEditor({ etag, suggest, isDrafted, onChanged }) {
-  const box = useRef(/** @type {import('../ui/code.js').Box | null} */ (null));
+  const box = useRef(/** @type {import('../ui/inputs.js').Box | null} */ (null));
   const [typed, setTyped] = useState('');
   const [isReady, setReady] = useState(false); // the text box is there
   const text = () => box.current?.text() ?? '';
@@ -177,7 +177,7 @@ function useSuggestion(suggest, base, state, merge) {
  * Puts the text that another page has proposed into the text box, once that is there.
  * @param {boolean} isDrafted
  * @param {import('./page.js').Base | null} base
- * @param {{ current: import('../ui/code.js').Box | null }} box
+ * @param {{ current: import('../ui/inputs.js').Box | null }} box
  * @param {(text: string) => void} setTyped
  * @returns {{ current: string | null }} what was put
  */

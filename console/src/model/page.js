@@ -49,7 +49,7 @@ export function ModelPage({ place }) {
 /**
  * The text that is edited, and what it was made from. Another model takes its place, unless somebody has typed in it.
  * @param {string} etag of the model that applies
- * @param {{ current: import('../ui/code.js').Box | null }} box
+ * @param {{ current: import('../ui/inputs.js').Box | null }} box
  */
 export function useBase(etag, box) {
   const [base, setBase] = useState(/** @type {Base | null} */ (null));

@@ -136,7 +136,7 @@ export function Misfits({ misfits }) {
       model apply --allow-misfits</code>.</p></div>`;
 }
 
-/** @typedef {{ current: import('../ui/code.js').Box | null }} Code */
+/** @typedef {{ current: import('../ui/inputs.js').Box | null }} Code */
 
 /** How many mistakes are shown. */
 const MAX_MISTAKES = 100;

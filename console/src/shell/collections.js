@@ -4,7 +4,7 @@ import { useLoad } from '../lib/load.js';
 import { moved, take } from '../lib/moving.js';
 import { goTo, placeHref } from '../lib/place.js';
 import { Pending, ProblemAlert } from '../ui/dialogs.js';
-import { DropField } from '../ui/files.js';
+import { DropField } from '../ui/inputs.js';
 import { CopyAs, Visible } from '../ui/parts.js';
 import { looks, needs } from './node.js';
 

@@ -4,7 +4,7 @@ import { goTo, place, placeHref, visited } from '../lib/place.js';
 import { visible } from '../lib/text.js';
 import { Dialog } from '../ui/dialogs.js';
 import { counted } from '../ui/parts.js';
-import { routeOf } from './routes.js';
+import { routeOf } from './app.js';
 import { collections, pages } from './sidebar.js';
 
 /** Whether the dialog that goes anywhere is open. */

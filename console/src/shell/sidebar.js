@@ -2,10 +2,9 @@ import { html, signal, useEffect, useId, useRef, useState } from '../lib/html.js
 import { addressOf, hasRole, keyHeaders, me } from '../lib/http.js';
 import { goTo, place, placeHref, saved, visited } from '../lib/place.js';
 import { Visible, number } from '../ui/parts.js';
-import { NotFoundPage } from './app.js';
+import { NotFoundPage, routeOf } from './app.js';
 import { going } from './goto.js';
 import { Who, needs } from './node.js';
-import { routeOf } from './routes.js';
 
 /** @typedef {{ name: string, documents?: number, declared: boolean }} Collection */
 

@@ -23,7 +23,7 @@ import { tags } from '@lezer/highlight';
 import { hidden } from '../lib/jsontext.js';
 import { pieces } from '../lib/text.js';
 
-/** @typedef {import('./code.js').Coding} Coding */
+/** @typedef {import('./inputs.js').Coding} Coding */
 /** @typedef {import('@codemirror/autocomplete').CompletionSource} CompletionSource */
 
 /** How long nothing is typed until mistakes are looked for, in milliseconds. */
@@ -57,7 +57,7 @@ export function mount(host, latest) {
  * What others do with the text. One that nobody has edited is returned as it came, with its own ends of lines.
  * @param {EditorView} view
  * @param {string} initial
- * @returns {import('./code.js').Box}
+ * @returns {import('./inputs.js').Box}
  */
 function boxOf(view, initial) {
   let came = { text: initial, doc: view.state.doc };
@@ -215,7 +215,7 @@ const inJSON = (latest) => async (context) => {
  * @param {EditorState} state
  * @param {import('@lezer/common').SyntaxNode} at what stands there
  * @param {number} from where it begins
- * @returns {import('./code.js').Spot | undefined}
+ * @returns {import('./inputs.js').Spot | undefined}
  */
 function spotOf(state, at, from) {
   let edge = from;
