@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strconv"
+	"time"
 
 	"github.com/klauspost/compress/gzhttp"
 	"github.com/labstack/echo/v4"
@@ -110,6 +111,7 @@ func (a *tarAnswer) begin() {
 	h := a.response.Header()
 	h.Set("Content-Type", tarType)
 	h.Set(headerPosition, a.position)
+	h.Set("Content-Disposition", time.Now().UTC().Format(`attachment; filename="fanfold-2006-01-02T150405Z.tar"`))
 	h.Set(gzhttp.HeaderNoCompression, "1") // its files are compressed
 	a.response.WriteHeader(http.StatusOK)
 	a.began = true

@@ -224,8 +224,11 @@ func (k *keyring) rotateKey(c echo.Context) error {
 	return c.JSON(http.StatusOK, wire.RotatedKey{Key: shownEntry(e, k.store.LastUsed(c.Request().Context())), Secret: key.Text()})
 }
 
-// defaultTicket is how long a ticket works whose maker does not say it.
-const defaultTicket = time.Hour
+// How long a ticket works whose maker does not say it, and one for a backup at most, which is the time in which the download begins.
+const (
+	defaultTicket = time.Hour
+	backupTicket  = time.Minute
+)
 
 // makeTicket returns what answers POST /v1/_tickets.
 func makeTicket(before prefix) echo.HandlerFunc {
@@ -240,15 +243,21 @@ func makeTicket(before prefix) echo.HandlerFunc {
 		if err := tickets.CheckPath(in.Path); err != nil {
 			return err
 		}
-		ttl := defaultTicket
+		ttl, most, rights := defaultTicket, access.MostTicket, rightsOf(c)
+		if tickets.ForBackup(in.Path) {
+			if err := rights.CheckRole(model.RoleAdmin); err != nil && !rights.IsOpen() {
+				return err
+			}
+			ttl, most = backupTicket, backupTicket
+		}
 		if in.TTL != nil {
 			ttl = time.Duration(*in.TTL)
 		}
-		if ttl < access.LeastTicket || ttl > access.MostTicket {
-			return fanfold.Errorf(fanfold.Invalid, "ttl: a ticket works for %s to %s, and not for %s", access.LeastTicket, access.MostTicket, ttl)
+		if ttl < access.LeastTicket || ttl > most {
+			return fanfold.Errorf(fanfold.Invalid, "ttl: such a ticket works for %s to %s, and not for %s", access.LeastTicket, most, ttl)
 		}
 		expires := time.Now().Add(ttl).UTC().Truncate(time.Second)
-		text, err := rightsOf(c).Ticket(in.Path, expires)
+		text, err := rights.Ticket(in.Path, expires)
 		if err != nil {
 			return err
 		}

@@ -33,10 +33,11 @@ type Judge interface {
 // It looks at the path and the query alone, so that nothing else of a refused request is read.
 func (s *Server) checkRight(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		rights, err := s.sender(c.Request())
+		at := time.Now()
+		rights, err := s.sender(c.Request(), at)
 		seen(c.Request().Context(), rights)
 		if err == nil {
-			contextOf(c).rights, contextOf(c).door = rights, s
+			contextOf(c).rights, contextOf(c).door, contextOf(c).let = rights, s, at
 			if rights.IsOpen() {
 				return next(c)
 			}
@@ -116,8 +117,8 @@ func readerMark(c echo.Context) string {
 	return fanfold.ReaderMark(rights.Key(), rights.KeyTo(asked))
 }
 
-// sender returns the rights of a request's sender, by its ticket or else by its key. Errors are Judge's, and Invalid for both.
-func (s *Server) sender(r *http.Request) (*access.Rights, error) {
+// sender returns the rights of a request's sender, by its ticket, as of the time when it was let in, or else by its key. Errors are Judge's, and Invalid for both.
+func (s *Server) sender(r *http.Request, let time.Time) (*access.Rights, error) {
 	headers := r.Header["Authorization"]
 	g, ok := tickets.Of(r)
 	switch {
@@ -126,7 +127,7 @@ func (s *Server) sender(r *http.Request) (*access.Rights, error) {
 	case len(headers) > 0:
 		return nil, fanfold.Errorf(fanfold.Invalid, "send either Authorization or a ticket")
 	}
-	return s.judge.Admit(g.Ticket, g.Target, time.Now())
+	return s.judge.Admit(g.Ticket, g.Target, let)
 }
 
 // enter returns nil where a principal has the right of a route, as far as the path and the query tell what it is about. It
@@ -267,6 +268,7 @@ type requestContext struct {
 	echo.Context
 	rights  *access.Rights   // of the sender; nil for nobody
 	door    *Server          // has judged them; nil where nobody has
+	let     time.Time        // when it let the request in
 	lease   *admission.Lease // of the room for its body; nil for a request without
 	untimed bool             // its answer may take any time
 }
@@ -281,7 +283,7 @@ func judgeAgain(c echo.Context) error {
 	if r.door == nil || r.rights == nil || r.rights.Current() {
 		return nil
 	}
-	rights, err := r.door.sender(c.Request())
+	rights, err := r.door.sender(c.Request(), r.let) // an answer that has begun outlasts its ticket, and not the key
 	if err != nil {
 		return err
 	}

@@ -160,11 +160,11 @@ func ForgetActor(ctx context.Context, c *Client, id string) error {
 	return err
 }
 
-// Ticket lets GETs of one path and query of a change feed in, for what cannot send a header: a browser's EventSource or WebSocket.
+// Ticket lets GETs of one path and query of a change feed or a backup in, for what cannot send a header: a browser's EventSource, WebSocket or download.
 type Ticket = wire.Ticket
 
-// MakeTicket asks for a ticket that lets a change feed in as the client's key, for 1 s to 24 h. path has the query, too, such as
-// /v1/_changes?feed=eventsource&since=now. Errors are Invalid, and the errors of every call.
+// MakeTicket asks for a ticket that lets a change feed in as the client's key, for 1 s to 24 h. One for a backup takes an administrator's key, and works for up
+// to a minute. path has the query, too, such as /v1/_changes?feed=eventsource&since=now. Errors are Invalid, and the errors of every call.
 func MakeTicket(ctx context.Context, c *Client, path string, ttl time.Duration) (*Ticket, error) {
 	r, err := jsonRequest(http.MethodPost, "/v1/_tickets", wire.TicketBody{Path: path, TTL: new(wire.Duration(ttl))})
 	if err != nil {

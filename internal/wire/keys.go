@@ -109,8 +109,8 @@ type Actor struct {
 
 // TicketBody asks for a ticket.
 type TicketBody struct {
-	Path string    `json:"path" doc:"The path and query of a change feed, such as /v1/_changes?feed=eventsource&since=now."`
-	TTL  *Duration `json:"ttl,omitempty" default:"1h" doc:"How long it works, with its unit: from 1s to 24h."`
+	Path string    `json:"path" doc:"The path and query of a change feed or a backup, such as /v1/_changes?feed=eventsource&since=now."`
+	TTL  *Duration `json:"ttl,omitempty" default:"1h" doc:"How long it works, with its unit: from 1s to 24h, for a backup to 1m, the default of such."`
 }
 
 // Ticket lets GETs of one path and query in.

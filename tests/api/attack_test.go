@@ -316,6 +316,9 @@ func (a *attackedHouse) search(t *testing.T) {
 	plain := harness.NewClient(t, a.URL)
 	defer plain.HTTP.CloseIdleConnections()
 	a.note(plain.Want(http.StatusOK, "GET", let.URL, ""))
+	whole := newTicket(t, a.admin, "/v1/_backup", "1m")
+	plain.Want(http.StatusOK, "GET", whole.URL, "") // what is in it is of documents
+	a.note(plain.Want(http.StatusUnauthorized, "GET", "/v1/_backup?after=0&ticket="+whole.Ticket, ""))
 	for _, path := range []string{"/v1/books?ticket=", "/nothing?ticket=", "/v1/_changes?since=x&ticket=", "/v1/_changes?since=now&x=1&ticket="} {
 		a.note(plain.Want(http.StatusUnauthorized, "GET", path+let.Ticket, ""))
 	}
@@ -338,7 +341,7 @@ func (a *attackedHouse) search(t *testing.T) {
 		if found := anyKey.Find(text); found != nil || bytes.Contains(text, []byte(marker)) {
 			t.Errorf("%s has a key or what was sent as one: %s", place, found)
 		}
-		if bytes.Contains(text, []byte(let.Ticket)) {
+		if bytes.Contains(text, []byte(let.Ticket)) || bytes.Contains(text, []byte(whole.Ticket)) {
 			t.Errorf("%s has a ticket", place)
 		}
 		for _, key := range a.secrets {

@@ -344,19 +344,41 @@ scenario('Documents are erased once it was seen what goes', { data: 'bookshop' }
   for (const id of ['mary-ann-evans', 'samuel-clemens']) assert.ok(!('lastName' in JSON.parse((await store.bytes('authors', id)).toString())), id);
 });
 
-scenario('A backup is downloaded with the key of the tab', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
-  await page.addInitScript(() => Reflect.deleteProperty(window, 'showSaveFilePicker')); // a test cannot answer the browser's own dialog
+scenario('The browser downloads a backup by itself, and the page has nothing of it', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
+  const asked = /** @type {string[]} */ ([]);
+  page.on('request', (r) => asked.push(`${r.method()} ${new URL(r.url()).pathname}`));
   await tab.open('#/_status', 'Operations');
   await useKey(page, await store.newKey('admin'));
   const downloading = page.waitForEvent('download');
   await page.getByRole('button', { name: 'Download a backup' }).click();
   const download = await downloading;
-  assert.match(download.suggestedFilename(), /^fanfold-.*\.tar$/);
+  assert.match(download.suggestedFilename(), /^fanfold-[\dTZ-]+\.tar$/);
+  assert.match(download.url(), /\/v1\/_backup\?ticket=fft_[0-9a-f]+$/);
   const chunks = [];
   for await (const chunk of await download.createReadStream()) chunks.push(chunk);
   const bytes = Buffer.concat(chunks);
   assert.ok(bytes.includes('manifest'), 'the manifest, which is the last file, is in it');
-  await page.getByText(/^Backup: .*, up to \d/).waitFor();
+  await page.getByText('Backup: see the downloads of your browser').waitFor();
+  assert.deepEqual(asked.filter((r) => /_backup|_tickets/.test(r)), ['POST /v1/_tickets'], 'the page itself reads no backup');
+  assert.ok(page.url().endsWith('#/_status'));
+});
+
+scenario('A backup that cannot be made says why, and downloads nothing', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
+  await tab.open('#/_status', 'Operations');
+  await useKey(page, await store.newKey('admin'));
+  const problem = { type: 'urn:fanfold:problem:rights-stale', title: 'The rights are not known', status: 503, detail: 'try another node' };
+  await page.route('**/v1/_tickets', (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(problem) }));
+  page.on('download', () => assert.fail('something is downloaded'));
+  await page.getByRole('button', { name: 'Download a backup' }).click();
+  await page.getByRole('alert').getByText('try another node').waitFor();
+  assert.equal(await page.getByText(/^Backup: see/).count(), 0);
+});
+
+scenario('A store that asks nobody for a key downloads a backup without a ticket', { data: 'bookshop' }, async ({ tab, page }) => {
+  await tab.open('#/_status', 'Operations');
+  const downloading = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Download a backup' }).click();
+  assert.match((await downloading).url(), /\/v1\/_backup$/);
 });
 
 scenario('A delete that one transaction does not take is made step by step, with its progress', { data: { model: `

@@ -12,6 +12,7 @@ var Headers = map[string]Header{
 	"Fanfold-Unknown-Collections": {Schema: `{"type": "string"}`, Text: "Those of the collections that were asked for which are not there: the model does not declare them, and they never held a document."},
 	"CurrentPosition":             {Schema: `{"type": "string", "pattern": "^(0|[1-9][0-9]*)-(0|[1-9][0-9]*)-[a-z2-7]{8}(-[1-9][0-9]*)?(-r[a-z2-7]{16})?$"}`, Text: "The position that the current ETag was read at."},
 	"Last-Modified":               {Required: true, Schema: `{"type": "string"}`, Text: "Time of the document's own last write. A derived change does not move it: the ETag is what tells whether a view is as it was."},
+	"Content-Disposition":         {Required: true, Schema: `{"type": "string", "pattern": "^attachment; filename=\"fanfold-[0-9TZ-]+\\.tar\"$"}`, Text: "The name of the file for a browser, with the time."},
 	"Location":                    {Required: true, Schema: `{"type": "string", "pattern": "^/v1/"}`, Text: "Path of the new document."},
 	"Preference-Applied":          {Schema: `{"type": "string"}`, Text: "The preferences of Prefer that were understood."},
 	"Accept-Patch":                {Schema: `{"type": "string"}`, Text: "The patch formats taken."},

@@ -35,8 +35,8 @@ var ofKeys = []Operation{
 			{"204", "Done.", "", nil},
 		},
 		Problems: "Invalid Unauthenticated Forbidden NoActor TooMany Internal Unavailable"},
-	{Route: "POST /v1/_tickets", ID: "makeTicket", Summary: "A ticket for a browser's EventSource or WebSocket",
-		Text: "The ticket is a parameter, the last one. It lets GETs of this very path and query in as whoever asked for it, until it expires or the key ends. Nothing of it is stored, and it may be used again.",
+	{Route: "POST /v1/_tickets", ID: "makeTicket", Summary: "A ticket for a browser's EventSource, WebSocket or download of a backup",
+		Text: "The ticket is a parameter, the last one. It lets GETs of this very path and query in as whoever asked for it, until it expires or the key ends. Nothing of it is stored, and it may be used again. One for a backup needs the role admin, and works for a minute at most, within which the download begins.",
 		Body: &Body{Content: is("TicketBody")},
 		Answers: []Answer{
 			{"201", "Made.", "", is("Ticket")},

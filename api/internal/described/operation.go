@@ -181,7 +181,7 @@ var ofOperation = []Operation{
 		Text:  "A tar of what fanfold backup writes into a directory: the base, if the store was compacted, segments of events in their order, and at the end manifest.json, up to the position that this node has applied. It holds every collection, the model, and the consumer groups with their checkpoints; no keys. An answer that is cut has no manifest, and is no backup. Of backups, exports and _diff, 4 run at a time.",
 		Takes: "after base consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
 		Answers: []Answer{
-			{"200", "The tar: segments/*.seg, and manifest.json as the last file.", "Fanfold-Position", Content{"application/x-tar": `{"type": "string", "format": "binary"}`}},
+			{"200", "The tar: segments/*.seg, and manifest.json as the last file.", "Fanfold-Position Content-Disposition", Content{"application/x-tar": `{"type": "string", "format": "binary"}`}},
 		},
 		Problems: "Invalid Unauthenticated Forbidden PositionGone TooMany Internal Unavailable Timeout"},
 	{Route: "GET /v1/_export", ID: "export", Summary: "Every document as written, of one position, in order of creation",

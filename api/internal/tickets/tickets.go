@@ -1,5 +1,5 @@
-// Package tickets takes tickets from the URLs of requests. A browser's EventSource and WebSocket cannot send an Authorization header. So whoever may send one
-// asks for a ticket, which is a parameter.
+// Package tickets takes tickets from the URLs of requests. A browser's EventSource, WebSocket and downloads cannot send an Authorization header. So whoever may
+// send one asks for a ticket, which is a parameter.
 package tickets
 
 import (
@@ -11,8 +11,20 @@ import (
 	"github.com/fanfold/fanfold"
 )
 
-// feedPath is the path of the requests that tickets let in.
-const feedPath = "/v1/_changes"
+// The paths of the requests that tickets let in.
+const (
+	feedPath   = "/v1/_changes"
+	backupPath = "/v1/_backup"
+)
+
+// isLet tells whether tickets let requests of a path in, as it stands in a URL.
+func isLet(path string) bool { return path == feedPath || path == backupPath }
+
+// ForBackup tells whether a path and query that CheckPath lets pass are of a backup.
+func ForBackup(path string) bool {
+	path, _, _ = strings.Cut(path, "?")
+	return path == backupPath
+}
 
 // maxPath bounds the path and query that a ticket lets in, in bytes.
 const maxPath = 4096
@@ -23,8 +35,8 @@ func CheckPath(path string) error {
 	switch {
 	case len(path) > maxPath:
 		return fanfold.Errorf(fanfold.Invalid, "path: a ticket is for a path and query of at most %d bytes", maxPath)
-	case err != nil || strings.ContainsFunc(path, notInQuery) || u.ForceQuery || !strings.HasPrefix(path, feedPath) || u.EscapedPath() != feedPath:
-		return fanfold.Errorf(fanfold.Invalid, "path: %.200q is not the path and query of a change feed, such as %s?feed=eventsource&since=now", path, feedPath)
+	case err != nil || strings.ContainsFunc(path, notInQuery) || u.ForceQuery || !strings.HasPrefix(path, u.EscapedPath()) || !isLet(u.EscapedPath()):
+		return fanfold.Errorf(fanfold.Invalid, "path: %.200q is not the path and query of a change feed or a backup, such as %s?feed=eventsource&since=now or %s", path, feedPath, backupPath)
 	}
 	if _, _, n := cut(u.RawQuery); n > 0 {
 		return fanfold.Errorf(fanfold.Invalid, "path: a ticket is for a path and query without a ticket")
@@ -88,8 +100,8 @@ func taken(r *http.Request) *http.Request {
 		return r
 	}
 	g := Given{Ticket: ticket}
-	if n == 1 && r.Method == http.MethodGet && r.URL.EscapedPath() == feedPath && strings.HasSuffix(r.URL.RawQuery, parameter+ticket) {
-		if g.Target = feedPath; rest != "" {
+	if path := r.URL.EscapedPath(); n == 1 && r.Method == http.MethodGet && isLet(path) && strings.HasSuffix(r.URL.RawQuery, parameter+ticket) {
+		if g.Target = path; rest != "" {
 			g.Target += "?" + rest
 		}
 	}

@@ -126,7 +126,7 @@ export class Fanfold {
     return this.#t.json("GET", "/v1/_me", callOf(options, { idempotent: true }));
   }
 
-  /** ticket asks for a ticket by which a browser's EventSource follows a feed, such as /v1/_changes?feed=eventsource&since=now. url is a whole one. */
+  /** ticket asks for a ticket by which a browser's EventSource follows a feed, such as /v1/_changes?feed=eventsource&since=now, or downloads /v1/_backup. url is a whole one. */
   async ticket(path: string, options: Waits & { ttl?: string } = {}): Promise<{ ticket: string; url: string; expires: string }> {
     const { ttl, ...rest } = options;
     const t = await this.#t.json("POST", "/v1/_tickets", callOf(rest, { idempotent: true, json: { path, ttl } }));

@@ -1018,8 +1018,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A ticket for a browser's EventSource or WebSocket
-         * @description The ticket is a parameter, the last one. It lets GETs of this very path and query in as whoever asked for it, until it expires or the key ends. Nothing of it is stored, and it may be used again.
+         * A ticket for a browser's EventSource, WebSocket or download of a backup
+         * @description The ticket is a parameter, the last one. It lets GETs of this very path and query in as whoever asked for it, until it expires or the key ends. Nothing of it is stored, and it may be used again. One for a backup needs the role admin, and works for a minute at most, within which the download begins.
          */
         post: operations["makeTicket"];
         delete?: never;
@@ -3426,9 +3426,9 @@ export interface components {
             url: string;
         };
         TicketBody: {
-            /** @description The path and query of a change feed, such as /v1/_changes?feed=eventsource&since=now. */
+            /** @description The path and query of a change feed or a backup, such as /v1/_changes?feed=eventsource&since=now. */
             path: string;
-            /** @description How long it works, with its unit: from 1s to 24h. */
+            /** @description How long it works, with its unit: from 1s to 24h, for a backup to 1m, the default of such. */
             ttl?: string;
         };
         Transaction: {
@@ -4209,6 +4209,8 @@ export interface components {
         AppliedPosition: string;
         /** @description The event that applied the model. */
         AppliedRevision: number;
+        /** @description The name of the file for a browser, with the time. */
+        "Content-Disposition": string;
         /** @description The current entity tag; absent where there is no document. */
         CurrentETag: string;
         /** @description The position that the current ETag was read at. */
@@ -4671,6 +4673,7 @@ export interface operations {
             /** @description The tar: segments/*.seg, and manifest.json as the last file. */
             200: {
                 headers: {
+                    "Content-Disposition": components["headers"]["Content-Disposition"];
                     "Fanfold-Position": components["headers"]["Fanfold-Position"];
                     [name: string]: unknown;
                 };

@@ -1,6 +1,6 @@
 // How far back the store can be read, and what lets go of it: a compaction, an erasure, and the backup that comes before either.
 import { html, useRef, useState } from '../lib/html.js';
-import { Problem, ask, problemOf, request, send } from '../lib/http.js';
+import { addressOf, ask, request } from '../lib/http.js';
 import { plain, scan } from '../lib/json.js';
 import { asProblem } from '../lib/load.js';
 import { Dialog, ProblemAlert } from '../ui/dialogs.js';
@@ -246,73 +246,30 @@ function sayErasure({ documents, living, versions, events, ...of }) {
     )}</ul>`;
 }
 
-/** A browser's dialog that lets a file be written as it comes; only some have it. @type {((of: object) => Promise<any>) | undefined} */
-const savePicker = /** @type {any} */ (globalThis).showSaveFilePicker?.bind(globalThis);
-
-/** A button that downloads a backup: into a file as it comes where the browser can do so, and else at once when it is whole. */
+/** A button that lets the browser download a backup by itself, so nothing of it is in the page's memory. */
 function Backup() {
   const [said, setSaid] = useState('');
   const [problem, setProblem] = useState(/** @type {any} */ (undefined));
-  const ending = useRef(/** @type {AbortController | null} */ (null));
   const go = async () => {
-    const mine = new AbortController();
+    setSaid('Asking the server');
     setProblem(undefined);
     try {
-      const name = `fanfold-${new Date().toISOString().slice(0, 19).replaceAll(':', '')}.tar`;
-      const file = savePicker && (await savePicker({ suggestedName: name }));
-      ending.current = mine;
-      setSaid('Backup: under way');
-      const got = await download(mine.signal, await file?.createWritable(), (bytes) => setSaid(`Backup: ${size(bytes)}`));
-      if (got.blob) saveAs(got.blob, name);
-      setSaid(`Backup: ${size(got.bytes)}, up to ${got.position}`);
-    } catch (/** @type {any} */ error) {
-      setSaid(error?.name === 'AbortError' ? 'Backup: ended by you' : '');
-      if (error?.name !== 'AbortError') setProblem(asProblem(error));
+      await download();
+      setSaid('Backup: see the downloads of your browser');
+    } catch (error) {
+      setSaid('');
+      setProblem(asProblem(error));
     }
-    ending.current = null;
   };
-  const under = ending.current !== null;
-  const press = under ? () => ending.current?.abort() : go;
-  return html`<button type="button" onClick=${press}>${under ? 'End the backup' : 'Download a backup'}</button>
-    <span role="status" aria-live=${under ? 'off' : 'polite'} class="quiet">${said}</span><${ProblemAlert} problem=${problem} />`;
+  return html`<button type="button" onClick=${go}>Download a backup</button>
+    <span role="status" class="quiet">${said}</span><${ProblemAlert} problem=${problem} />`;
 }
 
-/**
- * Downloads a backup.
- * @param {AbortSignal} signal
- * @param {any} file that takes the bytes as they come, undefined where they are put together
- * @param {(bytes: number) => void} onBytes
- * @returns {Promise<{ bytes: number, position: string, blob?: Blob }>}
- */
-async function download(signal, file, onBytes) {
-  const response = await send({ path: ['_backup'], signal });
-  if (!response.ok || !response.body) throw problemOf(response, await response.text());
-  /** @type {Uint8Array<ArrayBuffer>[]} */
-  const parts = [];
-  let bytes = 0;
-  try {
-    const reader = response.body.getReader();
-    for (let at = await reader.read(); !at.done; at = await reader.read()) {
-      bytes += at.value.length;
-      if (file) await file.write(at.value);
-      else parts.push(at.value);
-      onBytes(bytes);
-    }
-    await file?.close();
-  } catch (/** @type {any} */ error) {
-    await file?.abort().catch(() => {}); // what was written is of no use
-    if (error?.name === 'AbortError') throw error;
-    throw new Problem(0, { title: 'The backup was cut', detail: 'What came is not whole: download it once more.' });
-  }
-  const position = response.headers.get('Fanfold-Position') ?? '';
-  return { bytes, position, blob: file ? undefined : new Blob(parts, { type: 'application/x-tar' }) };
-}
-
-/** Lets the browser save bytes as a file. @param {Blob} blob @param {string} name */
-function saveAs(blob, name) {
+/** Begins the download of a backup. A browser sends no key with it, so a ticket lets it in. */
+async function download() {
+  const { ticket } = await ask({ method: 'POST', path: ['_tickets'], body: JSON.stringify({ path: '/v1/_backup' }) });
   const link = document.createElement('a');
-  link.href = URL.createObjectURL(blob);
-  link.download = name;
+  link.href = addressOf({ path: ['_backup'], query: { ticket: ticket || undefined } }); // whoever needs no key needs no ticket
+  link.download = '';
   link.click();
-  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }
