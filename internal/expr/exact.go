@@ -57,7 +57,7 @@ func planExact(env *cel.Env, checked *ast.AST, literals map[int64]*jsondoc.Tree)
 	if err != nil {
 		return nil, fmt.Errorf("cannot be planned: %w", err)
 	}
-	return &Program{program: program, members: membersRead(checked.Expr(), "doc"), element: membersRead(checked.Expr(), "element"), parts: ast.NodeCount(checked), exact: true}, nil
+	return &Program{program: program, members: membersRead(checked.Expr(), "doc"), element: membersRead(checked.Expr(), "element"), place: placeOf(checked.Expr()), parts: ast.NodeCount(checked), exact: true}, nil
 }
 
 // markExact adds to raw the ids of the subexpressions that may give a scalar of the document as it is. Those may not that cel-go

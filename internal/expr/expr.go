@@ -48,6 +48,7 @@ type Program struct {
 	program cel.Program
 	members []string // what MembersRead returns
 	element []string // what ElementMembersRead returns, of an expression over elements
+	place   string   // what Place returns
 	parts   int      // of the expression, with what macros stand for
 	exact   bool     // numbers compare by their exact values
 }
@@ -113,7 +114,7 @@ func compile(environment func() (*cel.Env, error), source string, exact bool, bo
 	if err != nil {
 		return nil, fmt.Errorf("cannot be planned: %w", err)
 	}
-	return &Program{program: program, members: membersRead(root, "doc"), parts: ast.NodeCount(checked.NativeRep())}, nil
+	return &Program{program: program, members: membersRead(root, "doc"), place: placeOf(root), parts: ast.NodeCount(checked.NativeRep())}, nil
 }
 
 // Eval returns the JSON text of the expression's value over doc, of at most MaxResult bytes. The error is ErrNoValue

@@ -2,11 +2,14 @@ package expr
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"cel.dev/cel-go/common/ast"
 	"cel.dev/cel-go/common/operators"
 	"cel.dev/cel-go/common/types"
+
+	"github.com/fanfold/fanfold/internal/jsondoc"
 )
 
 // MembersRead returns the top-level members of doc that the expression can look at; nil means any of them. The
@@ -276,4 +279,44 @@ func named(root ast.Expr) (paths [][]string) {
 		}
 	}))
 	return paths
+}
+
+// Place returns where the value of an expression stands in doc, as a JSON pointer. It is empty where the expression is more than a place.
+func (p *Program) Place() string { return p.place }
+
+// placeOf returns the place in doc that an expression names, as a JSON pointer, "" for one that is more, or doc itself.
+func placeOf(e ast.Expr) string {
+	var operand ast.Expr
+	var token string
+	switch e.Kind() {
+	case ast.SelectKind:
+		if e.AsSelect().IsTestOnly() {
+			return ""
+		}
+		operand, token = e.AsSelect().Operand(), e.AsSelect().FieldName()
+	case ast.CallKind:
+		c := e.AsCall()
+		if c.FunctionName() != operators.Index || c.Args()[1].Kind() != ast.LiteralKind {
+			return ""
+		}
+		operand = c.Args()[0]
+		switch by := c.Args()[1].AsLiteral().Value().(type) {
+		case string:
+			token = by
+		case int64:
+			token = strconv.FormatInt(by, 10)
+		default:
+			return ""
+		}
+	default:
+		return ""
+	}
+	token = "/" + jsondoc.PointerEscape(token)
+	if operand.Kind() == ast.IdentKind && operand.AsIdent() == "doc" {
+		return token
+	}
+	if outer := placeOf(operand); outer != "" {
+		return outer + token
+	}
+	return ""
 }

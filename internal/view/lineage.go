@@ -109,8 +109,11 @@ func (t *trimmer) value(collection string, value *wire.DerivedValue) {
 	if own { // the document itself may be read
 		return
 	}
-	known := from != ""
-	if g := t.p.sight.of(from); known && g.Every() {
+	known, g := from != "", t.p.sight.of(from)
+	if known && g.Every() {
+		if g.Mask() != nil {
+			value.Member = ""
+		}
 		return
 	}
 	sources := []wire.ValueSource{}
@@ -121,7 +124,7 @@ func (t *trimmer) value(collection string, value *wire.DerivedValue) {
 			}
 		}
 	}
-	value.Hidden, value.Sources, value.Documents, value.Reason = true, sources, 0, ""
+	value.Hidden, value.Sources, value.Member, value.Documents, value.Reason = true, sources, "", 0, ""
 }
 
 // sourceOf returns the collection from whose documents a rule of a collection makes values, "" for a rule that the model lacks. own tells that it makes

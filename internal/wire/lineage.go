@@ -29,6 +29,7 @@ type DerivedValue struct {
 	State     string        `json:"state,omitempty" enum:"frozen|kept|no value" doc:"A copy that does not follow its target: frozen, or kept after its target's delete; or a value that is not there."`
 	Reason    string        `json:"reason,omitempty" doc:"Why there is no value or, of a list, none of one of the documents."`
 	Sources   []ValueSource `json:"sources" doc:"The first 100 documents that it is made of: a copy's targets, this document for what is made of itself, else the documents that refer to this one. One that is gone has no rev."`
+	Member    string        `json:"sourcePath,omitempty" doc:"Of a copy whose expression is a place of doc: that place in each of the sources, a JSON pointer."`
 	Documents int64         `json:"documents" doc:"How many there are."`
 	Hidden    bool          `json:"hidden,omitempty" doc:"True where the sources that you may not read, their number and the reason are left out."`
 	Event     *Origin       `json:"event,omitempty" doc:"The change of this document that gave it the value, and the document whose write caused it. Absent where it is further back than 1000 changes. It has a reason alone where the change is no longer kept."`

@@ -249,6 +249,15 @@ func compileRule(r *model.Rule, version int) (rule *Rule, err error) {
 	return rule, nil
 }
 
+// SourcePath returns where the value of a Copy stands in each of its targets, as a JSON pointer. It is empty where the rule's expression is more than a
+// place.
+func (r *Rule) SourcePath() string {
+	if r.Kind != model.Copy {
+		return ""
+	}
+	return r.value.Place()
+}
+
 // addRule adds a rule to the collections where it begins and ends.
 func (p *Plan) addRule(rule *Rule) {
 	p.Rules = append(p.Rules, rule)

@@ -219,7 +219,7 @@ func (l *lineage) value(r *fold.Rule, n, anchor jsondoc.Node, pointer string) (e
 		l.out.More++
 		return nil
 	}
-	v := DerivedValue{Path: pointer, Rule: r.FullName, Kind: string(r.Shows()), From: sourceOf(r), Sources: []ValueSource{}}
+	v := DerivedValue{Path: pointer, Rule: r.FullName, Kind: string(r.Shows()), From: sourceOf(r), Member: r.SourcePath(), Sources: []ValueSource{}}
 	switch r.Kind {
 	case model.Copy:
 		if err = l.copySources(r, anchor, &v); err == nil && r.List() {

@@ -83,6 +83,11 @@ func TestPrivateMembers(t *testing.T) {
 	if body := staff.Get("customers", "c1"); !strings.Contains(body, `"revenue":`) || !strings.Contains(body, "secret-phone") {
 		t.Errorf("staff sees %s", body)
 	}
+	for who, tells := range map[*harness.Client]bool{seller: false, staff: true} { // sellers do not see all members of customers
+		if body := string(who.Want(http.StatusOK, "GET", "/v1/orders/o0/_lineage", "").Body); strings.Contains(body, `"sourcePath":"/name"`) != tells {
+			t.Errorf("where the customer's name stands: %s", body)
+		}
+	}
 	if got := strings.Join(idsOf(t, seller, "/v1/orders?sort=-rank&limit=2"), " "); got != "o3 o2 o1 o0" {
 		t.Errorf("a sorted list is %s", got)
 	}

@@ -250,3 +250,60 @@ scenario('A past version tells where its values came from, at that time', { data
   assert.match(await origin.innerText(), /3-0-\w+.*create/s, 'the book was created with it, before the author had another name');
   await accessible(page);
 });
+
+/** A model whose copies go from author to book to shelf. @param {string} member of the author @param {string} rule of the book */
+const chained = (member, rule = 'by') => `
+collections:
+  authors: {}
+  books:
+    relations: { author: { path: author, to: authors } }
+    derive: { ${rule}: { copy: author, value: doc.${member} } }
+  shelves:
+    relations: { books: { path: "books[].id", to: books } }
+    derive:
+      "books[].by": { copy: books, value: doc.${rule} }
+      first: { copy: books, value: doc.${rule}, frozen: true }
+`;
+
+scenario('A past version follows a value from copy to copy as it was copied then, and tells who carried it', {
+  data: { model: chained('name'), documents: {
+    authors: { a1: '{"id":"a1","name":"Mary Ann Evans","known":"?"}' }, // event 2
+    books: { b1: '{"id":"b1","author":"a1"}' }, // event 3
+    shelves: { s1: '{"id":"s1","books":[{"id":"b1"}]}', s2: '{"id":"s2","books":[{"id":"b1"}]}' }, // events 4 and 5
+  } },
+}, async ({ store, tab, page }) => {
+  const at = await positionOf(store, 5);
+  await store.want('DELETE', pathOf('shelves', 's2')); // event 6
+  await store.merge('authors', 'a1', '{"name":"George Eliot"}'); // event 7
+  const chain = page.getByRole('region', { name: 'Origin', exact: true }).getByRole('list', { name: 'Chain', exact: true }).getByRole('listitem');
+  const told = async () => (await chain.allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').trim());
+  const follow = async (/** @type {string} */ path) => {
+    await page.getByRole('button', { name: `Origin of ${path}`, exact: true }).click();
+    await chain.nth(2).waitFor();
+    return told();
+  };
+  await tab.open('#/shelves/s1?at=' + at, 'shelves/s1');
+  assert.deepEqual(await follow('/books/0/by'), ['shelves/s1 /books/0/by', 'copied by shelves.books[].by from books/b1 /by', 'copied by books.by from authors/a1 /name']);
+  assert.deepEqual(await chain.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('href'))), ['shelves/s1', 'books/b1', 'authors/a1'].map((of) => `#/${of}?at=${at}`));
+  await accessible(page);
+
+  await chain.getByRole('link', { name: 'books/b1', exact: true }).click();
+  const carried = page.getByRole('region', { name: 'Carried by', exact: true });
+  await carried.getByRole('button', { name: 'Show carriers by shelves.books[].by', exact: true }).click();
+  const carriers = carried.getByRole('list', { name: 'Carriers by shelves.books[].by', exact: true }).getByRole('link');
+  assert.deepEqual(await carriers.evaluateAll((links) => links.map((link) => link.getAttribute('href'))), [`#/shelves/s1?at=${at}`, `#/shelves/s2?at=${at}`]);
+  await accessible(page);
+  await page.setViewportSize({ width: 360, height: 740 });
+  await tab.noSidewaysScrolling();
+
+  // A frozen value came from what the author was when it was frozen, and the present tells it so, too.
+  await tab.open('#/shelves/s1', 'shelves/s1');
+  assert.deepEqual(await follow('/first'), ['shelves/s1 /first', 'copied by shelves.first from books/b1 /by', 'copied by books.by from authors/a1 /name']);
+  const frozen = `?at=${await positionOf(store, 4)}`;
+  assert.deepEqual(await chain.getByRole('link').evaluateAll((links) => links.map((link) => link.getAttribute('href'))), ['#/shelves/s1', '#/books/b1' + frozen, '#/authors/a1' + frozen]);
+
+  // Another model tells nothing else of then.
+  await store.model(chained('known', 'writer')); // event 8
+  await tab.open('#/shelves/s1?at=' + at, 'shelves/s1');
+  assert.deepEqual(await follow('/books/0/by'), ['shelves/s1 /books/0/by', 'copied by shelves.books[].by from books/b1 /by', 'copied by books.by from authors/a1 /name']);
+});

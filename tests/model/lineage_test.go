@@ -84,6 +84,15 @@ collections:
 	if got := lineage(t, s, "/v1/books/1"); !strings.Contains(got, "/authors/1/name books.authors[].name kept of authors/b@0 (1) by create 4-0 books/1") {
 		t.Fatalf("after the delete it is\n%s", got)
 	}
+	now := harness.Body(s, "/v1/books/1/_lineage")
+	for _, place := range []string{`"rule":"books.authors[].name","kind":"copy"`, `"rule":"books.was","kind":"copy"`} {
+		if _, after, ok := strings.Cut(now, place); !ok || !strings.Contains(strings.SplitN(after, `"event"`, 2)[0], `"sourcePath":"/name","documents"`) {
+			t.Errorf("%s has no place in its source: %s", place, now)
+		}
+	}
+	if got := harness.Body(s, "/v1/books/2/_lineage"); !strings.Contains(got, `"sourcePath":"/authors/0/name"`) {
+		t.Errorf("the place in an array is not told: %s", got)
+	}
 	s.Want(http.StatusNotFound, "GET", "/v1/books/none/_lineage", "")
 	s.Want(http.StatusNotFound, "GET", "/v1/books/1/_lineage?at=3", "")
 	s.Want(http.StatusBadRequest, "GET", "/v1/books/1/_lineage?at=5&consistency=strong", "")

@@ -2270,6 +2270,8 @@ export interface components {
                 /** @description Why there is no value or, of a list, none of one of the documents. */
                 reason?: string;
                 rule: string;
+                /** @description Of a copy whose expression is a place of doc: that place in each of the sources, a JSON pointer. */
+                sourcePath?: string;
                 /** @description The first 100 documents that it is made of: a copy's targets, this document for what is made of itself, else the documents that refer to this one. One that is gone has no rev. */
                 sources: {
                     collection: components["schemas"]["CollectionName"];

@@ -134,18 +134,18 @@ export function Refers({ doc, collection, at, model }) {
 
 /**
  * Which documents carry something of the document, by rule.
- * @param {{ lineage: any }} props
+ * @param {{ lineage: any, at: string | null }} props
  */
-export function Carried({ lineage }) {
+export function Carried({ lineage, at }) {
   if (!lineage) return null;
   const rules = lineage.copies.filter((/** @type {any} */ c) => Number(c.documents) > 0 || c.more || c.reason);
   return html`<section aria-label="Carried by"><h2>Carried by</h2>
-    ${rules.length === 0 && html`<p class="quiet">No document carries anything of this one.</p>`}
-    ${rules.map((/** @type {any} */ c) => html`<${Carriers} key=${c.rule} of=${c} />`)}</section>`;
+    ${rules.length === 0 && html`<p class="quiet">No document ${at === null ? 'carries' : 'carried'} anything of this one.</p>`}
+    ${rules.map((/** @type {any} */ c) => html`<${Carriers} key=${c.rule} of=${c} at=${at} />`)}</section>`;
 }
 
-/** @param {{ of: any }} props */
-function Carriers({ of }) {
+/** @param {{ of: any, at: string | null }} props */
+function Carriers({ of, at }) {
   const [open, setOpen] = useState(false);
   const collection = of.rule.slice(0, of.rule.indexOf('.'));
   const documents = Number(of.documents);
@@ -161,7 +161,7 @@ function Carriers({ of }) {
     ${
       open &&
       html`<${MoreList} ids label=${`Carriers by ${of.rule}`} items=${of.first} item=${(/** @type {string} */ id) => html`<${DocumentLink}
-        collection=${collection} id=${id} short />`} />
+        collection=${collection} id=${id} at=${at} short />`} />
       ${
         documents > of.first.length &&
         html`<p
@@ -172,9 +172,9 @@ function Carriers({ of }) {
 
 /**
  * The derived values that the document does not have, each with its reason. There is nothing where it has all.
- * @param {{ lineage: any, model: any }} props
+ * @param {{ lineage: any, model: any, at: string | null }} props
  */
-export function Absent({ lineage, model }) {
+export function Absent({ lineage, model, at }) {
   const absent = (lineage?.derived ?? []).filter((/** @type {any} */ v) => v.state === 'no value');
   const unguarded = lineage?.unguarded ?? [];
   return html`${
@@ -191,7 +191,7 @@ export function Absent({ lineage, model }) {
         }</div>
         ${(v.sources ?? []).slice(0, 3).map(
           (/** @type {any} */ s) => html`<${DocumentLink} collection=${s.collection}
-          id=${s.id} /> `,
+          id=${s.id} at=${at} /> `,
         )}`} /></section>`
   }
     ${
@@ -226,7 +226,7 @@ export function Origin({ value, parts, model, position, at, onClose }) {
         text=${textOfRule(rule)} max=${2000} /></code>`
       }</dd>
       <dt>Sources</dt><dd><${Sources} value=${value} at=${at} /></dd>
-      ${at === null && html`<${Chain} value=${value} parts=${parts} model=${model} position=${position} />`}
+      <${Chain} value=${value} parts=${parts} position=${position} at=${at} />
       ${value.reason && html`<dt>Reason</dt><dd><${Visible} text=${value.reason} max=${2000} /></dd>`}
       <dt>Event</dt><dd><${Event} event=${value.event} parts=${parts} /></dd>
     </dl>
@@ -293,57 +293,66 @@ export const Kind = ({ kind, state }) =>
  * @property {string} id
  * @property {string} path empty where the rule computes it of more than one member
  * @property {string} rule that took it from here
+ * @property {string | null} at when it stood there; null for now
  */
 
 /** How far back a value is followed. */
 const LONGEST = 8;
 
-/** An expression that is a member as it is. */
-const plainMember = /^\s*doc((?:\.[A-Za-z_]\w*)+)\s*$/;
-
 /**
  * Where a value comes from, as a chain of documents: the value's own first, and at the end the one in which somebody wrote it.
- * @param {{ value: any, parts: string[], model: any, position: string }} props value is one of a lineage at the position or later
+ * @param {{ value: any, parts: string[], position: string, at: string | null }} props value is one of a lineage: of then, or of the
+ * position or later
  */
-export function Chain({ value, parts, model, position }) {
-  const { value: links } = useLoad((signal) => chainOf(value, model, position, signal), [value, model]);
+export function Chain({ value, parts, position, at }) {
+  const { value: links } = useLoad((signal) => chainOf(value, position, at, signal), [value, at]);
   if (!links || links.length < 2) return null;
   return html`<dt>Chain</dt><dd><ol class="chain" aria-label="Chain">
-    <li><${Stand} collection=${parts[0]} id=${parts[1]} path=${value.path} /></li>
+    <li><${Stand} collection=${parts[0]} id=${parts[1]} path=${value.path} at=${at} /></li>
     ${links.map(
       (link) => html`<li key=${link.collection + '/' + link.id}><span class="by" title=${link.rule}><span class="unseen">copied by${' '}
         <${Visible} text=${link.rule} max=${200} /> from</span></span><${Stand} ...${link} /></li>`,
     )}</ol></dd>`;
 }
 
-/** @param {{ collection: string, id: string, path: string }} props */
-const Stand = ({ collection, id, path }) =>
-  html`<span class="stand"><${DocumentLink} collection=${collection} id=${id} />${
+/** @param {{ collection: string, id: string, path: string, at: string | null }} props */
+const Stand = ({ collection, id, path, at }) =>
+  html`<span class="stand"><${DocumentLink} collection=${collection} id=${id} at=${at} />${
     path && html`<code class="quiet"><${Visible} text=${path} max=${80} /></code>`
   }</span>`;
 
 /**
  * Follows a value that was copied from document to document.
  * @param {any} value
- * @param {any} model
  * @param {string} position
+ * @param {string | null} at
  * @param {AbortSignal} signal
  * @returns {Promise<Link[]>}
  */
-async function chainOf(value, model, position, signal) {
+async function chainOf(value, position, at, signal) {
   /** @type {Link[]} */
   const links = [];
   for (let of = value; links.length < LONGEST;) {
     const [source, ...others] = of.sources ?? [];
-    if (!source || others.length > 0 || Number(of.documents ?? 1) > 1) return links;
-    const [, steps = ''] = plainMember.exec(String(ruleOf(model, of.rule)?.value ?? '')) ?? [];
-    const path = steps.replaceAll('.', '/');
-    links.push({ collection: source.collection, id: source.id, path, rule: String(of.rule) });
-    if (path === '') return links;
-    const headers = { 'Fanfold-Min-Position': position };
-    const lineage = await ask({ path: [source.collection, source.id, '_lineage'], headers, signal }).catch(() => null);
+    if (!source || others.length > 0 || Number(of.documents ?? 1) > 1 || of.kind !== 'copy') return links;
+    const path = String(of.sourcePath ?? '');
+    // One that follows its source no more came from what the source was then.
+    if (of.state) at = of.event?.seq ?? null;
+    links.push({ collection: source.collection, id: source.id, path, rule: String(of.rule), at });
+    if (path === '' || (of.state && at === null)) return links;
+    const lineage = await loadLineage([source.collection, source.id], position, signal, at).catch(() => null);
     of = lineage?.derived?.find((/** @type {any} */ one) => one.path === path && one.state !== 'no value');
     if (!of) return links;
   }
   return links;
 }
+
+/**
+ * Asks where the derived values of a document come from, at its position or later.
+ * @param {string[]} parts
+ * @param {string} position
+ * @param {AbortSignal} signal
+ * @param {string | null} [at] the time or position of a past version
+ */
+export const loadLineage = (parts, position, signal, at) =>
+  ask({ path: [...parts, '_lineage'], query: { at }, headers: { 'Fanfold-Min-Position': position }, signal });

@@ -9,7 +9,7 @@ import { Pending, ProblemAlert, StepsDialog } from '../ui/dialogs.js';
 import { JsonView, named } from '../ui/json.js';
 import { CopyAs, LongText, Time, Visible, counted, number } from '../ui/parts.js';
 import { Preview, WriteProblem } from '../ui/preview.js';
-import { Absent, Carried, Kind, Origin, Referred, Refers } from './links.js';
+import { Absent, Carried, Kind, Origin, Referred, Refers, loadLineage } from './links.js';
 import { idOf, isAt, kindOf, linksOf, relationsOf } from './model.js';
 
 /** How many places are marked as changed. */
@@ -53,13 +53,10 @@ export function DocumentPage({ place }) {
       <${CopyAs} asked=${asked} />
     </div><div>
       <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
-      <${Absent} lineage=${lineage.value} model=${model.value} />
+      <${Absent} lineage=${lineage.value} model=${model.value} at=${at} />
       <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
-      ${
-        now &&
-        html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />
-        <${Carried} lineage=${lineage.value} />`
-      }
+      ${now && html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />`}
+      <${Carried} lineage=${lineage.value} at=${at} />
     </div></div>`
     }<//>`;
 }
@@ -288,13 +285,3 @@ export async function load(asked) {
     written: headers.get('Last-Modified') ?? '',
   };
 }
-
-/**
- * Asks where the derived values of a document come from, at its position or later.
- * @param {string[]} parts
- * @param {string} position
- * @param {AbortSignal} signal
- * @param {string | null} [at] the time or position of a past version
- */
-export const loadLineage = (parts, position, signal, at) =>
-  ask({ path: [...parts, '_lineage'], query: { at }, headers: { 'Fanfold-Min-Position': position }, signal });
