@@ -41,7 +41,7 @@ for (const [name, [place, there]] of Object.entries(pages)) {
   scenario(`The page ${name} is accessible, and as wide as the window`, name === 'collections-empty' ? {} : shop, async ({ tab, page, context }) => {
     await tab.open(place);
     await there(page);
-    await accessible(page);
+    await accessible(page, true);
     if (name !== 'operations') await golden(page, 'pages/' + name); // that one tells of what other scenarios did
     for (const size of [{ width: 360, height: 700 }, { width: 640, height: 450 }]) { // the second is 1280 at 200%
       await page.setViewportSize(size);
@@ -65,7 +65,7 @@ scenario('An origin is accessible', shop, async ({ tab, page }) => {
   await page.getByRole('button', { name: 'Origin of /authors/0/name' }).click();
   const origin = page.getByRole('region', { name: 'Origin' });
   await origin.getByRole('link', { name: 'authors/samuel-clemens' }).first().waitFor();
-  await accessible(page);
+  await accessible(page, true);
   await golden(origin, 'origin');
 });
 
@@ -78,7 +78,7 @@ scenario('The dialog before a save is accessible, and gives the focus back', sho
   await save.click();
   const dialog = page.getByRole('dialog', { name: 'What this save changes' });
   await dialog.getByRole('button', { name: 'Save now' }).waitFor();
-  await accessible(page);
+  await accessible(page, true);
   assert.ok(await dialog.evaluate((element) => element.contains(document.activeElement)), 'the focus is in the dialog');
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
@@ -97,7 +97,7 @@ scenario('The dialog before a delete is accessible, and gives the focus back', s
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   const deleting = page.getByRole('dialog', { name: 'What this delete changes' });
   await deleting.getByRole('button', { name: 'Delete now' }).waitFor();
-  await accessible(page);
+  await accessible(page, true);
   await page.keyboard.press('Escape');
   await deleting.waitFor({ state: 'detached' });
   assert.ok(await page.getByRole('button', { name: 'Delete', exact: true }).evaluate((element) => element === document.activeElement), 'the focus is where it was');
@@ -110,7 +110,7 @@ scenario('A conflict is accessible', { data: 'bookshop' }, async ({ tab, page, s
   await text.fill((await codeIn(text)).replace('"Samuel"', '"Mark"'));
   await store.merge('authors', 'samuel-clemens', '{"born":1836}');
   await page.getByRole('button', { name: 'Save both' }).waitFor(); // the feed tells at once
-  await accessible(page);
+  await accessible(page, true);
 });
 
 scenario('A rename by the keyboard alone', { data: 'bookshop' }, async ({ tab, page, store }) => {

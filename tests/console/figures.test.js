@@ -149,7 +149,7 @@ scenario('A document of nearly 2 MiB is readable', { bare: true }, async ({ stor
 });
 
 scenario('A feed of 1,000 rows a second', { bare: true }, async ({ store, tab, page }) => {
-  const seconds = large ? 60 : 10;
+  const seconds = large ? 60 : 5;
   const longest = await noteTasks(page);
   await tab.open('#/_changes?since=now', 'Changes');
   await page.getByRole('list', { name: 'Changes' }).waitFor({ state: 'attached' });
