@@ -287,6 +287,8 @@ scenario('Documents are counted in groups, as a table and as bars, and a group l
   await press(page, 'Run');
   const groups = page.getByRole('table', { name: 'Groups', exact: true });
   await groups.getByRole('row').filter({ hasText: 'fr' }).waitFor();
+  const [copy, table] = await Promise.all([page.getByText('Copy as', { exact: true }), groups].map((part) => part.boundingBox()));
+  assert.ok(copy && table && copy.y + copy.height <= table.y, 'the menu stands above the table, as without groups');
   const of = async () => groups.getByRole('row').evaluateAll((rows) => rows.slice(1).map((r) => [...r.children].slice(0, 3).map((c) => c.textContent)));
   const counts = Object.fromEntries((await of()).map(([language, count]) => [language, Number(count)]));
   assert.equal(Object.values(counts).reduce((a, b) => a + b), 121);

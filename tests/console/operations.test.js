@@ -344,6 +344,39 @@ scenario('Documents are erased once it was seen what goes', { data: 'bookshop' }
   for (const id of ['mary-ann-evans', 'samuel-clemens']) assert.ok(!('lastName' in JSON.parse((await store.bytes('authors', id)).toString())), id);
 });
 
+scenario('An administrator erases a document from its page after the look that Operations has', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
+  await tab.open('#/authors/mary-ann-evans', 'authors/mary-ann-evans');
+  await useKey(page, await store.newKey('admin'));
+  const erase = page.getByRole('link', { name: 'Erase…', exact: true });
+  await erase.click();
+  const dialog = page.getByRole('dialog', { name: 'Erase a document' });
+  const plan = dialog.getByRole('group', { name: 'What would go' });
+  await plan.getByText('books.authors[].name').waitFor();
+  await dialog.getByText('authors/mary-ann-evans', { exact: true }).waitFor();
+  await accessible(page);
+  await page.keyboard.press('Escape');
+  await dialog.waitFor({ state: 'detached' });
+  assert.ok(await erase.evaluate((e) => e === document.activeElement), 'the link has the focus again');
+  await page.keyboard.press('Enter');
+  await plan.getByText('1 document', { exact: true }).waitFor();
+  await dialog.getByRole('textbox', { name: 'Only these members' }).fill('/lastName');
+  assert.equal(await plan.count(), 0, 'another plan is asked for first');
+  await dialog.getByRole('textbox', { name: 'Only these members' }).fill('');
+  assert.ok(await dialog.getByRole('button', { name: 'Erase', exact: true }).isDisabled());
+  await dialog.getByRole('textbox', { name: 'Type Erase to confirm' }).fill('Erase');
+  await dialog.getByRole('button', { name: 'Erase', exact: true }).click();
+  await page.getByRole('heading', { level: 1, name: 'Operations' }).waitFor();
+  await page.getByRole('region', { name: 'History' }).getByText('1 erasure', { exact: true }).waitFor({ timeout: 60_000 });
+  assert.equal((await store.send('GET', '/v1/authors/mary-ann-evans')).status, 404);
+});
+
+scenario('Whoever is no administrator finds nothing to erase with', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
+  await tab.open('#/authors/mary-ann-evans', 'authors/mary-ann-evans');
+  await useKey(page, await store.newKey('write'));
+  await page.getByRole('button', { name: 'Delete', exact: true }).waitFor();
+  assert.equal(await page.getByRole('link', { name: 'Erase…' }).count(), 0);
+});
+
 scenario('The browser downloads a backup by itself, and the page has nothing of it', { data: 'bookshop', closed: true }, async ({ store, tab, page }) => {
   const asked = /** @type {string[]} */ ([]);
   page.on('request', (r) => asked.push(`${r.method()} ${new URL(r.url()).pathname}`));

@@ -265,9 +265,9 @@ function Sources({ value, at }) {
 function Event({ event, parts }) {
   if (!event) return 'further back in the history than is looked';
   if (!event.seq) return html`<${Visible} text=${event.reason ?? 'not known'} max=${1000} />`;
-  return html`<a href=${placeHref(parts, { at: event.seq })}><${Visible} text=${event.seq} /></a>${
-    event.time && html`, <${Time} text=${event.time} position=${event.seq} />`
-  }${event.op && html`, <${Visible} text=${event.op} />`}${
+  return html`<a href=${placeHref(parts, { at: event.seq })}>${
+    event.time ? html`<${Time} text=${event.time} position=${event.seq} />` : html`<code><${Visible} text=${event.seq} /></code>`
+  }</a>${event.op && html`, <${Visible} text=${event.op} />`}${
     event.collection ? html` by <${DocumentLink} collection=${event.collection} id=${event.id} />` : event.op === 'derive' && ''
   }${event.reason && html`. <${Visible} text=${event.reason} max=${1000} />`}`;
 }

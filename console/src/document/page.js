@@ -1,5 +1,5 @@
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js';
-import { ask, loadShape, may, request } from '../lib/http.js';
+import { ask, hasRole, loadShape, may, request } from '../lib/http.js';
 import { member, read, stepsOf, textOf } from '../lib/json.js';
 import { useLoad } from '../lib/load.js';
 import { goTo, placeHref, tellSaved } from '../lib/place.js';
@@ -87,6 +87,7 @@ export function EditActions({ collection, id, etag, model }) {
       ${may(collection, 'update') && html`<a class="button" href=${placeHref([collection, id], { edit: '' })}>Edit</a>`}
       ${may(collection, 'create') && html`<a class="button" href=${placeHref([collection], { new: '', from: id })}>Clone</a>`}
       ${may(collection, 'delete') && html`<button type="button" class="loss" onClick=${remove}>Delete</button>`}
+      ${hasRole('admin') && html`<a class="button loss" href=${placeHref([collection, id], { erase: '' })}>Erase…</a>`}
       <span role="status" class="quiet">${state.phase === 'looking' && 'Looking at what it changes'}</span></p>
     <${Preview} title="What this delete changes" go="Delete now" keep="Keep it" writing=${writing} careful loses>
       <${Holders} collection=${collection} id=${id} model=${model} /><//>

@@ -288,21 +288,24 @@ export function Groups({ place, loaded }) {
         text=${term}
       max=${100} /></button></th>`;
   };
+  const line = html`<div class="above">${
+    value &&
+    html`<span role="status"
+      class="quiet">${counted(value.groups.length, 'group')}${value.next ? ' on this page' : ''}.</span>
+      ${value.next && html`<a href=${placeHref(parts, withCursor(params, value.next))}>Next page</a>`}`
+  }<span class="tools"><a href=${placeHref(parts, without)}>Documents</a>
+      ${value && html`<${Export} source=${groupsOf(place, keys, values)} />`}<${CopyAs} asked=${asked} /></span></div>`;
   return html`<${PastProblem} place=${place} problem=${problem} again=${again}>${
     problem?.kind === 'needs-index' && html`<${Suggestion} suggest=${problem.of.suggest} />`
   }<//>
+  ${problem && !value && line}
   <${Pending} of=${loaded}>${
     value &&
-    html`<div class="above"><span role="status"
-      class="quiet">${counted(value.groups.length, 'group')}${value.next ? ' on this page' : ''}.</span>
-      ${value.next && html`<a href=${placeHref(parts, withCursor(params, value.next))}>Next page</a>`}
-      <span class="tools"><a href=${placeHref(parts, without)}>Documents</a>
-        <${Export} source=${groupsOf(place, keys, values)} /></span></div>
+    html`${line}
     <div class="scroll" tabindex="0" role="group" aria-label="Table of groups"><table aria-label="Groups" class="groups">
       <thead><tr>${keys.map((term) => head(term, false))}${values.map((term) => head(term, true))}<td></td></tr></thead>
       <tbody>${rowsOf(value.groups, keys, values, place)}</tbody></table></div>`
-  }<//>
-  <${CopyAs} asked=${asked} />`;
+  }<//>`;
 }
 
 /** @param {URLSearchParams} params @param {string} cursor */

@@ -1,8 +1,9 @@
 // How far back the store can be read, and what lets go of it: a compaction, an erasure, and the backup that comes before either.
-import { html, useRef, useState } from '../lib/html.js';
+import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { addressOf, ask, request } from '../lib/http.js';
 import { plain, scan } from '../lib/json.js';
 import { asProblem } from '../lib/load.js';
+import { goTo, placeHref, replacePlace } from '../lib/place.js';
 import { Dialog, ProblemAlert } from '../ui/dialogs.js';
 import { Section, Time, Visible, counted, duration, number, size } from '../ui/parts.js';
 import { Erasing, Sure } from './maintenance.js';
@@ -87,10 +88,11 @@ function Commands({ status, refresh }) {
  * @param {(dry: boolean) => import('../lib/http.js').Asked} props.asked what is sent
  * @param {(plan: any) => any} props.shown says what would go
  * @param {(plan: any) => boolean} props.isNothing tells whether nothing would
+ * @param {boolean} [props.atOnce] looks without being asked to
  * @param {(answer: any) => void} props.onGone
  * @param {() => void} props.onClose
  */
-function Planned({ name, title, fields, asked, shown, isNothing, onGone, onClose }) {
+function Planned({ name, title, fields, asked, shown, isNothing, atOnce = false, onGone, onClose }) {
   const [plan, setPlan] = useState(/** @type {any} */ (undefined));
   const [problem, setProblem] = useState(/** @type {any} */ (undefined));
   const [busy, setBusy] = useState(false);
@@ -116,6 +118,9 @@ function Planned({ name, title, fields, asked, shown, isNothing, onGone, onClose
     event.preventDefault();
     if (!busy) go(true);
   };
+  useEffect(() => {
+    if (atOnce) go(true);
+  }, []);
   return html`<${Dialog} title=${title} onClose=${onClose}>
     <form class="form" onSubmit=${look}>${fields}
       <p class="actions"><button type="submit" aria-disabled=${busy ? 'true' : undefined}>What would go</button>
@@ -163,26 +168,39 @@ function Compact({ onGone, onClose }) {
     })} />`;
 }
 
+/** The erasure of the document of a place, over its page. @param {{ place: import('../lib/place.js').Place }} props */
+export function EraseHere({ place: { parts } }) {
+  const [collection, id] = parts;
+  return html`<${Erase} document=${{ collection, id }} onGone=${() => goTo(placeHref(['_status']))}
+    onClose=${() => replacePlace(placeHref(parts))} />`;
+}
+
 /**
  * Asks which documents are to be erased, shows what would go, and erases it.
- * @param {{ onGone: (said: string) => void, onClose: () => void }} props
+ * @param {{ document?: { collection: string, id: string }, onGone: (said: string) => void, onClose: () => void }} props document is the
+ * one that is meant; without it they are named here
  */
-function Erase({ onGone, onClose }) {
+function Erase({ document, onGone, onClose }) {
   const [names, setNames] = useState('');
   const [members, setMembers] = useState('');
-  const documents = linesOf(names).map((name) => {
-    const slash = name.indexOf('/');
-    return { collection: name.slice(0, Math.max(0, slash)), id: name.slice(slash + 1) };
-  });
+  const documents = document
+    ? [document]
+    : linesOf(names).map((name) => {
+        const slash = name.indexOf('/');
+        return { collection: name.slice(0, Math.max(0, slash)), id: name.slice(slash + 1) };
+      });
   const only = linesOf(members);
-  const fields = html`<p>All that these documents were goes from every version, every copy and the log, as if it had never been written.
-      Nothing brings it back; a backup from before loses it with its next run.</p>
-    <label>Documents, one a line <textarea data-focus required rows="3" spellcheck=${false} placeholder="customers/c1" value=${names}
-      onInput=${(/** @type {any} */ event) => setNames(event.target.value)}></textarea></label>
-    <${Find} onFound=${(/** @type {string[]} */ found) => setNames([...new Set([...linesOf(names), ...found])].join('\n'))} />
-    <label>Only these members, one a line; none for the whole documents, which are deleted <textarea rows="2" spellcheck=${false}
+  const named = html`<label>Documents, one a line <textarea data-focus required rows="3" spellcheck=${false} placeholder="customers/c1"
+      value=${names} onInput=${(/** @type {any} */ event) => setNames(event.target.value)}></textarea></label>
+    <${Find} onFound=${(/** @type {string[]} */ found) => setNames([...new Set([...linesOf(names), ...found])].join('\n'))} />`;
+  const fields = html`<p>All that ${document ? 'this document was' : 'these documents were'} goes from every version, every copy and
+      the log, as if it had never been written. Nothing brings it back; a backup from before loses it with its next run.</p>
+    ${document ? html`<p><b><${Visible} text=${document.collection + '/' + document.id} max=${300} /></b></p>` : named}
+    <label>Only these members, one a line; none for the whole ${document ? 'document, which is' : 'documents, which are'} deleted
+      <textarea rows="2" data-focus=${document ? '' : undefined} spellcheck=${false}
       placeholder="/email" value=${members} onInput=${(/** @type {any} */ event) => setMembers(event.target.value)}></textarea></label>`;
-  return html`<${Planned} name="Erase" title="Erase documents" fields=${fields} shown=${sayErasure} onClose=${onClose}
+  return html`<${Planned} name="Erase" title=${document ? 'Erase a document' : 'Erase documents'} atOnce=${document !== undefined}
+    fields=${fields} shown=${sayErasure} onClose=${onClose}
     isNothing=${(/** @type {any} */ plan) => plan.events === 0} onGone=${(/** @type {any} */ of) =>
       onGone(`Erasure ${of.number}: ${of.phase}`)}
     asked=${(/** @type {boolean} */ dry) => ({

@@ -13,6 +13,9 @@ import { Sidebar, Trail } from './sidebar.js';
 /** @returns {Promise<any>} */
 const savedHere = async () => (await import('../editor/page.js')).SavedHere;
 
+/** @returns {Promise<any>} */
+const eraseHere = async () => (await import('../operations/history.js')).EraseHere;
+
 /** The frame around each page: the sidebar, the way to the page, the page with its heading, and how the node stands. */
 export function App() {
   const at = place.value;
@@ -43,7 +46,7 @@ export function App() {
         ? html`<${Page} place=${at} />`
         : html`<${LatePage}
         load=${load} place=${at} />`
-    }<//></main>
+    }<//>${at.parts.length === 2 && at.params.has('erase') && html`<${LatePage} load=${eraseHere} place=${at} bare />`}</main>
     <footer><${NodeLine} /></footer>
     <${GoTo} /><${KeyDialog} />`;
 }

@@ -33,7 +33,8 @@ export function HistoryPage({ place }) {
   const { value, problem, again } = loaded;
   const revert = useRevert([collection, id], value?.condition ?? {}, (at, written) => {
     const href = placeHref([collection, id]);
-    tellSaved({ href, what: `${collection}/${id} is reverted to ${at}`, written });
+    const then = new Date(value?.versions.find(({ seq }) => seq === at)?.time ?? '');
+    tellSaved({ href, what: `${collection}/${id} is reverted to its version of ${localForm(then)}`, written });
     goTo(href);
   });
   const shown = problem ? undefined : value;
@@ -124,8 +125,7 @@ export function Version({ version, newest, revert }) {
   const about = useId();
   const { seq, collection, id, op, time, actor, cause, patch } = version;
   const isThere = op !== 'delete' && op !== 'erase';
-  return html`<li><header id=${about}><strong>${op}</strong> <code>${seq}</code>
-      <span class="quiet"><${Time} text=${time} position=${seq} /></span>
+  return html`<li><header id=${about}><strong>${op}</strong> <span class="quiet"><${Time} text=${time} position=${seq} /></span>
       ${
         cause &&
         html` <span>by <${DocumentLink} collection=${cause.collection} id=${cause.id} />${
