@@ -37,6 +37,9 @@ scenario('An event is an item, and opens its derived changes by rule and documen
   const rename = item(page, 'authors/samuel-clemens');
   await rename.getByText('patch', { exact: true }).waitFor();
   assert.ok((await rename.textContent())?.includes(position), position);
+  const shown = rename.getByRole('time').first();
+  assert.match(await shown.innerText(), /^(just now|\d+ (s|min) ago)$/);
+  assert.match(await shown.getAttribute('title') ?? '', new RegExp(`^\\d{4}-.*Z, at ${position}$`));
   await rename.getByRole('button', { name: '11 derived changes', exact: true }).click();
   await rename.getByRole('heading', { name: 'books.authors[].name: 8', exact: true }).waitFor();
   const book = rename.getByRole('listitem').filter({ hasText: 'books/gilded-age' });

@@ -343,9 +343,12 @@ scenario('What a filter matches is a file, as CSV and as NDJSON', { data: { docu
 scenario('A long filter has an editor, which completes it, marks its mistakes, and runs it', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
   await tab.open('#/books?filter=' + encodeURIComponent('doc.language == "fr"'), 'books');
   await row(page, 'madame-bovary').waitFor();
+  const before = await field(page, 'Filter').boundingBox();
   await press(page, 'Editor');
   const editor = field(page, 'Filter');
   await codeIs(editor, 'doc.language == "fr"');
+  const after = await page.locator('.query .code').boundingBox();
+  assert.deepEqual([after?.x, after?.width], [before?.x, before?.width], 'the editor is as wide as the box was');
   await editor.press('Control+End');
   await page.keyboard.type('\n&& doc.yea');
   await page.getByRole('option', { name: 'year', exact: true }).waitFor();

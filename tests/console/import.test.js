@@ -219,10 +219,12 @@ scenario('CSV is mapped in sight, looked at, and stored; lines that give no docu
 
 scenario('What is no CSV is told, and a file is mapped by the keyboard alone', {}, async ({ store, tab, page }) => {
   await tab.open('#/_import', 'Import');
-  await drop(page, region(page, 'Drop your export here'), { 'open.csv': 'a,"b', 'empty.csv': 'id,t\n', 'writers.csv': 'code,name\na,Emma\nb,\n' });
+  await drop(page, region(page, 'Drop your export here'), { 'open.csv': 'a,"b', 'empty.csv': 'id,t\n', 'writers.csv': 'code,name\na,Emma\nb,\n', 'dots.csv': 'n\n' + '1\n'.repeat(100) + 'soon\n'.repeat(120) });
   await region(page, 'open.csv').getByRole('alert').getByText('never closed').waitFor();
   await region(page, 'empty.csv').getByRole('alert').getByText('The file has a header line alone.').waitFor();
-  for (const name of ['open.csv', 'empty.csv']) await page.getByRole('button', { name: `Leave it out: ${name}` }).click();
+  const rest = region(page, 'dots.csv').getByRole('list', { name: 'Refused lines' }).getByRole('listitem').last();
+  assert.match(await rest.innerText(), /^and \d+ more: fanfold import --errors FILE has all\. It takes the mapping as a file, by --mapping$/);
+  for (const name of ['open.csv', 'empty.csv', 'dots.csv']) await page.getByRole('button', { name: `Leave it out: ${name}` }).click();
   const writers = region(page, 'writers.csv');
   await writers.getByText('2 documents without an id').waitFor();
   await tab.focusByKey(writers.getByRole('radio', { name: 'No column is the id' }));

@@ -5,7 +5,7 @@ import { goTo, placeHref } from '../lib/place.js';
 import { useHidden } from '../lib/text.js';
 import { Actor, FeedState, Patch } from '../ui/changes.js';
 import { Pending } from '../ui/dialogs.js';
-import { CopyAs, DocumentLink, Visible, number } from '../ui/parts.js';
+import { CopyAs, DocumentLink, Time, Visible, number } from '../ui/parts.js';
 
 /** How many events are shown at first. */
 const FIRST = 100;
@@ -84,11 +84,11 @@ export function ChangeItem({ item, derived, gone }) {
   // An element that is the same is not looked at again: hundreds stand here while others come.
   return useMemo(
     () => html`<li>
-    <${What} item=${item} /> <code>${item.write?.seq ?? item.cause?.seq ?? item.seq}</code> <time class="quiet" datetime=${item.time}>
-      ${item.time}</time><${By} item=${item} />
+    <${What} item=${item} /> <span class="quiet"><${Time} text=${item.time}
+      position=${positionOf(item)} /></span><${By} item=${item} /> <code class="quiet one-line">${positionOf(item)}</code>
     ${
       derived > 0 &&
-      html` <button type="button" aria-expanded=${open} onClick=${() => setOpen(!open)}>
+      html` <button type="button" class="small" aria-expanded=${open} onClick=${() => setOpen(!open)}>
       ${number(derived)} derived change${derived === 1 ? '' : 's'}</button>`
     }
     ${
@@ -101,6 +101,9 @@ export function ChangeItem({ item, derived, gone }) {
     [item, derived, gone, open],
   );
 }
+
+/** The position of an event, as far as it is known. @param {Item} item */
+const positionOf = ({ write, cause, seq }) => write?.seq ?? cause?.seq ?? seq;
 
 /** What was written, and how. @param {{ item: Item }} props */
 function What({ item: { write, cause, whole } }) {

@@ -293,7 +293,7 @@ export function Groups({ place, loaded }) {
     html`<span role="status"
       class="quiet">${counted(value.groups.length, 'group')}${value.next ? ' on this page' : ''}.</span>
       ${value.next && html`<a href=${placeHref(parts, withCursor(params, value.next))}>Next page</a>`}`
-  }<span class="tools"><a href=${placeHref(parts, without)}>Documents</a>
+  }<span class="tools"><a class="tool" href=${placeHref(parts, without)}>Documents</a>
       ${value && html`<${Export} source=${groupsOf(place, keys, values)} />`}<${CopyAs} asked=${asked} /></span></div>`;
   return html`<${PastProblem} place=${place} problem=${problem} again=${again}>${
     problem?.kind === 'needs-index' && html`<${Suggestion} suggest=${problem.of.suggest} />`

@@ -314,7 +314,7 @@ export function WriteMany({ place, chosen, onChoose, again }) {
         open &&
         html`<${Choice} onClose=${() => setOpen(false)}><p class="actions"><button type="button"
           onClick=${() => begin(false)}>Change all that
-        match</button><button type="button" onClick=${() => begin(true)}>Delete all that match</button></p><//>`
+        match</button><button type="button" class="loss" onClick=${() => begin(true)}>Delete all that match</button></p><//>`
       }</span>`
   }${deletes !== null && html`<${Many} meant=${meant} deletes=${deletes} onClose=${close} />`}`;
 }

@@ -326,9 +326,9 @@ function Pages({ place: { parts, params }, sheet, row }) {
     if (next !== '') came.set(next, cursor);
   }, [next, cursor]);
   if (before === undefined && next === '') return null;
-  return html`<span class="pages">${before !== undefined && html`<a href=${href('')}>First page</a> `}${
-    before && html`<a href=${href(before)}>Previous page</a> `
-  }${next && html`<a href=${href(next)}>Next page</a>`}</span>`;
+  return html`<span class="pages">${before !== undefined && html`<a class="tool" href=${href('')}>First page</a> `}${
+    before && html`<a class="tool" href=${href(before)}>Previous page</a> `
+  }${next && html`<a class="tool" href=${href(next)}>Next page</a>`}</span>`;
 }
 
 /** From which cursor a page was come to, in this tab. @type {Map<string, string>} */

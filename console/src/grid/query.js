@@ -190,7 +190,7 @@ const typedOf = (params) => Object.fromEntries(NAMES.map((name) => [name, params
 const ORDERS = /** @type {Record<string, string>} */ ({
   index: 'as the index has it',
   sorted: 'sorted after reading',
-  plan: 'that of the walk; no sort was asked for',
+  plan: 'as they were found; no sort was asked for',
 });
 
 /**
@@ -213,7 +213,7 @@ function Words({ plan }) {
   const walked = plan.index === null ? 'Walked no index' : `Walked ${plan.entries.toLocaleString('en')} of ${plan.index}`;
   const fact = (/** @type {string} */ name, /** @type {any} */ text) => html`<dt>${name}</dt><dd>${text}</dd>`;
   const code = (/** @type {string} */ text) => html`<code><${Visible} text=${text} max=${4000} /></code>`;
-  const found = `read ${documents(plan.documents)}, of which ${plan.matched.toLocaleString('en')} match`;
+  const found = `read ${documents(plan.documents)}, and ${plan.matched.toLocaleString('en')} match${plan.matched === 1 ? 'es' : ''}`;
   return html`<p role="status">
     ${walked}, ${found}, in ${(plan.seconds * 1000).toFixed(1)} ms.
       ${!plan.complete && ' A bound was passed: without “Explain” this is refused.'}</p>

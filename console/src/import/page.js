@@ -215,7 +215,7 @@ export function FileToMove({ one, storing }) {
     }
     <${ProblemAlert} problem=${problem} />
     ${isTable(file) && phase !== 'stored' && !storing && html`<${Mapping} one=${one} />`}
-    ${!busy && (stored ?? found) && html`<${Report} report=${stored ?? found} />`}
+    ${!busy && (stored ?? found) && html`<${Report} report=${stored ?? found} table=${isTable(file)} />`}
     ${
       phase === 'looked' &&
       html`${found && html`<${Questions} one=${one} />`}${!isTable(file) && html`<${HowItIsRead} one=${one} formats=${FORMATS} />`}
@@ -347,9 +347,9 @@ function Questions({ one: { number: of, file, found, reading } }) {
 
 /**
  * What a file has, or what became of it.
- * @param {{ report: any }} props as the server tells it
+ * @param {{ report: any, table: boolean }} props report is as the server tells it; table says that its columns are mapped here
  */
-function Report({ report }) {
+function Report({ report, table }) {
   const collections = Object.entries(report.collections ?? {});
   const counts = (/** @type {any} */ of) =>
     Object.entries(of)
@@ -380,15 +380,15 @@ function Report({ report }) {
       report.refusals &&
       html`<ul aria-label="Refused lines" class="mistakes">
         ${report.refusals.map(
-          (/** @type {any} */ one) => html`<li>Line ${number(one.line)}: <${Visible} text=${one.detail} max=${500} />
-          </li>`,
+          (/** @type {any} */ one) => html`<li>Line ${number(one.line)}: <${Visible} text=${one.detail} max=${500} /></li>`,
         )}
       ${
         report.refused > report.refusals.length &&
         html`<li
-        class="quiet">and ${number(report.refused - report.refusals.length)} more: <code>fanfold import --errors FILE</code> has all</li>`
-      }
-          </ul>`
+        class="quiet">and ${number(report.refused - report.refusals.length)} more: <code>fanfold import --errors FILE</code> has all${
+          table && html`. It takes the mapping as a file, by <code>--mapping</code>`
+        }</li>`
+      }</ul>`
     }
     ${
       !report.done &&

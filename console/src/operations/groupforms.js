@@ -112,7 +112,7 @@ export function GroupActions({ group, refresh }) {
         html`<button type="button" onClick=${() => send('It has a new secret.', 'POST', ['_rotate'], { overlap: '24h' })}>New
         secret</button>`
       }
-      <button type="button" onClick=${() => setOpen('delete')}>Delete</button> <span role="status">${said}</span></p>
+      <button type="button" class="loss" onClick=${() => setOpen('delete')}>Delete</button> <span role="status">${said}</span></p>
     ${open === '' && html`<${ProblemAlert} problem=${problem} />`}
     ${
       open === 'reset' &&

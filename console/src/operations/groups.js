@@ -183,12 +183,13 @@ export function Partitions({ group }) {
     head=${[['Partition'], 'Owner', 'Lag', 'Checkpoint', ['Attempts'], ['Parked'], 'Last error']}>
     ${shown.map(
       (/** @type {any} */ one) => html`<tr key=${one.partition}><td class="number">${one.partition}</td>
-      <td>${one.owner === undefined ? 'nobody' : html`<${Visible} text=${one.owner} max=${128} />`}${
+      <td class="whole">${one.owner === undefined ? 'nobody' : html`<${Visible} text=${one.owner} max=${128} />`}${
         one.expires &&
         html` <div
         class="quiet">until <${Time} text=${one.expires} /></div>`
       }</td>
-      <td class="lag"><${LagText} of=${groupLag(group, one)} /></td><td><code><${Visible} text=${one.checkpoint} /></code></td>
+      <td class="lag"><${LagText} of=${groupLag(group, one)} /></td>
+      <td><code class="one-line"><${Visible} text=${one.checkpoint} /></code></td>
       <td class="number">${number(one.attempts)}</td><td class="number">${number(one.parked)}</td>
       <td>${one.error && html`<${Visible} text=${one.error} max=${500} />`}${
         one.notBefore &&
