@@ -16,7 +16,7 @@ import{a as X,b as Z}from"./chunk-YCSPWQYY.js";import{a as Pe}from"./chunk-2JPE7
     </form><//>`}`:null}function qe({group:e,refresh:t}){let[o,n]=g(""),[r,l]=g(void 0),[a,i]=g(""),{name:d}=e,$=async(m,y,M,D=void 0)=>{l(void 0);try{let{text:B}=await P({method:y,path:["_groups",d,...M],body:D&&JSON.stringify(D)});if(M[0]==="_rotate"&&(X.value={what:`New secret of ${d}`,text:U(H(B)).secret,note:"Posts have both signatures for a day."}),n(""),i(m),m==="")return j(f(["_groups"]));t()}catch(B){l(Y(B))}},p=()=>{n(""),l(void 0)};return s`<p class="actions"><button type="button" onClick=${()=>n("reset")}>Reset</button>
       ${e.push&&s`<button type="button" onClick=${()=>$("It has a new secret.","POST",["_rotate"],{overlap:"24h"})}>New
         secret</button>`}
-      <button type="button" onClick=${()=>n("delete")}>Delete</button> <span role="status">${a}</span></p>
+      <button type="button" class="loss" onClick=${()=>n("delete")}>Delete</button> <span role="status">${a}</span></p>
     ${o===""&&s`<${v} problem=${r} />`}
     ${o==="reset"&&s`<${nt} group=${e} problem=${r} onClose=${p} onGo=${m=>$("It begins there from now on.","POST",["_reset"],m)} />`}
     ${o==="delete"&&s`<${G} title=${`Delete ${d}`} onClose=${p}>
@@ -145,9 +145,10 @@ import{a as X,b as Z}from"./chunk-YCSPWQYY.js";import{a as Pe}from"./chunk-2JPE7
     <${T} asked=${{path:["_groups",t]}} />`}var ze=4,me=3;async function Bt(e,t){let o=(await k({path:["_groups"],signal:t})).groups.map(a=>a.name),n=o.slice(0,e),r=[],l=async a=>{for(;a<n.length;a+=ze)r[a]=await Je(n[a],t).catch(i=>({name:n[a],parked:[],problem:i}))};return await Promise.all(Array.from({length:ze},(a,i)=>l(i))),t.throwIfAborted(),{groups:r,all:o.length}}async function Je(e,t){let o=await k({path:["_groups",e],signal:t}),n=o.partitions.some(r=>r.parked>0);return{name:e,group:o,parked:n?(await k({path:["_groups",e,"_parked"],signal:t})).parked:[]}}var Ht=100;function Ut({group:e}){let[t,o]=g(!1),n=t?e.partitions:e.partitions.slice(0,Ht);return s`<${b} title="Partitions"><${N} label="Partitions"
     head=${[["Partition"],"Owner","Lag","Checkpoint",["Attempts"],["Parked"],"Last error"]}>
     ${n.map(r=>s`<tr key=${r.partition}><td class="number">${r.partition}</td>
-      <td>${r.owner===void 0?"nobody":s`<${c} text=${r.owner} max=${128} />`}${r.expires&&s` <div
+      <td class="whole">${r.owner===void 0?"nobody":s`<${c} text=${r.owner} max=${128} />`}${r.expires&&s` <div
         class="quiet">until <${S} text=${r.expires} /></div>`}</td>
-      <td class="lag"><${_} of=${W(e,r)} /></td><td><code><${c} text=${r.checkpoint} /></code></td>
+      <td class="lag"><${_} of=${W(e,r)} /></td>
+      <td><code class="one-line"><${c} text=${r.checkpoint} /></code></td>
       <td class="number">${u(r.attempts)}</td><td class="number">${u(r.parked)}</td>
       <td>${r.error&&s`<${c} text=${r.error} max=${500} />`}${r.notBefore&&s` <div class="quiet">comes again <${S}
         text=${r.notBefore} /></div>`}</td></tr>`)}<//>
