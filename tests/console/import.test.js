@@ -242,6 +242,44 @@ scenario('What is no CSV is told, and a file is mapped by the keyboard alone', {
   assert.deepEqual([(await store.bytes('writers', 'a')).toString(), (await store.bytes('writers', 'b')).toString()], ['{"id":"a","name":{"first":"Emma"}}', '{"id":"b"}']);
 });
 
+scenario('CSV is unpacked, its paths have blanks, and rows of one id are told before one replaces the other', {}, async ({ store, tab, page }) => {
+  await tab.open('#/_import', 'Import');
+  const text = 'id\ttitle\n7\tEmma\n8\tPersuasion\n' + Array.from({ length: 120 }, (_, i) => `x${i}\tx\n`).join('') + '7\tMansfield Park\n';
+  await page.getByLabel('Files', { exact: true }).setInputFiles({ name: 'books.tsv.gz', mimeType: 'application/gzip', buffer: gzipSync(text) });
+  const books = region(page, 'books.tsv.gz');
+  await books.getByText('1, the first is line 124: of documents with the same id the last one stays').waitFor();
+  await books.getByLabel('Path of title').fill('');
+  await books.getByLabel('Path of title').pressSequentially('short title');
+  assert.equal(await books.getByLabel('Path of title').inputValue(), 'short title');
+  await books.getByRole('button', { name: 'Look again' }).click();
+  await page.getByText('Nothing is stored yet.').waitFor();
+  assert.equal(await books.getByLabel('Collection').inputValue(), 'books');
+  await accessible(page);
+  await page.getByRole('button', { name: 'Import 1 file' }).click();
+  await page.getByText('123 documents stored, 0 lines refused.').waitFor();
+  assert.deepEqual((await store.get('/v1/books/7')).json, { id: '7', 'short title': 'Mansfield Park' });
+});
+
+scenario('A file that changes after it was chosen is told, and nothing else is', { mayFail: true }, async ({ store, tab, page }) => {
+  const directory = await mkdtemp(join(tmpdir(), 'fanfold-import-'));
+  const [csv, lines] = [join(directory, 'a.csv'), join(directory, 'b.ndjson')];
+  await writeFile(csv, 'id,t\n1,x\n');
+  await writeFile(lines, '{"id":"1"}\n');
+  await tab.open('#/_import', 'Import');
+  await page.getByLabel('Files', { exact: true }).setInputFiles([csv, lines]);
+  await page.getByText('Nothing is stored yet.').waitFor();
+  await writeFile(csv, 'id,t\n1,another\n');
+  await writeFile(lines, '{"id":"2","more":"than there was"}\n');
+  await region(page, 'a.csv').getByLabel('Type of t').selectOption('JSON');
+  await region(page, 'a.csv').getByRole('button', { name: 'Look again' }).click();
+  await region(page, 'a.csv').getByRole('alert').getByText('It was changed, moved or taken away since it was chosen').waitFor();
+  await page.getByRole('button', { name: 'Leave it out: a.csv' }).click();
+  await page.getByRole('button', { name: 'Import 1 file' }).click();
+  await region(page, 'b.ndjson').getByRole('alert').getByText('It was changed, moved or taken away since it was chosen').waitFor();
+  assert.deepEqual((await store.get('/v1')).json.collections, []);
+  await rm(directory, { recursive: true });
+});
+
 scenario('Who may not write is told so, and what a file says is no markup', { data: { model: 'collections: { books: { access: { read: [readers], write: [editors] } } }' }, closed: true }, async ({ store, tab, page }) => {
   tab.watch();
   await tab.open('#/', 'Collections');

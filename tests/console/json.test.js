@@ -7,7 +7,8 @@ import { localForm, momentOf, wordsOf } from '../../console/src/lib/moment.js';
 import { merge } from '../../console/src/lib/merge.js';
 import { figuresOf, parseMetrics, quantile, sampleOf, withSample } from '../../console/src/operations/metrics.js';
 import { filterOf } from '../../console/src/document/model.js';
-import { MAX_CSV, NotCSV, Rows, convert, planOf, tableOf, withID } from '../../console/src/import/csv.js';
+import { Ids, convert, planOf, tableOf, withID } from '../../console/src/import/csv.js';
+import { MAX_CSV, NotCSV, Rows } from '../../console/src/import/rows.js';
 import { Documents, randomOf } from './lib/documents.js';
 
 const CASES = 10_000;
@@ -341,6 +342,12 @@ test('rows of CSV are as RFC 4180 has them, however the text is cut', () => {
   assert.deepEqual(rowsOf('a|b;c', 2, '|').map(({ cells }) => cells), [['a', 'b;c']]);
 });
 
+test('rows of CSV end with carriage returns alone where the first one does', () => {
+  const text = 'id,t\r1,"two\rlines"\r\r2,x\r3,y\n4,"z"\r';
+  for (let size = 1; size <= text.length; size++) assert.deepEqual(rowsOf(text, size).map(({ line, cells }) => [line, cells]),
+    [[1, ['id', 't']], [2, ['1', 'two\rlines']], [5, ['2', 'x']], [6, ['3', 'y']], [7, ['4', 'z']]], `pieces of ${size}`);
+});
+
 test('a row of CSV that is wrong says its line, and the next is read', () => {
   for (let size = 1; size < 9; size++) {
     assert.deepEqual(rowsOf('a,b\n1,x"y\n2,"x"y"\n3,ok\n4,"open\n5,6', size).map(({ line, fault }) => [line, fault.replace(/[ ;].*? (?=\S+$)/, ' … ')]),
@@ -351,12 +358,12 @@ test('a row of CSV that is wrong says its line, and the next is read', () => {
   }
 });
 
-/** What becomes of CSV: the documents' texts, the lines of the file, and the refused lines. @param {string} text @param {(columns: import('../../console/src/import/csv.js').Column[]) => any} [change] */
+/** What becomes of CSV: the documents' texts, the lines of the file, and the refused lines. @param {string | Blob} text @param {(columns: import('../../console/src/import/csv.js').Column[]) => any} [change] */
 async function converted(text, change = (columns) => columns) {
   const file = new Blob([text]);
   const table = await tableOf(file);
-  const { body, lines, refused, refusals } = await convert(file, { ...table, columns: change(table.columns) });
-  return { types: table.columns.map(({ type }) => type), documents: (await body.text()).split('\n').slice(0, -1), lines, refused, refusals };
+  const { body, lines, ...rest } = await convert(file, { ...table, columns: change(table.columns) });
+  return { types: table.columns.map(({ type }) => type), documents: (await body.text()).split('\n').slice(0, -1), lines: Array.from({ length: lines.length }, (_, i) => lines.at(i)), ...rest };
 }
 
 test('columns of CSV become members: numbers are exact, and empty cells are left out', async () => {
@@ -379,6 +386,45 @@ test('rows of CSV that give no document are told by the line of the file', async
   assert.equal(refused, 5);
   assert.deepEqual(refusals.map(({ line, detail }) => [line, detail]), [[202, 'column n is "x", no number as JSON has it'], [203, 'column n is "007", no number as JSON has it'],
     [205, 'the row has no value'], [206, 'the row has another number of cells than the header line: 1, not 2'], [207, 'the quote that opens in this line is never closed']]);
+});
+
+/** Returns bytes as gzip. @param {Blob} of */
+const packed = (of) => new Response(of.stream().pipeThrough(new CompressionStream('gzip'))).blob();
+
+test('CSV is unpacked, read as UTF-16 by its mark, and separated by what breaks no cell', async () => {
+  const text = 'id;"a, b"\n1;"山, x"\n';
+  const want = ['{"id":"1","a, b":"山, x"}'];
+  assert.deepEqual((await converted(text)).documents, want);
+  assert.deepEqual((await converted(await packed(new Blob([text])))).documents, want);
+  for (const little of [true, false]) {
+    const bytes = new DataView(new ArrayBuffer(2 * text.length + 2));
+    [...'\ufeff' + text].forEach((c, i) => bytes.setUint16(2 * i, c.charCodeAt(0), little));
+    assert.deepEqual((await converted(new Blob([bytes]))).documents, want);
+    assert.deepEqual((await converted(await packed(new Blob([bytes])))).documents, want);
+  }
+
+  const bomb = await packed(new Blob(['a\n', ...Array(MAX_CSV.size >> 22).fill(new Blob(['x'.repeat((1 << 22) - 1) + '\n']))]));
+  assert.ok(bomb.size < 1 << 20);
+  const table = await tableOf(bomb);
+  await assert.rejects(convert(bomb, { ...table, columns: [{ ...table.columns[0], type: 'number' }] }), /more than 256 MiB unpacked/);
+  await assert.rejects(tableOf((await packed(new Blob([text]))).slice(0, 30)), /no whole gzip/);
+  await assert.rejects(tableOf(new Blob([Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 0)])), /zstd/);
+  await assert.rejects(tableOf(new Blob(['i\0d\0\n\0'])), /zero bytes/);
+});
+
+test('a path of CSV may have blanks within its names, and none around them', async () => {
+  const { documents } = await converted('id,a\n1,x\n', ([id, a]) => [id, { ...a, path: ' first name . last  ' }]);
+  assert.deepEqual(documents, ['{"id":"1","first name":{"last":"x"}}']);
+});
+
+test('rows of CSV with the id of an earlier row are counted', async () => {
+  const rows = Array.from({ length: 150 }, (_, i) => `${i},x\n`).join('');
+  const { repeated } = await converted('customer_id,n\n' + rows + '7,y\n"8",y\n7,z\n,z\n');
+  assert.equal(repeated, '3, the first is line 152: of documents with the same id the last one stays');
+  assert.equal((await converted('n\n1\n1\n')).repeated, '');
+  const few = new Ids(0, 2);
+  for (const [i, id] of ['a', 'b', 'c', 'c', 'b'].entries()) few.add({ cells: [id], line: i + 2, fault: '' });
+  assert.match(few.told(), /^1, the first is line 6:/);
 });
 
 test('CSV that gives nothing says why', async () => {

@@ -1,8 +1,6 @@
-// CSV (RFC 4180) becomes lines of JSON, and each remembers its line of the file. This knows no page and no server.
+// Rows of CSV become lines of JSON by a mapping, and each remembers its line of the file. This knows no page and no server.
 import { scan } from '../lib/json.js';
-
-/** How much is taken: columns, characters of a row, bytes of a file, characters of a path. */
-export const MAX_CSV = { columns: 500, row: 8 << 20, size: 256 << 20, path: 200 };
+import { LARGE, Lines, MAX_CSV, NotCSV, Rows, textsOf } from './rows.js';
 
 /** How much is read to guess, in bytes and rows; how many documents are shown, and how many refused lines are told. */
 const FIRST = { bytes: 1 << 20, rows: 100, documents: 5, refusals: 20 };
@@ -13,107 +11,11 @@ export const TYPES = { text: 'text', number: 'number', boolean: 'true or false',
 /** What separates columns. @type {Record<string, string>} */
 export const SEPARATORS = { ',': 'comma', ';': 'semicolon', '\t': 'tab', '|': 'bar' };
 
-/** @typedef {{ line: number, cells: string[], fault: string }} Row line counts from 1; fault says why it is no row, empty for one */
+/** @typedef {import('./rows.js').Row} Row */
 /** @typedef {'text' | 'number' | 'boolean' | 'json' | 'none'} Type */
 /** @typedef {{ name: string, path: string, type: Type }} Column */
 /** @typedef {{ delimiter: string, columns: Column[], rows: Row[] }} Table rows are the first ones, without the header line */
 /** @typedef {Map<string, any>} Plan the number of a column, or another plan, by the name of a member as JSON */
-
-/** Says why a file or a mapping gives no documents at all. */
-export class NotCSV extends Error {}
-
-/** Puts the pieces of a text together to rows. A row that is wrong says so, and the next line begins another. */
-export class Rows {
-  /** @param {string} [delimiter] @param {number} [most] characters of a row */
-  constructor(delimiter = ',', most = MAX_CSV.row) {
-    this.delimiter = delimiter;
-    this.most = most;
-    this.token = new RegExp(`"|\\r?\\n|[${delimiter}]|\\r|[^"\\r\\n${delimiter}]+`, 'y');
-    this.isFirst = true;
-    this.waiting = '';
-    this.line = this.from = 1;
-    this.cells = /** @type {string[]} */ ([]);
-    this.state = /** @type {'start' | 'plain' | 'quoted' | 'closed'} */ ('start');
-    this.cell = this.fault = '';
-    this.opened = this.wrong = this.length = 0;
-  }
-
-  /** Takes a piece of the text, and returns the rows that it completes. @param {string} piece @throws {NotCSV} for one that is too long */
-  add(piece) {
-    let text = this.waiting + (this.isFirst ? piece.replace(/^\ufeff/, '') : piece);
-    this.isFirst &&= piece === '';
-    this.waiting = text.endsWith('\r') ? '\r' : ''; // a line feed may follow
-    if (this.waiting) text = text.slice(0, -1);
-    const rows = [];
-    for (let at = 0; at < text.length;) {
-      const was = at;
-      if (this.state === 'quoted') at = this.quoted(text, at);
-      else {
-        this.token.lastIndex = at;
-        this.token.test(text);
-        at = this.token.lastIndex;
-        const token = text.slice(was, at);
-        if (token.endsWith('\n')) rows.push(...this.finish());
-        else this.take(token);
-      }
-      if (this.state !== 'start' || this.cells.length > 0) this.length += at - was;
-      if (this.length <= this.most) continue;
-      throw new NotCSV(`The row of line ${this.from} is too long, perhaps for a quote in line ${this.opened || this.from} without an end.`);
-    }
-    return rows;
-  }
-
-  /** Takes text within quotes, and returns how far it was read. @param {string} text @param {number} at */
-  quoted(text, at) {
-    const end = text.indexOf('"', at);
-    const part = text.slice(at, end < 0 ? undefined : end);
-    this.cell += part;
-    for (let i = part.indexOf('\n'); i >= 0; i = part.indexOf('\n', i + 1)) this.line++;
-    if (end >= 0) this.state = 'closed';
-    return at + part.length + (end >= 0 ? 1 : 0);
-  }
-
-  /** Takes what stands outside of quotes. @param {string} token */
-  take(token) {
-    if (token === this.delimiter) {
-      this.cells.push(this.cell);
-      this.cell = '';
-      this.state = 'start';
-    } else if (token === '"' && this.state !== 'plain') {
-      if (this.state === 'closed') this.cell += '"';
-      else this.opened = this.line;
-      this.state = 'quoted';
-    } else {
-      if (token === '"') this.refuse('a quote stands in a cell that does not begin with one', this.line);
-      if (this.state === 'closed') this.refuse('text follows a cell in quotes; a quote within quotes is written twice', this.line);
-      this.state = 'plain';
-      this.cell += token;
-    }
-  }
-
-  /** Notes what is wrong with the row, unless something was before. @param {string} why @param {number} line */
-  refuse(why, line) {
-    if (!this.fault) [this.fault, this.wrong] = [why, line];
-  }
-
-  /** Ends a row, and begins the next. @returns {Row[]} none for an empty line */
-  finish() {
-    const isEmpty = this.cells.length === 0 && this.state === 'start';
-    const row = { line: this.fault ? this.wrong : this.from, cells: [...this.cells, this.cell], fault: this.fault };
-    this.from = ++this.line;
-    this.cells = [];
-    this.state = 'start';
-    this.cell = this.fault = '';
-    this.opened = this.length = 0;
-    return isEmpty ? [] : [row];
-  }
-
-  /** Ends the text, and returns the row that no line break ends. */
-  end() {
-    if (this.state === 'quoted') this.refuse('the quote that opens in this line is never closed', this.opened);
-    return this.finish();
-  }
-}
 
 /**
  * What makes a value of a cell, by type: its text as JSON, undefined where the cell is none.
@@ -187,13 +89,16 @@ export const withID = (columns, id) =>
     return pathOf(of.name, i) === 'id' ? { ...of, path: 'id_', type: 'none' } : { ...of, path: pathOf(of.name, i) };
   });
 
+/** Tells whether a column is the id. @param {Column} column */
+export const isID = ({ path, type }) => path.trim() === 'id' && type !== 'none';
+
 /** Returns where the values of columns go. @param {Column[]} columns @returns {Plan} @throws {NotCSV} */
 export function planOf(columns) {
   /** @type {Plan} */
   const root = new Map();
   for (const [i, { name, path, type }] of columns.entries()) {
     if (type === 'none') continue;
-    const steps = path.split('.').map((step) => JSON.stringify(step));
+    const steps = path.split('.').map((step) => JSON.stringify(step.trim()));
     if (steps.includes('""')) throw new NotCSV(`Column ${i + 1}, ${name.slice(0, 100)}, has no path such as title or address.city.`);
     const last = /** @type {string} */ (steps.pop());
     let at = root;
@@ -262,27 +167,35 @@ export function firstOf({ columns, rows }) {
   return documents;
 }
 
-/** Reads the text of a file in pieces. @param {Blob} file @param {AbortSignal} [signal] @throws {NotCSV} where it is not UTF-8 */
-async function* textsOf(file, signal) {
-  const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  const reader = file.stream().getReader();
-  const decoded = (/** @type {Uint8Array | undefined} */ bytes) => {
-    try {
-      return decoder.decode(bytes, { stream: bytes !== undefined });
-    } catch {
-      throw new NotCSV('The file is not UTF-8. Save it as UTF-8, or import it by fanfold import --encoding.');
-    }
-  };
-  try {
-    for (;;) {
-      signal?.throwIfAborted();
-      const { done, value } = await reader.read();
-      yield decoded(value);
-      if (done) return;
-    }
-  } finally {
-    reader.cancel().catch(() => {}); // somebody may want the beginning alone
+/**
+ * Returns the first rows of a text.
+ * @param {string} text
+ * @param {boolean} isWhole
+ * @param {string} delimiter
+ * @param {number} most
+ */
+function firstRows(text, isWhole, delimiter, most) {
+  const reader = new Rows(delimiter);
+  const rows = [];
+  for (let at = 0; at < text.length; at += PIECE) {
+    rows.push(...reader.add(text.slice(at, at + PIECE)));
+    if (rows.length >= most) return rows.slice(0, most);
   }
+  return isWhole ? [...rows, ...reader.end()].slice(0, most) : rows;
+}
+
+/** How many characters are read at a time where few rows are wanted. */
+const PIECE = 4096;
+
+/** Returns what separates the columns of a text: what gives its first line the most cells, and breaks none. @param {(by: string) => Row} headerOf */
+function separatorOf(headerOf) {
+  let best = { by: ',', cells: 1 };
+  for (const by of Object.keys(SEPARATORS)) {
+    const row = headerOf(by);
+    const cells = row?.fault ? 0 : (row?.cells.length ?? 0);
+    if (cells > best.cells) best = { by, cells };
+  }
+  return best.by;
 }
 
 /**
@@ -293,7 +206,7 @@ async function* textsOf(file, signal) {
  * @throws {NotCSV}
  */
 export async function tableOf(file, delimiter) {
-  if (file.size > MAX_CSV.size) throw new NotCSV(`The file has more than ${MAX_CSV.size >> 20} MiB. Import it by fanfold import.`);
+  if (file.size > MAX_CSV.size) throw new NotCSV(`The file has more than ${MAX_CSV.size >> 20} MiB. ${LARGE}`);
   let text = '';
   for await (const piece of textsOf(file)) {
     text += piece;
@@ -301,25 +214,44 @@ export async function tableOf(file, delimiter) {
   }
   const isWhole = text.length < FIRST.bytes;
   text = text.slice(0, FIRST.bytes);
-  const read = (/** @type {string} */ by) => {
-    const reader = new Rows(by);
-    return [...reader.add(text), ...(isWhole ? reader.end() : [])];
-  };
-  const header = (/** @type {string} */ by) => read(by)[0]?.cells ?? [];
-  const by = delimiter ?? Object.keys(SEPARATORS).find((one) => header(one).length > 1) ?? ',';
-  const [first, ...rows] = read(by);
+  const by = delimiter ?? separatorOf((one) => firstRows(text, isWhole, one, 1)[0]);
+  const [first, ...rows] = firstRows(text, isWhole, by, 1 + FIRST.rows);
   if (!first) throw new NotCSV(isWhole ? 'The file has no header line.' : 'The header line is too long.');
   if (first.fault) throw new NotCSV(`The header line is wrong: ${first.fault}.`);
+  if (first.cells.some((cell) => cell.includes('\0')))
+    throw new NotCSV('The header line has zero bytes, perhaps of UTF-16 without a mark. Save the file as UTF-8.');
   if (first.cells.length > MAX_CSV.columns) throw new NotCSV(`The file has more than ${MAX_CSV.columns} columns.`);
-  const some = rows.slice(0, FIRST.rows);
-  return {
-    delimiter: by,
-    rows: some,
-    columns: guess(
-      first.cells,
-      some.filter(({ fault }) => !fault),
-    ),
-  };
+  const right = rows.filter(({ fault }) => !fault);
+  return { delimiter: by, rows, columns: guess(first.cells, right) };
+}
+
+/**
+ * Counts rows whose id an earlier row has, for documents of the same id replace one another.
+ */
+export class Ids {
+  /** @param {number} column -1 for none @param {number} [most] */
+  constructor(column, most = MAX_CSV.ids) {
+    this.column = column;
+    this.most = most;
+    this.known = new Set();
+    this.repeated = 0;
+    this.first = 0;
+  }
+
+  /** Says how many there are, empty for none. */
+  told() {
+    if (this.repeated === 0) return '';
+    return `${this.repeated.toLocaleString('en')}, the first is line ${this.first.toLocaleString('en')}: of documents with the same id the last one stays`;
+  }
+
+  /** @param {Row} row that gives a document */
+  add({ cells, line }) {
+    const id = cells[this.column];
+    if (!id) return;
+    if (this.known.has(id)) {
+      if (this.repeated++ === 0) this.first = line;
+    } else if (this.known.size < this.most) this.known.add(id);
+  }
 }
 
 /**
@@ -327,13 +259,14 @@ export async function tableOf(file, delimiter) {
  * @param {Blob} file
  * @param {Table} table
  * @param {AbortSignal} [signal]
- * @returns {Promise<{ body: Blob, lines: number[], refused: number, refusals: { line: number, detail: string }[] }>}
  * @throws {NotCSV}
  */
 export async function convert(file, { delimiter, columns }, signal) {
   const plan = planOf(columns);
   const reader = new Rows(delimiter);
-  const out = { parts: /** @type {Blob[]} */ ([]), lines: /** @type {number[]} */ ([]), refused: 0, refusals: /** @type {any[]} */ ([]) };
+  const out = { lines: new Lines(), refused: 0, refusals: /** @type {{ line: number, detail: string }[]} */ ([]) };
+  const ids = new Ids(columns.findIndex(isID));
+  const parts = /** @type {Blob[]} */ ([]);
   let isHeader = true;
   const take = (/** @type {Row[]} */ rows) => {
     const texts = [];
@@ -341,16 +274,16 @@ export async function convert(file, { delimiter, columns }, signal) {
       try {
         texts.push(documentOf(plan, columns, row) + '\n');
         out.lines.push(row.line);
+        ids.add(row);
       } catch (error) {
         if (!(error instanceof NotCSV)) throw error;
         if (++out.refused <= FIRST.refusals) out.refusals.push({ line: row.line, detail: error.message });
       }
     }
     isHeader &&= rows.length === 0;
-    if (texts.length > 0) out.parts.push(new Blob(texts)); // the browser may put it on the disk
+    if (texts.length > 0) parts.push(new Blob([texts.join('')])); // the browser may put it on the disk
   };
   for await (const piece of textsOf(file, signal)) take(reader.add(piece));
   take(reader.end());
-  const { parts, ...counts } = out;
-  return { body: new Blob(parts), ...counts };
+  return { body: new Blob(parts), repeated: ids.told(), ...out };
 }

@@ -22,7 +22,8 @@ import { visible } from '../lib/text.js';
 import { ProblemAlert } from '../ui/dialogs.js';
 import { DropField } from '../ui/inputs.js';
 import { DocumentLink, Section, Table, Visible, counted, number, size } from '../ui/parts.js';
-import { MAX_CSV, NotCSV, SEPARATORS, TYPES, convert, firstOf, tableOf, withID } from './csv.js';
+import { SEPARATORS, TYPES, convert, firstOf, isID, tableOf, withID } from './csv.js';
+import { MAX_CSV, NotCSV } from './rows.js';
 
 /** @typedef {import('../lib/moving.js').Rule} Rule */
 
@@ -249,6 +250,7 @@ const mapped = (of, file, table) => map(of, { table, convert: (signal) => asTabl
 /** Opens a file, and looks at it as it is guessed to be. @param {number} of @param {File} file @param {string} [delimiter] */
 async function open(of, file, delimiter) {
   try {
+    map(of, { phase: 'looking' }); // nothing is stored as it was mapped before
     mapped(of, file, await asTable(() => tableOf(file, delimiter)));
     await look(of);
   } catch (error) {
@@ -265,15 +267,13 @@ function Mapping({ one: { number: of, file, table } }) {
     if (!table) open(of, file);
   }, []);
   if (!table) return null;
-  /** @type {{ columns: import('./csv.js').Column[], delimiter: string }} */
-  const { columns, delimiter } = table;
+  const { columns, delimiter } = /** @type {import('./csv.js').Table} */ (table);
   const set = (/** @type {import('./csv.js').Column[]} */ columns) => mapped(of, file, { ...table, columns });
-  const id = columns.findIndex(({ path, type }) => path === 'id' && type !== 'none');
   return html`<form class="mapping" onSubmit=${(/** @type {Event} */ event) => event.preventDefault()}>
     <p class="actions"><label>Separator <select value=${delimiter}
       onChange=${(/** @type {any} */ event) => open(of, file, event.target.value)}>
       ${Object.entries(SEPARATORS).map(([by, name]) => html`<option value=${by}>${name}</option>`)}</select></label>
-      <label><input type="radio" name=${`id-${of}`} checked=${id < 0} onChange=${() => set(withID(columns, -1))} />
+      <label><input type="radio" name=${`id-${of}`} checked=${!columns.some(isID)} onChange=${() => set(withID(columns, -1))} />
         No column is the id: each document gets a new one</label></p>
     <${Table} label="Mapping" head=${['Column', 'First value', 'Becomes', 'Type', 'Id']}>${columns.map(
       (column, i) => html`<${ColumnRow} key=${i} column=${column} i=${i} of=${of}
@@ -288,18 +288,18 @@ function Mapping({ one: { number: of, file, table } }) {
  * A column, and what it becomes.
  * @param {{ column: import('./csv.js').Column, i: number, of: number, first: string, onChange: (to: any) => void, onID: () => void }} props
  */
-function ColumnRow({ column: { name, path, type }, i, of, first, onChange, onID }) {
-  const isID = path === 'id' && type !== 'none';
+function ColumnRow({ column, i, of, first, onChange, onID }) {
+  const { name, path, type } = column;
   const called = visible(name.slice(0, 100)) || `column ${i + 1}`;
   return html`<tr><th scope="row"><${Visible} text=${name} max=${100} /></th>
     <td class="quiet"><${Visible} text=${first} max=${60} /></td>
     <td><input aria-label=${`Path of ${called}`} value=${path} disabled=${type === 'none'} maxlength=${MAX_CSV.path} autocomplete="off"
       autocapitalize="off" spellcheck=${false}
-      onInput=${(/** @type {any} */ event) => onChange({ path: event.target.value.trim() })} /></td>
+      onInput=${(/** @type {any} */ event) => onChange({ path: event.target.value })} /></td>
     <td><select aria-label=${`Type of ${called}`} value=${type}
       onChange=${(/** @type {any} */ event) => onChange({ type: event.target.value })}>
       ${Object.entries(TYPES).map(([type, what]) => html`<option value=${type}>${what}</option>`)}</select></td>
-    <td><input type="radio" name=${`id-${of}`} aria-label=${`${called} is the id`} checked=${isID} onChange=${onID} /></td></tr>`;
+    <td><input type="radio" name=${`id-${of}`} aria-label=${`${called} is the id`} checked=${isID(column)} onChange=${onID} /></td></tr>`;
 }
 
 /** The first documents of a file as they will be, or why there are none. @param {{ table: import('./csv.js').Table }} props */
@@ -375,6 +375,7 @@ function Report({ report, table }) {
       ${report.dropped && html`<dt>Dropped members</dt><dd><${Visible} text=${counts(report.dropped)} max=${2000} /></dd>`}
       ${report.left && html`<dt>Left out</dt><dd><${Visible} text=${counts(report.left)} max=${2000} /></dd>`}
       <dt>Refused lines</dt><dd>${number(report.refused)}</dd>
+      ${report.repeated && html`<dt>Lines with an earlier id</dt><dd>${report.repeated}</dd>`}
     </dl>
     ${
       report.refusals &&

@@ -40,15 +40,22 @@ const NAMED = 20;
 
 /**
  * Lines of JSON, and the line of the file that each comes from. Of rows that give no document there is a count, and the
- * first with their lines.
- * @typedef {{ body: Blob, lines: number[], refused: number, refusals: { line: number, detail: string }[] }} Converted
+ * first with their lines. Of those with the id of an earlier row it is said how many there are.
+ * @typedef {object} Converted
+ * @property {Blob} body
+ * @property {{ length: number, at: (i: number) => number | undefined }} lines
+ * @property {number} refused
+ * @property {{ line: number, detail: string }[]} refusals
+ * @property {string} repeated
  */
 
 /** How many refused lines a report tells. */
 const REFUSALS = 20;
 
-/** Tells whether a file is CSV, whose columns are mapped before the server sees it. @param {File} file */
-export const isTable = ({ name }) => /\.csv$/i.test(name);
+/** Tells whether a file is CSV by its name, also one that is packed. Its columns are mapped before the server sees it. @param {File} file */
+export const isTable = ({ name }) => TABLES.test(name);
+
+const TABLES = /\.(?:csv|tsv)(?:\.gz|\.zst)?$/i;
 
 /** The files, in the order in which they came. @type {import('@preact/signals').Signal<Moved[]>} */
 export const moved = signal([]);
@@ -72,6 +79,9 @@ export const mayStore = computed(
 const looks = new Map();
 
 let last = 0;
+
+/** Ends once no earlier file is looked at: the server reads few at a time. @type {Promise<unknown>} */
+let turn = Promise.resolve();
 
 /** Changes a file. @param {number} number @param {Partial<Moved>} to */
 const change = (number, to) => {
@@ -109,6 +119,7 @@ async function lookAtAll(numbers) {
 /** Leaves a file out. @param {number} number */
 export function leave(number) {
   looks.get(number)?.abort();
+  looks.delete(number);
   moved.value = moved.value.filter((one) => one.number !== number);
 }
 
@@ -117,21 +128,32 @@ export const read = (number, to) => {
   moved.value = moved.value.map((one) => (one.number === number ? { ...one, reading: { ...one.reading, ...to } } : one));
 };
 
-/** Says what the columns of a file become. A look at it holds no more. @param {number} number @param {Partial<Moved>} to */
+/**
+ * Says what the columns of a file become. A look at it holds no more. A file that is being stored, or is, stays as it is.
+ * @param {number} number
+ * @param {Partial<Moved>} to
+ */
 export function map(number, to) {
+  const one = moved.value.find((of) => of.number === number);
+  if (one?.phase === 'storing' || one?.phase === 'stored') return;
   looks.get(number)?.abort();
   change(number, { phase: 'looked', found: undefined, converted: undefined, problem: undefined, ...to });
 }
 
 /** Has the server look at a file: a dry run. @param {number} number */
 export async function look(number) {
-  const one = moved.value.find((of) => of.number === number);
-  if (!one) return;
   looks.get(number)?.abort();
   const ending = new AbortController();
   looks.set(number, ending);
   change(number, { phase: 'looking', problem: undefined });
+  const before = turn;
+  let end = () => {};
+  turn = new Promise((resolve) => (end = () => resolve(undefined)));
+  await before;
   try {
+    ending.signal.throwIfAborted();
+    const one = moved.value.find((of) => of.number === number);
+    if (!one) return;
     const converted = await one.convert?.(ending.signal);
     const found = await sent({ ...one, converted }, { dryRun: 'true' }, ending.signal);
     if (ending.signal.aborted) return;
@@ -139,6 +161,8 @@ export async function look(number) {
     change(number, { phase: 'looked', found, converted, reading: { ...one.reading, collection } });
   } catch (error) {
     if (!ending.signal.aborted) change(number, { phase: 'looked', found: undefined, problem: asProblem(error) });
+  } finally {
+    end();
   }
 }
 
@@ -166,7 +190,7 @@ function parameters({ file, reading }) {
       .split('\n')
       .map((line) => line.trim())
       .filter(Boolean);
-  if (file.name) query.set('name', (isTable(file) ? file.name.replace(/\.csv$/i, '.ndjson') : file.name).slice(-100));
+  if (file.name) query.set('name', file.name.replace(TABLES, '.ndjson').slice(-100));
   if (reading.collection) query.set('collection', reading.collection);
   if (reading.list) query.set('list', reading.list);
   if (reading.keepExtended) query.set('keepExtended', 'true');
@@ -191,15 +215,32 @@ async function sent(of, more, signal) {
       detail: converted.refusals.map(({ line, detail }) => `Line ${line}: ${detail}.`).join(' ') || 'The file has a header line alone.',
     });
   const headers = { 'Content-Type': 'application/octet-stream' };
-  const report = await ask({ method: 'POST', path: ['_import'], query, headers, body: converted?.body ?? file, signal });
+  const body = converted?.body ?? file;
+  const report = await ask({ method: 'POST', path: ['_import'], query, headers, body, signal }).catch(async (error) => {
+    throw (await isReadable(body)) ? error : new Problem(0, { title: 'The file cannot be read', detail: CHANGED });
+  });
   return converted ? inFile(report, converted) : report;
 }
 
+/** What is said of a file that was changed. */
+const CHANGED = 'It was changed, moved or taken away since it was chosen: choose it again.';
+
+/** Tells whether the browser still reads a file. It refuses one that was changed, as if no server could be reached. @param {Blob} file */
+const isReadable = (file) =>
+  file
+    .slice(0, 1)
+    .arrayBuffer()
+    .then(
+      () => true,
+      () => false,
+    );
+
 /** Returns a report by the lines of the file that was converted. @param {any} report @param {Converted} of */
-function inFile(report, { lines, refused, refusals }) {
-  const all = (report.refusals ?? []).map((/** @type {any} */ one) => ({ ...one, line: lines[one.line - 1] ?? one.line }));
+function inFile(report, { lines, refused, refusals, repeated }) {
+  const all = (report.refusals ?? []).map((/** @type {any} */ one) => ({ ...one, line: lines.at(one.line - 1) ?? one.line }));
   const first = [...all, ...refusals].sort((a, b) => a.line - b.line).slice(0, REFUSALS);
-  return { ...report, from: 'CSV', refused: report.refused + refused, refusals: first.length > 0 ? first : undefined };
+  const sum = report.refused + refused;
+  return { ...report, from: 'CSV', repeated, refused: sum, refusals: first.length > 0 ? first : undefined };
 }
 
 /** Tells whether the model that applies derives members. @param {AbortSignal} [signal] */
