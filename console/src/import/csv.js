@@ -187,7 +187,10 @@ function firstRows(text, isWhole, delimiter, most) {
 /** How many characters are read at a time where few rows are wanted. */
 const PIECE = 4096;
 
-/** Returns what separates the columns of a text: what gives its first line the most cells, and breaks none. @param {(by: string) => Row} headerOf */
+/**
+ * Returns what separates columns: what gives the first line the most cells, and breaks none.
+ * @param {(by: string) => Row} headerOf
+ */
 function separatorOf(headerOf) {
   let best = { by: ',', cells: 1 };
   for (const by of Object.keys(SEPARATORS)) {
@@ -241,7 +244,8 @@ export class Ids {
   /** Says how many there are, empty for none. */
   told() {
     if (this.repeated === 0) return '';
-    return `${this.repeated.toLocaleString('en')}, the first is line ${this.first.toLocaleString('en')}: of documents with the same id the last one stays`;
+    const [n, line] = [this.repeated, this.first].map((of) => of.toLocaleString('en'));
+    return `${n}, the first is line ${line}: of documents with the same id the last one stays`;
   }
 
   /** @param {Row} row that gives a document */

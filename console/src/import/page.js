@@ -305,9 +305,8 @@ function ColumnRow({ column, i, of, first, onChange, onID }) {
 /** The first documents of a file as they will be, or why there are none. @param {{ table: import('./csv.js').Table }} props */
 function FirstDocuments({ table }) {
   try {
-    const documents = firstOf(table);
     return html`<h3>The first documents</h3><pre aria-label="The first documents" tabindex="0"><${Visible}
-      text=${documents.join('\n')} max=${MAX} /></pre>`;
+      text=${firstOf(table).join('\n')} max=${MAX} /></pre>`;
   } catch (error) {
     if (!(error instanceof NotCSV)) throw error;
     return html`<p role="alert" class="problem"><${Visible} text=${error.message} /></p>`;

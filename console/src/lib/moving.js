@@ -52,7 +52,7 @@ const NAMED = 20;
 /** How many refused lines a report tells. */
 const REFUSALS = 20;
 
-/** Tells whether a file is CSV by its name, also one that is packed. Its columns are mapped before the server sees it. @param {File} file */
+/** Tells whether a file is CSV by its name, packed or not: its columns are mapped before the server sees it. @param {File} file */
 export const isTable = ({ name }) => TABLES.test(name);
 
 const TABLES = /\.(?:csv|tsv)(?:\.gz|\.zst)?$/i;
