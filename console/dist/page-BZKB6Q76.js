@@ -1,1 +1,0 @@
-import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-7B5WUG2I.js";import"./chunk-YCSPWQYY.js";import"./chunk-2JPE7P6O.js";import"./chunk-5KYUYYFC.js";import"./chunk-2RUBGJ57.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
