@@ -276,6 +276,36 @@ scenario('A model is previewed in words, and only the text that was previewed is
   await page.getByRole('table', { name: 'Rules' }).getByRole('row').filter({ hasText: 'doc.titel' }).waitFor();
 });
 
+scenario('A model that applies before its answer comes is no model of others', { data: 'bookshop' }, async ({ store, tab, page }) => {
+  await edit(tab);
+  await replace(page, ['            byLanguage:\n', '            byTitle: [title]\n            byLanguage:\n']);
+  await press(page, 'Preview');
+  await previewed(page).waitFor();
+  let answer = () => {};
+  const held = new Promise((resolve) => { answer = () => resolve(undefined); });
+  await page.route('**/v1/_model', async (route) => {
+    if (route.request().method() !== 'PUT') return route.continue();
+    const response = await route.fetch();
+    await held;
+    return route.fulfill({ response });
+  });
+  const isModel = (/** @type {import('playwright-core').Response} */ r) => r.request().method() === 'GET' && r.url().endsWith('/v1/_model') && r.status() === 200;
+  const come = page.waitForResponse(isModel); // the page asks every few seconds whether the model is still the same
+  await apply(page).click();
+  await (await come).finished();
+  await page.getByRole('table', { name: 'Relations' }).waitFor();
+  // One more look at the node, and the page has drawn what it knows.
+  await page.waitForResponse((r) => r.request().method() === 'GET' && r.url().endsWith('/v1/_model') && r.status() === 304);
+  assert.equal(await page.getByText('Changed meanwhile').count(), 0);
+  answer();
+  await page.getByRole('status').filter({ hasText: 'It applies since' }).waitFor();
+  await codeIs(box(page), await modelOf(store)); // the API's text of it
+  await replace(page, ['            byTitle:\n', '            byYear: [year]\n            byTitle:\n']);
+  await press(page, 'Preview');
+  await previewed(page).getByText('1 difference; 0 documents of other values').waitFor();
+  assert.equal(await page.getByText('Changed meanwhile').count(), 0);
+});
+
 scenario('What stands in the way of a model is told before it is applied', { data: 'bookshop', shared: true }, async ({ store, tab, page }) => {
   const before = await edit(tab);
   await replace(page, ['    publishers:\n', '    publishers:\n        schema: { type: object, required: [isbn] }\n']);

@@ -72,15 +72,16 @@ function useEditor({ etag, suggest, isDrafted, onChanged }) {
   const [typed, setTyped] = useState('');
   const [isReady, setReady] = useState(false); // the text box is there
   const text = () => box.current?.text() ?? '';
-  const { base, theirs, problem, again, takeTheirs, applied, against } = useBase(etag, box);
   const change = useChange({
     onApplied: (text) => {
-      applied(text);
+      edited.applied(text);
       if (suggest !== null || isDrafted) replacePlace(placeHref(['_model']));
       onChanged();
     },
     onStale: onChanged,
   });
+  const edited = useBase(etag, box, change.state.phase === 'applying');
+  const { base, theirs, problem, again, takeTheirs, against } = edited;
   const suggested = useSuggestion(suggest, isReady ? base : null, change.state, (patch, etag, take) =>
     change.merge(patch, etag, (text) => {
       if (!box.current) return;

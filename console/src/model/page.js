@@ -50,8 +50,9 @@ export function ModelPage({ place }) {
  * The text that is edited, and what it was made from. Another model takes its place, unless somebody has typed in it.
  * @param {string} etag of the model that applies
  * @param {{ current: import('../ui/inputs.js').Box | null }} box
+ * @param {boolean} applying a text is on its way to become the model
  */
-export function useBase(etag, box) {
+export function useBase(etag, box, applying) {
   const [base, setBase] = useState(/** @type {Base | null} */ (null));
   const [theirs, setTheirs] = useState(/** @type {Base | null} */ (null));
   const [problem, setProblem] = useState(/** @type {import('../lib/http.js').Problem | undefined} */ (undefined));
@@ -59,10 +60,12 @@ export function useBase(etag, box) {
   const now = useRef(base);
   now.current = base;
   useEffect(() => {
-    if (etag === '' || now.current?.etag === etag) return undefined;
+    // While a text is being applied, another model may be that one.
+    if (applying || etag === '' || now.current?.etag === etag) return undefined;
     const ending = new AbortController();
     loadText(ending.signal)
       .then((come) => {
+        if (ending.signal.aborted) return;
         const typed = box.current?.text();
         setProblem(undefined);
         if (now.current === null || typed === undefined || typed === now.current.text || typed === come.text) take(come);
@@ -72,7 +75,7 @@ export function useBase(etag, box) {
         if (!ending.signal.aborted) setProblem(asProblem(error));
       });
     return () => ending.abort();
-  }, [etag, tries]);
+  }, [etag, tries, applying]);
 
   /** Puts a text into the text box, as the one that applies. @param {Base} come */
   const take = (come) => {
