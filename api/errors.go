@@ -11,7 +11,6 @@ import (
 	"github.com/fanfold/fanfold"
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/query"
-	"github.com/fanfold/fanfold/writer"
 )
 
 // statusOf maps error codes to HTTP statuses. It is the only place that picks a status; a code that is missing is a 500.
@@ -81,11 +80,7 @@ func (s *Server) fail(err error, c echo.Context) {
 	if errors.As(err, &needs) {
 		p.Suggest = needs.Suggest
 	}
-	p.Steps = errors.Is(err, writer.ErrManySteps)
-	var steps *writer.ManySteps
-	if errors.As(err, &steps) && view.TellsAbout(e) {
-		p.Documents, p.AtLeast = steps.Documents, steps.AtLeast
-	}
+	p.Large = largeOf(view, err)
 	status := p.Status
 	if status == http.StatusUnauthorized {
 		c.Response().Header().Set("WWW-Authenticate", `Bearer realm="fanfold"`)

@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"errors"
 	"net/http"
 	"strings"
 
@@ -132,7 +133,17 @@ func (u *updates) begin(c echo.Context) (*lineAnswer, error) {
 // refusedDocument returns the report of a document that was not written.
 func refusedDocument(seen view.View, r writer.BulkRefusal) wire.RefusedDocument {
 	told := refusalOf(seen, 0, r.Err)
-	return wire.RefusedDocument{ID: r.ID, Status: told.Status, Type: told.Type, Detail: told.Detail}
+	return wire.RefusedDocument{ID: r.ID, Status: told.Status, Type: told.Type, Detail: told.Detail, Large: largeOf(seen, r.Err)}
+}
+
+// largeOf returns what the reader may know of a delete that takes steps, and nothing of other refusals.
+func largeOf(seen view.View, err error) wire.Large {
+	of := wire.Large{Steps: errors.Is(err, writer.ErrManySteps)}
+	var steps *writer.ManySteps
+	if errors.As(err, &steps) && seen.TellsAbout(known(err)) {
+		of.Documents, of.AtLeast = steps.Documents, steps.AtLeast
+	}
+	return of
 }
 
 // reportUpdate writes the refused documents of a step, and how far the update has come.
@@ -169,6 +180,7 @@ type updateTrial struct {
 	Written   int                    `json:"written" doc:"Documents that would be changed or deleted, of those judged: of more than 1,000 that match it does not tell how many."`
 	Unchanged int                    `json:"unchanged" doc:"Documents that are so already."`
 	Refused   int                    `json:"refused" doc:"Documents whose write would be refused."`
+	Steps     int                    `json:"steps,omitempty" minimum:"1" doc:"Of these, those that DELETE with steps=true deletes."`
 	Refusals  []wire.RefusedDocument `json:"refusals" maxItems:"20" doc:"The first 20 of them."`
 	Hints     []string               `json:"hints,omitempty" maxItems:"8" schema:"{'items':{'type':'string','minLength':1}}" doc:"Members that the filter names and that none of the first 32 documents looked at has, where one has a like name: did you mean it?"`
 	dryRunResult
@@ -182,6 +194,11 @@ func (u *updates) try(c echo.Context, run *bulk.Update) error {
 	}
 	seen := u.open(c)
 	out := updateTrial{Matched: t.Matched, Judged: t.Judged, Written: t.Counts.Written, Unchanged: t.Counts.Unchanged, Refused: t.Counts.Refused, Refusals: []wire.RefusedDocument{}, Hints: t.Hints}
+	for _, refused := range t.Refused {
+		if errors.Is(refused.Err, writer.ErrManySteps) {
+			out.Steps++
+		}
+	}
 	for _, refused := range t.Refused[:min(len(t.Refused), maxNamed)] {
 		out.Refusals = append(out.Refusals, refusedDocument(seen, refused))
 	}

@@ -73,9 +73,7 @@ type Problem struct {
 	Line      int               `json:"line,omitempty" minimum:"1" doc:"Of a body that is not JSON, or of a model that is not YAML: the line with the mistake."`
 	Column    int               `json:"column,omitempty" minimum:"1" doc:"With line: the column, in Unicode code points."`
 	Oldest    string            `json:"oldest,omitempty" ref:"Position" doc:"With store-changed, position-gone and rights-changed: the oldest position from which the feed can be read."`
-	Steps     bool              `json:"steps,omitempty" doc:"true: one transaction does not take the delete; DELETE with steps=true does it."`
-	Documents int               `json:"documents,omitempty" minimum:"1" doc:"With steps: how many documents the request would write, deletes included. Absent where the reader may not read all collections of them."`
-	AtLeast   bool              `json:"atLeast,omitempty" doc:"true: there may be more documents. They are counted up to 100,000."`
+	Large
 	// Suggest holds a merge patch of the model with the index that a query needs; nil for none.
 	Suggest json.RawMessage `json:"suggest,omitempty" ref:"Suggestion"`
 	FunctionFault
@@ -440,6 +438,14 @@ type RefusedDocument struct {
 	Status int    `json:"status"`
 	Type   string `json:"type"`
 	Detail string `json:"detail"`
+	Large
+}
+
+// Large tells of a delete that one transaction does not take.
+type Large struct {
+	Steps     bool `json:"steps,omitempty" doc:"true: one transaction does not take the delete; DELETE with steps=true does it."`
+	Documents int  `json:"documents,omitempty" minimum:"1" doc:"With steps: how many documents the request would write, deletes included. Absent where the reader may not read all collections of them."`
+	AtLeast   bool `json:"atLeast,omitempty" doc:"true: there may be more documents. They are counted up to 100,000."`
 }
 
 // UpdateState is a line that says how far an update by query has come.

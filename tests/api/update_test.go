@@ -51,6 +51,35 @@ func update(t *testing.T, s *harness.Store, method, path, body string, headers .
 	return end
 }
 
+// TestDeletesByQueryTellOfSteps: of a document that one transaction does not delete the answer says that steps do, and how many documents they write.
+func TestDeletesByQueryTellOfSteps(t *testing.T) {
+	s := harness.OpenTemp(t, "collections:\n  shops: {}\n  visits: { relations: { shop: { path: shop, to: shops, onDelete: cascade } } }\n")
+	var lines strings.Builder
+	for i := range 1001 {
+		fmt.Fprintf(&lines, "{\"id\":\"v%d\",\"shop\":\"s1\"}\n", i)
+	}
+	s.Want(http.StatusOK, "POST", "/v1/_import?collection=visits&id=visits", lines.String(), "Content-Type", "application/x-ndjson")
+	for _, id := range []string{"s1", "s2"} {
+		s.Put("shops", id, `{}`)
+	}
+	var dry struct {
+		Matched, Written, Refused, Steps int
+		Refusals                         []json.RawMessage
+	}
+	if err := json.Unmarshal(s.Want(http.StatusOK, "DELETE", where("shops", "true", "dryRun", "true"), "").Body, &dry); err != nil {
+		t.Fatal(err)
+	}
+	const told = `"steps":true,"documents":1002`
+	if dry.Matched != 2 || dry.Written != 1 || dry.Refused != 1 || dry.Steps != 1 || len(dry.Refusals) != 1 || !strings.Contains(string(dry.Refusals[0]), told) {
+		t.Errorf("the dry run tells %+v, %s", dry, dry.Refusals)
+	}
+	if r := s.Want(http.StatusOK, "DELETE", where("shops", "true"), ""); !strings.Contains(string(r.Body), `{"id":"s1","status":422,`) || !strings.Contains(string(r.Body), told) {
+		t.Errorf("the answer is %s", r.Body)
+	}
+	s.Want(http.StatusNotFound, "GET", "/v1/shops/s2", "")
+	s.Want(http.StatusOK, "GET", "/v1/shops/s1", "")
+}
+
 // where returns the path of an update of a collection.
 func where(collection, filter string, more ...string) string {
 	q := url.Values{"filter": {filter}}

@@ -489,6 +489,62 @@ scenario('All that matches is deleted together, after a look at it', { data: 'bo
   assert.equal((await store.get('/v1/reviews?count=true&limit=1&filter=' + encodeURIComponent('doc.stars < 5'))).json.count, 0);
 });
 
+scenario('Of a delete of many what one transaction does not take goes step by step, with its progress', { data: { model: `
+collections:
+  shops: {}
+  visits: { relations: { shop: { path: shop, to: shops, onDelete: cascade } } }
+`, documents: { shops: { s1: { name: 'One' }, s2: { name: 'Two' }, s3: { name: 'Three' } } } } }, async ({ store, tab, page }) => {
+  await store.import('visits', Array.from({ length: 2400 }, (_, n) => JSON.stringify({ id: 'v' + n, shop: 's' + (1 + n % 2) }) + '\n').join(''));
+  await tab.open('#/shops', 'shops');
+  await press(page, 'All of them');
+  await press(page, 'Delete all that match');
+  const many = page.getByRole('dialog', { name: 'Delete many documents', exact: true });
+  await many.getByText('3 documents match: 1 is deleted, 2 step by step').waitFor();
+  await many.getByRole('list', { name: 'Step by step', exact: true }).getByText('s1: it writes 1,201 documents').waitFor();
+  await accessible(page);
+  let asked = 0;
+  let letGo = () => {};
+  const held = new Promise((resolve) => { letGo = () => resolve(undefined); });
+  await page.route((url) => url.searchParams.has('steps'), async (route) => {
+    if (++asked === 2) await held;
+    await route.continue();
+  });
+  await many.getByRole('textbox', { name: /to confirm/ }).fill('3');
+  await many.getByRole('button', { name: 'Delete them', exact: true }).click();
+  const steps = page.getByRole('dialog', { name: 'Delete step by step', exact: true });
+  await steps.getByText('2 documents of shops').waitFor();
+  await steps.getByRole('list', { name: 'What goes with it' }).getByText('s2: it writes 1,201 documents').waitFor();
+  assert.equal(asked, 0, 'it asks first');
+  assert.equal((await store.get('/v1/shops?count=true&limit=1')).json.count, 2);
+  await accessible(page);
+  await steps.getByRole('button', { name: 'Delete step by step' }).click();
+  await steps.getByText(/^\d+%: [\d,]+ of 2,402 documents/).waitFor();
+  await steps.getByRole('button', { name: 'Stop after this step' }).click();
+  letGo();
+  await steps.getByRole('button', { name: 'Go on' }).click();
+  await many.getByText('1 document is deleted.').waitFor();
+  await many.getByText('Step by step 2,402 documents are deleted, and 0 lost their reference.').waitFor();
+  await many.getByRole('button', { name: 'Close', exact: true }).click();
+  for (const name of ['shops', 'visits']) assert.equal((await store.get(`/v1/${name}?count=true&limit=1`)).json.count, 0, name);
+});
+
+scenario('Steps that are stopped leave the rest, and the dialog says so', { data: { model: `
+collections:
+  shops: {}
+  visits: { relations: { shop: { path: shop, to: shops, onDelete: cascade } } }
+`, documents: { shops: { s1: { name: 'One' } } } } }, async ({ store, tab, page }) => {
+  await store.import('visits', Array.from({ length: 1200 }, (_, n) => JSON.stringify({ id: 'v' + n, shop: 's1' }) + '\n').join(''));
+  await tab.open('#/shops', 'shops');
+  await press(page, 'All of them');
+  await press(page, 'Delete all that match');
+  const many = page.getByRole('dialog', { name: 'Delete many documents', exact: true });
+  await many.getByRole('textbox', { name: /to confirm/ }).fill('1');
+  await many.getByRole('button', { name: 'Delete them', exact: true }).click();
+  await page.getByRole('dialog', { name: 'Delete step by step', exact: true }).getByRole('button', { name: 'Keep it' }).click();
+  await many.getByText('1 document that takes steps is still there').waitFor();
+  assert.equal((await store.get('/v1/visits?count=true&limit=1')).json.count, 1200);
+});
+
 scenario('What is typed and not run stays where the order changes', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
   await tab.open('#/books', 'books');
   await row(page, 'adam-bede').waitFor();

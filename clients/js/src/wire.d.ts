@@ -3063,9 +3063,15 @@ export interface components {
             suggest?: components["schemas"]["Suggestion"];
         };
         RefusedDocument: {
+            /** @description true: there may be more documents. They are counted up to 100,000. */
+            atLeast?: boolean;
             detail: string;
+            /** @description With steps: how many documents the request would write, deletes included. Absent where the reader may not read all collections of them. */
+            documents?: number;
             id: string;
             status: number;
+            /** @description true: one transaction does not take the delete; DELETE with steps=true does it. */
+            steps?: boolean;
             type: string;
         };
         ReleaseBody: {
@@ -3499,6 +3505,8 @@ export interface components {
             rules: {
                 [key: string]: number;
             };
+            /** @description Of these, those that DELETE with steps=true deletes. */
+            steps?: number;
             /** @description Documents that are so already. */
             unchanged: number;
             writes: {

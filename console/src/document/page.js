@@ -94,7 +94,7 @@ export function EditActions({ collection, id, etag, model }) {
     ${
       state.phase === 'idle' &&
       (state.problem?.of.steps
-        ? html`<${StepsDialog} collection=${collection} id=${id} problem=${state.problem} onDone=${gone} onClose=${writing.stop} />`
+        ? html`<${StepsDialog} collection=${collection} large=${[{ ...state.problem.of, id }]} onDone=${gone} onClose=${writing.stop} />`
         : html`<${WriteProblem} state=${state} />`)
     }`;
 }

@@ -5,7 +5,7 @@ import { lineAndColumn } from '../lib/jsontext.js';
 import { asProblem } from '../lib/load.js';
 import { onItsWay } from '../lib/place.js';
 import { newKey } from '../lib/write.js';
-import { Dialog, ProblemAlert } from '../ui/dialogs.js';
+import { Dialog, ProblemAlert, StepsDialog } from '../ui/dialogs.js';
 import { Visible, counted, number } from '../ui/parts.js';
 import { EffectsOf, OtherDocument } from '../ui/preview.js';
 import { Choice } from './columns.js';
@@ -16,6 +16,10 @@ import { Choice } from './columns.js';
 /** How many examples of derived changes are asked for, and how long the ids may be that a request names, in characters of its address. */
 const EXAMPLES = 5;
 const MAX_IDS = 16_000;
+
+/** How many documents are deleted step by step after the others, and how many refusals are shown. */
+const MAX_STEPS = 1000;
+const MAX_REFUSED = 100;
 
 /**
  * Which documents are meant: those that are chosen, or all that a filter matches.
@@ -54,17 +58,32 @@ async function trial(asked, signal) {
 }
 
 /**
+ * The documents that a write leaves: those that are refused, and those whose delete takes steps, of which more may not be named.
+ * @typedef {{ refused: any[], large: import('../ui/dialogs.js').Large[], more: number }} Rest
+ */
+
+/** @returns {Rest} */
+const noRest = () => ({ refused: [], large: [], more: 0 });
+
+/** Notes a document that a write leaves. @param {Rest} rest @param {any} of the line that tells it */
+function leave(rest, of) {
+  if (!of.steps && rest.refused.length < MAX_REFUSED) rest.refused.push(of);
+  if (of.steps && rest.large.length < MAX_STEPS) rest.large.push(of);
+  else if (of.steps) rest.more++;
+}
+
+/**
  * Sends a write of many documents, and tells how far it is.
  * @param {Asked} asked
  * @param {string} key under which it happens once
+ * @param {Rest} rest takes what is left, also of a run that is cut: the next one goes on after it
  * @param {(progress: any) => void} onProgress
  * @param {AbortSignal} signal
- * @returns {Promise<{ end: any, refused: any[] }>}
+ * @returns {Promise<any>} what it has done
  */
-async function run(asked, key, onProgress, signal) {
+async function run(asked, key, rest, onProgress, signal) {
   const response = await send({ ...asked, headers: { ...asked.headers, 'Idempotency-Key': key }, signal });
   if (response.status >= 400) throw problemOf(response, await response.text());
-  const refused = /** @type {any[]} */ ([]);
   let end = /** @type {any} */ (null);
   let left = '';
   const take = (/** @type {string} */ line) => {
@@ -72,7 +91,7 @@ async function run(asked, key, onProgress, signal) {
     const of = plain(scan(line));
     if (of.progress) onProgress(of.progress);
     else if (of.done !== undefined) end = of;
-    else if (refused.length < 100) refused.push(of);
+    else leave(rest, of);
   };
   const reader = /** @type {any} */ (response.body).pipeThrough(new TextDecoderStream()).getReader();
   for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -81,8 +100,8 @@ async function run(asked, key, onProgress, signal) {
     for (const line of lines) take(line);
   }
   take(left);
-  if (!end) throw new Problem(0, { title: 'The answer broke off', detail: 'What was written until then stays. “Go on” writes the rest.' });
-  return { end, refused };
+  if (!end) throw new Problem(0, { title: 'The answer broke off', detail: 'What was written stays. “Go on” writes the rest.' });
+  return end;
 }
 
 /**
@@ -91,7 +110,7 @@ async function run(asked, key, onProgress, signal) {
  * @property {'typing' | 'looking' | 'asking' | 'writing' | 'done'} phase
  * @property {any} [trial]
  * @property {any} [progress]
- * @property {{ end: any, refused: any[] }} [result]
+ * @property {Rest & { end: any }} [result]
  * @property {import('../lib/http.js').Problem} [problem]
  */
 
@@ -104,8 +123,10 @@ function useMany(asked, deletes) {
   const [state, setState] = useState(/** @type {Standing} */ ({ phase: deletes ? 'looking' : 'typing' }));
   const ending = useRef(new AbortController());
   const key = useRef(newKey());
+  const rest = useRef(noRest());
   const look = async () => {
     key.current = newKey();
+    rest.current = noRest();
     setState({ phase: 'looking' });
     try {
       setState({ phase: 'asking', trial: await trial(asked, ending.current.signal) });
@@ -122,7 +143,8 @@ function useMany(asked, deletes) {
     const tell = (/** @type {any} */ progress) => setState({ phase: 'writing', trial: before, progress });
     tell(undefined);
     try {
-      setState({ phase: 'done', trial: before, result: await run(asked, key.current, tell, ending.current.signal) });
+      const end = await run(asked, key.current, rest.current, tell, ending.current.signal);
+      setState({ phase: 'done', trial: before, result: { end, ...rest.current } });
     } catch (error) {
       if (!ending.current.signal.aborted) setState({ phase: 'asking', trial: before, problem: asProblem(error) });
     }
@@ -137,6 +159,7 @@ function useMany(asked, deletes) {
 function Many({ meant, deletes, onClose }) {
   const [patch, setPatch] = useState('{}');
   const [typed, setTyped] = useState('');
+  const [steps, setSteps] = useState(/** @type {import('../ui/dialogs.js').Steps | null} */ (null));
   const { state, look, write, back } = useMany(askedOf(meant, deletes ? undefined : patch), deletes);
   const mistake = deletes ? '' : mistakeIn(patch);
   const { phase, trial: of, result, problem } = state;
@@ -150,6 +173,8 @@ function Many({ meant, deletes, onClose }) {
       look();
     } else if (phase === 'asking' && sure) onItsWay(write());
   };
+  if (result && result.large.length > 0 && !steps)
+    return html`<${StepsDialog} collection=${meant.collection} large=${result.large} onDone=${setSteps} onClose=${setSteps} />`;
   return html`<${Dialog} title=${deletes ? 'Delete many documents' : 'Change many documents'} closable=${!busy}
     onClose=${() => onClose(phase === 'done')}><form class="preview many" onSubmit=${submit}>
     <${Which} meant=${meant} />
@@ -163,7 +188,7 @@ function Many({ meant, deletes, onClose }) {
         readonly=${busy} onInput=${(/** @type {any} */ event) => setTyped(event.target.value)} /></label></p>`
     }
     <${ProblemAlert} problem=${problem} />
-    ${result && html`<${Result} of=${result} deletes=${deletes} />`}
+    ${result && html`<${Result} of=${result} steps=${steps} deletes=${deletes} />`}
     <${Actions} state=${state} deletes=${deletes} ready=${ready} onBack=${back} onClose=${() => onClose(phase === 'done')} />
   </form><//>`;
 }
@@ -227,13 +252,15 @@ function mistakeIn(patch) {
 function Trial({ of, deletes }) {
   const rest = of.matched - of.judged;
   const done = deletes ? 'deleted' : 'changed';
+  const refused = of.refused - (of.steps ?? 0);
   const share = `${number(of.written)} ${of.written === 1 ? 'is' : 'are'} ${done}`;
   return html`<p class="sentence">${
     of.matched === 0
       ? 'No document matches.'
       : `${counted(of.matched, 'document')} match${of.matched === 1 ? 'es' : ''}: ${share}` +
         (of.unchanged ? `, ${number(of.unchanged)} so already` : '') +
-        (of.refused ? `, ${number(of.refused)} refused` : '')
+        (of.steps ? `, ${number(of.steps)} step by step` : '') +
+        (refused ? `, ${number(refused)} refused` : '')
   }</p>
   ${rest > 0 && html`<p>All that is told here is of the first ${number(of.judged)} by id. The others are ${done}, too.</p>`}
   ${(of.hints ?? []).map((/** @type {string} */ hint) => html`<p><${Visible} text=${hint} max=${300} /></p>`)}
@@ -244,8 +271,21 @@ function Trial({ of, deletes }) {
       (/** @type {any} */ w) => html`<li>${w.op} <${OtherDocument} collection=${w.collection} id=${w.id} /></li>`,
     )}</ul>`
   }
-  <${Refusals} list=${of.refusals ?? []} />`;
+  <${Large} list=${(of.refusals ?? []).filter((/** @type {any} */ one) => one.steps)} count=${of.steps ?? 0} />
+  <${Refusals} list=${(of.refusals ?? []).filter((/** @type {any} */ one) => !one.steps)} />`;
 }
+
+/** @param {{ list: any[], count: number }} props count of all, some of whom are listed */
+const Large = ({ list, count }) =>
+  count > 0 &&
+  html`<h3>Step by step</h3><p>${count === 1 ? 'It brings' : 'They bring'} more with ${count === 1 ? 'it' : 'them'} than one transaction
+    takes. ${count === 1 ? 'It goes' : 'They go'} after the others, once you have said so.</p>
+    <ul aria-label="Step by step" class="documents">${list.map(
+      (one) =>
+        html`<li><code><${Visible} text=${String(one.id)} max=${200} /></code>${
+          one.documents > 0 && `: it writes ${one.atLeast ? 'at least ' : ''}${counted(one.documents, 'document')}`
+        }</li>`,
+    )}${count > list.length && html`<li class="quiet">${number(count - list.length)} more</li>`}</ul>`;
 
 /** @param {{ list: any[] }} props */
 const Refusals = ({ list }) =>
@@ -256,14 +296,28 @@ const Refusals = ({ list }) =>
         max=${500} /></li>`,
   )}</ul>`;
 
-/** @param {{ of: { end: any, refused: any[] }, deletes: boolean }} props */
-const Result = ({ of: { end, refused }, deletes }) => html`<p class="sentence" role="status">${
+/** @param {{ of: Rest & { end: any }, steps: import('../ui/dialogs.js').Steps | null, deletes: boolean }} props */
+const Result = ({ of: { end, refused, large, more }, steps, deletes }) => html`<p class="sentence" role="status">${
   end.done ? '' : 'It ended early: '
 }${counted(end.written, 'document')} ${end.written === 1 ? 'is' : 'are'} ${deletes ? 'deleted' : 'changed'}${
   end.unchanged ? `, ${number(end.unchanged)} were so already` : ''
-}${end.refused ? `, ${number(end.refused)} were refused` : ''}.</p>
+}${end.refused > large.length + more ? `, ${number(end.refused - large.length - more)} were refused` : ''}.</p>
+  ${steps && html`<${Stepped} steps=${steps} left=${large.slice(steps.gone)} more=${more} />`}
   ${end.detail && html`<p><${Visible} text=${String(end.detail)} max=${500} /></p>`}
-  <${Refusals} list=${refused} />`;
+  <${Refusals} list=${[...refused, ...(steps?.refused ?? [])]} />`;
+
+/**
+ * What the steps have done, and what is left.
+ * @param {{ steps: import('../ui/dialogs.js').Steps, left: import('../ui/dialogs.js').Large[], more: number }} props
+ */
+function Stepped({ steps, left, more }) {
+  const n = left.length + more;
+  return html`<p>Step by step ${counted(steps.deleted, 'document')} ${
+    steps.deleted === 1 ? 'is' : 'are'
+  } deleted, and ${number(steps.changed)} lost their reference.${
+    n > 0 && ` ${counted(n, 'document')} that ${n === 1 ? 'takes steps is' : 'take steps are'} still there.`
+  }</p>`;
+}
 
 /**
  * Tells whether the reader may write documents of a collection. As long as that is not known, the server tells.

@@ -188,99 +188,137 @@ const Skeleton = ({ shape }) =>
     (_, i) => html`<i key=${i}></i>`,
   )}</div>`;
 
-// A delete that one transaction does not take: it is made step by step, one after the other, until the document itself is gone.
+// Deletes that one transaction does not take: they are made step by step, one after the other, until the documents themselves are gone.
 
 /**
- * What the steps of a delete have done.
+ * A document that one transaction does not delete, as the problem of its delete tells of it.
+ * @typedef {{ id: string, documents?: number, atLeast?: boolean, problems?: any[] }} Large
+ */
+
+/**
+ * What the steps of deletes have done.
  * @typedef {object} Steps
  * @property {number} deleted documents
  * @property {number} changed documents that lost their reference
  * @property {string} position of the last step
- * @property {boolean} done whether the document itself is gone
+ * @property {number} gone how many of the documents themselves are done with
+ * @property {{ id: string, detail: string }[]} refused those among them that stay, where there are several
  */
 
+/** @type {Steps} */
+const NO_STEPS = { deleted: 0, changed: 0, position: '', gone: 0, refused: [] };
+
 /**
- * Deletes a document step by step. What is deleted before an error, or before the signal ends it, stays deleted.
- * @param {{ collection: string, id: string }} of
- * @param {AbortSignal} signal ends it after a step
- * @param {(sum: Steps) => void} onStep is told of each step
+ * Makes the next step of deletes. Of several documents one that is gone by then is done with, and so is one that cannot be deleted.
+ * @param {string} collection
+ * @param {string[]} ids
+ * @param {Steps} sum
  * @returns {Promise<Steps>}
- * @throws {import('../lib/http.js').Problem}
+ * @throws {Problem}
  */
-export async function deleteStepByStep({ collection, id }, signal, onStep) {
-  const sum = { deleted: 0, changed: 0, position: '', done: false };
-  while (!sum.done && !signal.aborted) {
+async function nextStep(collection, ids, sum) {
+  const id = ids[sum.gone];
+  try {
     const step = plain(scan((await request({ method: 'DELETE', path: [collection, id], query: { steps: true } })).text));
-    sum.deleted += step.deleted;
-    sum.changed += step.changed;
-    sum.position = step.position;
-    sum.done = step.done;
-    onStep({ ...sum });
+    return {
+      ...sum,
+      deleted: sum.deleted + step.deleted,
+      changed: sum.changed + step.changed,
+      position: step.position,
+      gone: sum.gone + (step.done ? 1 : 0),
+    };
+  } catch (error) {
+    const problem = asProblem(error);
+    if (ids.length === 1 || ![403, 404, 409, 422].includes(problem.status)) throw problem;
+    const stays = problem.status === 404 ? [] : [{ id, detail: problem.detail || problem.title }];
+    return { ...sum, gone: sum.gone + 1, refused: [...sum.refused, ...stays] };
   }
-  return sum;
 }
 
 /**
- * The dialog that makes a delete step by step. It says what goes, asks, and shows how far it is.
+ * The dialog that makes deletes step by step. It says what goes, asks, and shows how far it is.
  * @param {object} props
  * @param {string} props.collection
- * @param {string} props.id
- * @param {import('../lib/http.js').Problem} props.problem why one transaction does not take it
+ * @param {Large[]} props.large
  * @param {(sum: Steps) => void} props.onDone
- * @param {() => void} props.onClose
+ * @param {(sum: Steps) => void} props.onClose
  */
-export function StepsDialog({ collection, id, problem, onDone, onClose }) {
-  const [sum, setSum] = useState(/** @type {Steps | null} */ (null));
+export function StepsDialog({ collection, large, onDone, onClose }) {
+  const [sum, setSum] = useState(NO_STEPS);
   const [wrong, setWrong] = useState(/** @type {any} */ (undefined));
   const ending = useRef(/** @type {AbortController | null} */ (null));
   useEffect(() => () => ending.current?.abort(), []);
   const [busy, setBusy] = useState(false);
-  const before = useRef({ deleted: 0, changed: 0 });
-  const add = (/** @type {Steps} */ of) => ({
-    ...of,
-    deleted: before.current.deleted + of.deleted,
-    changed: before.current.changed + of.changed,
-  });
+  const isBegun = sum !== NO_STEPS;
   const go = async () => {
-    const mine = (ending.current = new AbortController());
-    before.current = sum ?? before.current;
+    const { signal } = (ending.current = new AbortController());
+    const ids = large.map(({ id }) => id);
     setBusy(true);
     setWrong(undefined);
     try {
-      const of = add(await deleteStepByStep({ collection, id }, mine.signal, (step) => setSum(add(step))));
-      if (of.done) return onDone(of);
+      for (let of = sum; !signal.aborted;) {
+        setSum((of = await nextStep(collection, ids, of)));
+        if (of.gone === ids.length) return onDone(of);
+      }
     } catch (error) {
-      setWrong(asProblem(error));
+      setWrong(error);
     }
     setBusy(false);
   };
+  const keep = large.length > 1 ? 'Keep them' : 'Keep it';
   const stop = () => ending.current?.abort();
-  return html`<${Dialog} title="Delete step by step" closable=${!busy} onClose=${onClose}>
-    <p><b><${Visible} text=${collection + '/' + id} max=${300} /></b> brings more with it than one transaction takes, 1,000 documents. It
-      goes in several, what refers to it first. Others see what is gone so far, and what is deleted stays deleted.
-      ${problem.of.documents > 0 && html` It writes ${problem.of.atLeast && 'at least '}${counted(problem.of.documents, 'document')}.`}</p>
-    <ul aria-label="What goes with it">${(problem.of.problems ?? []).slice(0, 100).map(
-      (/** @type {any} */ one) => html`<li><b><${Visible} text=${String(one.path)} max=${100} /></b>: <${Visible}
-        text=${String(one.detail)} max=${300} /></li>`,
-    )}</ul>
-    ${sum && html`<${Done} sum=${sum} problem=${problem} busy=${busy} />`}
+  return html`<${Dialog} title="Delete step by step" closable=${!busy} onClose=${() => onClose(sum)}>
+    <${WhatGoes} collection=${collection} large=${large} />
+    ${isBegun && html`<${Done} sum=${sum} large=${large} busy=${busy} />`}
     <${ProblemAlert} problem=${wrong} />
     <p class="actions">${
       busy
         ? html`<button type="button" onClick=${stop}>Stop after this step</button>`
-        : html`<button type="button" class="loss" onClick=${() => onItsWay(go())}>${sum ? 'Go on' : 'Delete step by step'}</button>
-        <button type="button" data-focus onClick=${onClose}>${sum ? 'Close' : 'Keep it'}</button>`
+        : html`<button type="button" class="loss" onClick=${() => onItsWay(go())}>${isBegun ? 'Go on' : 'Delete step by step'}</button>
+        <button type="button" data-focus onClick=${() => onClose(sum)}>${isBegun ? 'Close' : keep}</button>`
     } <span role="status" class="quiet">${busy && 'Deleting'}</span></p>
   <//>`;
 }
 
-/** How far it is. @param {{ sum: Steps, problem: import('../lib/http.js').Problem, busy: boolean }} props */
-function Done({ sum, problem: { of }, busy }) {
+/** How many documents are named that go step by step. */
+const NAMED = 100;
+
+/** How many documents a delete writes. @param {Large} of */
+const wordsOf = (of) => (of.atLeast ? 'at least ' : '') + counted(Number(of.documents), 'document');
+
+/** What goes with deletes. @param {{ collection: string, large: Large[] }} props */
+function WhatGoes({ collection, large }) {
+  const [first] = large;
+  const list = (/** @type {any[]} */ items, /** @type {(one: any) => any} */ item) =>
+    html`<ul aria-label="What goes with it">${items.slice(0, NAMED).map((one) => html`<li>${item(one)}</li>`)}</ul>`;
+  if (large.length === 1)
+    return html`<p><b><${Visible} text=${collection + '/' + first.id} max=${300} /></b> brings more with it than one transaction takes,
+        1,000 documents. It goes in several, what refers to it first. Others see what is gone so far, and what is deleted stays deleted.
+        ${Number(first.documents) > 0 && html` It writes ${wordsOf(first)}.`}</p>
+      ${list(
+        first.problems ?? [],
+        (one) => html`<b><${Visible} text=${String(one.path)} max=${100} /></b>: <${Visible} text=${String(one.detail)} max=${300} />`,
+      )}`;
+  return html`<p><b>${counted(large.length, 'document')} of <${Visible} text=${collection} max=${100} /></b> bring more with them than one
+      transaction takes, 1,000 documents. Each goes in several, what refers to it first. Others see what is gone so far, and what is deleted
+      stays deleted.</p>
+    ${list(
+      large,
+      (one) => html`<b><${Visible} text=${one.id} max=${100} /></b>${Number(one.documents) > 0 && `: it writes ${wordsOf(one)}`}`,
+    )}
+    ${large.length > NAMED && html`<p class="quiet">${number(large.length - NAMED)} more</p>`}`;
+}
+
+/** How far it is. @param {{ sum: Steps, large: Large[], busy: boolean }} props */
+function Done({ sum, large, busy }) {
   const done = sum.deleted + sum.changed;
-  const total = of.atLeast ? 0 : Number(of.documents ?? 0); // a share of what may be more would be a false one
+  const all = large.reduce((n, of) => n + Number(of.documents ?? 0), 0);
+  const isLeast = large.some((of) => of.atLeast || !of.documents);
+  const total = isLeast ? 0 : all; // a share of what may be more would be a false one
   const left = useLeft('steps', done, total);
   return html`<${Progress} label="Delete step by step" done=${done} total=${total} unit="documents" left=${busy ? left : 0}>
-      ${of.atLeast && ` of at least ${number(of.documents)}`}<//>
-    <p>${counted(sum.deleted, 'document')} deleted, ${number(sum.changed)} lost their
-      reference.${!busy && ' The document itself is still there.'}</p>`;
+      ${isLeast && all > 0 && ` of at least ${number(all)}`}<//>
+    <p>${counted(sum.deleted, 'document')} deleted, ${number(sum.changed)} lost their reference.${
+      large.length > 1 ? ` ${number(sum.gone)} of ${number(large.length)} are done.` : !busy && ' The document itself is still there.'
+    }</p>`;
 }
