@@ -1,1 +1,1 @@
-import{b as e}from"./chunk-JGDVMKRK.js";import"./chunk-TOG4YJOS.js";import"./chunk-ZFDKRRFV.js";import{a as o,l as r}from"./chunk-JD54O3BL.js";document.body.replaceChildren();o(r`<${e} />`,document.body);
+import{b as e}from"./chunk-YBI35UZ2.js";import"./chunk-URVJJ35C.js";import"./chunk-3RB4IFIX.js";import{a as o,l as r}from"./chunk-JD54O3BL.js";document.body.replaceChildren();o(r`<${e} />`,document.body);

@@ -1,1 +1,0 @@
-import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-4VCHBSU4.js";import"./chunk-MJBDGZJL.js";import"./chunk-LD5AM5XU.js";import"./chunk-Z6THNET4.js";import"./chunk-ZFDKRRFV.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
