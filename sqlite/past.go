@@ -240,8 +240,8 @@ func NewState(s *Snapshot, at fanfold.Position) *State {
 	return &State{s.past(), at, s.past().bound()}
 }
 
-// Row returns a document, nil where there was none. Omitted is from the document's last change then. Of a version from
-// before the horizon it does not tell that, nor who wrote it where that is no longer known.
+// Row returns a document, nil where there was none. Of a version from before the horizon it does not tell who wrote it where that is no longer
+// known. Omitted is not told, or is of another time.
 func (st *State) Row(key fanfold.Key) (row *Row, err error) {
 	life, err := st.lifetime(key)
 	switch {
@@ -261,15 +261,14 @@ func (st *State) Row(key fanfold.Key) (row *Row, err error) {
 	row = &Row{Number: life.number, Key: key, Revision: doc.Revision, Position: doc.Position, Created: doc.Created, Updated: doc.Updated,
 		Body: doc.Body, Referenced: NewReferencedView(doc.Body, source.Body, true)}
 	_, err = st.pa.c.QueryRow(stateRowSQL, func(r driver.Row) {
-		row.Omitted, row.CreatedBy, row.UpdatedBy = r.Bytes(0), r.Text(1), r.Text(2)
-	}, int64(row.Position), row.Number, int64(row.Revision))
+		row.CreatedBy, row.UpdatedBy = r.Text(0), r.Text(1)
+	}, row.Number, int64(row.Revision))
 	return row, err
 }
 
-// stateRowSQL reads what a version has besides its views and times: what is omitted, and whose events made the document and wrote it.
-const stateRowSQL = "SELECT (SELECT omitted FROM change WHERE position = ?1)," +
-	" coalesce((SELECT actor FROM change WHERE position = ?2 << 20), (SELECT created_by FROM document WHERE number = ?2), '')," +
-	" coalesce((SELECT actor FROM change WHERE position = ?3 << 20), (SELECT updated_by FROM document WHERE number = ?2 AND revision = ?3), '')"
+// stateRowSQL reads whose events made the document of a version and wrote it.
+const stateRowSQL = "SELECT coalesce((SELECT actor FROM change WHERE position = ?1 << 20), (SELECT created_by FROM document WHERE number = ?1), '')," +
+	" coalesce((SELECT actor FROM change WHERE position = ?2 << 20), (SELECT updated_by FROM document WHERE number = ?1 AND revision = ?2), '')"
 
 // GetWithin does what GetAt does.
 func (st *State) GetWithin(key fanfold.Key, view fanfold.View, maxBytes int) (doc *fanfold.Document, size int, err error) {

@@ -45,7 +45,7 @@ func withoutPrivate(rights *access.Rights, collection string, l *wire.Lineage) {
 	for i := range l.Derived {
 		l.Derived[i].Reason = ""
 	}
-	l.Omitted, l.Unguarded = nil, nil
+	l.Omitted, l.OmittedBy, l.Unguarded = nil, nil, nil
 }
 
 // maxJudged is how many documents a lineage has judged whether they may be read. Those beyond are left out.

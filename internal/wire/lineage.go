@@ -14,6 +14,7 @@ type Lineage struct {
 	More      int64            `json:"more,omitempty" minimum:"1" doc:"Derived values beyond the 1,000 that are listed."`
 	Copies    []Copies         `json:"copies" doc:"For each rule that makes other documents carry something of this one, which they are."`
 	Omitted   json.RawMessage  `json:"omitted,omitempty" schema:"{'type':'object','additionalProperties':{'type':'integer','minimum':1}}" doc:"Where the embedded document has no room for derived values: how many of them, by rule."`
+	OmittedBy *Origin          `json:"omittedBy,omitempty" doc:"With at, where omitted cannot be told exactly: the version's last change, which omitted is told by. What has no room may have changed since, without a change of the document. With a reason alone that change is no longer kept, and omitted is not told."`
 	Unguarded []Unguarded      `json:"unguarded,omitempty" maxItems:"200" doc:"What is unique in the collection and does not tell this document apart from others, because a part of it has no value."`
 }
 

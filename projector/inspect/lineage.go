@@ -62,6 +62,11 @@ func (i *Inspector) LineageAt(ctx context.Context, key fanfold.Key, when fanfold
 			return err
 		}
 		l.issuer, l.at, out = i.issuer, at, l.out
+		if at < s.At() {
+			if err := l.noteRoom(); err != nil {
+				return err
+			}
+		}
 		return l.collect()
 	})
 	return out, err
@@ -117,6 +122,9 @@ func (l *lineage) collect() error {
 	if err := l.withoutValue(); err != nil {
 		return err
 	}
+	if err := l.tellRoom(); err != nil {
+		return err
+	}
 	l.out.Unguarded = l.unguarded()
 	return l.copies()
 }
@@ -158,6 +166,7 @@ type lineage struct {
 	ids        map[idsOf][]string // of lists of copies
 	crowds     fold.Crowds
 	missing    []missingValue
+	room       *room     // of a version before whose last change does not say it; nil for others
 	until      time.Time // for which it is explained why there is no value; zero before the first one
 	conditions time.Time // until when conditions are evaluated; zero before the first one
 	out        *Lineage

@@ -2,14 +2,19 @@ package history_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/fanfold/fanfold/internal/wire"
 	"github.com/fanfold/fanfold/tests/harness"
+	"github.com/fanfold/fanfold/tests/suite"
 )
 
 // toldLineage is what the store told of a document's values when it was the present.
@@ -81,7 +86,8 @@ func (h *history) checkLineages() {
 		}
 		got := h.lineageOf(told.key, told.half, "?at="+at.String())
 		want := h.withoutGone(told.answer)
-		if got.Omitted != nil || want.Omitted != nil { // what has no room may change without a change of the document
+		if got.OmittedBy != nil {
+			h.checkRoom(told.key, told.half, got)
 			got, want = withoutRoom(got), withoutRoom(want)
 		}
 		if a, b := lineageText(h.t, got), lineageText(h.t, want); a != b && !strings.Contains(a+b, "takes too long") && !strings.Contains(a+b, "take too long") {
@@ -102,10 +108,26 @@ func (h *history) withoutGone(l *wire.Lineage) *wire.Lineage {
 	return &out
 }
 
+// checkRoom wants a lineage that tells of room by an earlier change to tell what the lineage told at that change.
+func (h *history) checkRoom(key okey, half bool, got *wire.Lineage) {
+	h.t.Helper()
+	by := got.OmittedBy
+	if by.Seq.Position == 0 {
+		if by.Reason == "" || got.Omitted != nil {
+			h.t.Fatalf("%v by no change: %s", key, lineageText(h.t, got))
+		}
+		return
+	}
+	then := h.lineageOf(key, half, "?at="+by.Seq.String())
+	if by.Seq.Position >= got.Position.Position || string(then.Omitted) != string(got.Omitted) {
+		h.t.Fatalf("%v tells by a change what\n  %s\nthat told as\n  %s", key, lineageText(h.t, got), lineageText(h.t, then))
+	}
+}
+
 // withoutRoom returns a lineage without what follows from values that the document has no room for.
 func withoutRoom(l *wire.Lineage) *wire.Lineage {
 	out := *l
-	out.Derived, out.Omitted = slices.Clone(l.Derived), nil
+	out.Derived, out.Omitted, out.OmittedBy = slices.Clone(l.Derived), nil, nil
 	for i := range out.Derived {
 		out.Derived[i].Reason = ""
 	}
@@ -119,4 +141,86 @@ func lineageText(t *rapid.T, l *wire.Lineage) string {
 		t.Fatal(err)
 	}
 	return string(text)
+}
+
+// TestRoomAsOf: what a document had no room for is told of then as it was told when that was the present. It may have changed without a
+// change of the document. If it does not follow from other documents, the lineage names the change by which it is told.
+func TestRoomAsOf(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.OpenTemp(t, `
+embedded: {limit: 150}
+collections:
+  authors: {}
+  books:
+    relations: {author: {path: author, to: authors}, others: {path: "others[].id", to: authors, onDelete: keep}}
+    derive:
+      by: {copy: author, value: doc.name}
+      "info.born": {copy: author, value: "doc.born"}
+      "others[].name": {copy: others, value: doc.name}
+      title: {value: "doc.by + doc.text"}
+      loans: {ids: loans.book}
+      days: {sum: loans.book, of: days}
+      longest: {max: loans.book, of: days}
+  loans:
+    relations: {book: {path: book, to: books}}
+`)
+	rng := rand.New(rand.NewPCG(57, 2))
+	long := func(most int) string { return strings.Repeat("x", rng.IntN(most)) }
+	write := func() {
+		id := strconv.Itoa(rng.IntN(3))
+		switch n := rng.IntN(10); {
+		case n < 3:
+			s.Put("authors", id, fmt.Sprintf(`{"name":%q,"born":%d}`, long(120), rng.IntN(10)))
+		case n == 3:
+			s.Put("authors", id, `{"born":"?"}`)
+		case n == 4:
+			s.Do(http.MethodDelete, "/v1/authors/"+id, nil)
+		case n < 8:
+			s.Put("books", id, fmt.Sprintf(`{"author":"%d","others":[{"id":"%d"}],"text":%q}`, rng.IntN(3), rng.IntN(3), long(60)))
+		default:
+			s.Put("loans", strconv.Itoa(rng.IntN(9)), fmt.Sprintf(`{"book":"%s","days":%d}`, id, rng.IntN(100)))
+		}
+	}
+	var kept []*wire.Lineage
+	keys := map[*wire.Lineage]string{}
+	for range suite.Amount(150, 1500) {
+		write()
+		for _, id := range []string{"0", "1", "2"} {
+			if r, err := s.Do(http.MethodGet, "/v1/books/"+id+"/_lineage", nil); err == nil && r.Status == http.StatusOK {
+				l := new(wire.Lineage)
+				if err := json.Unmarshal(r.Body, l); err != nil || l.OmittedBy != nil {
+					t.Fatalf("%v: %s", err, r.Body)
+				}
+				kept, keys[l] = append(kept, l), id
+			}
+		}
+	}
+	exact, by := 0, 0
+	for _, want := range kept {
+		path := "/v1/books/" + keys[want] + "/_lineage?at="
+		got := new(wire.Lineage)
+		if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, path+want.Position.String(), "").Body, got); err != nil {
+			t.Fatal(err)
+		}
+		switch {
+		case got.OmittedBy == nil:
+			exact++
+			a, _ := json.Marshal(got)
+			if b, _ := json.Marshal(want); string(a) != string(b) {
+				t.Fatalf("%s%s is\n  %s\nand was\n  %s", path, want.Position, a, b)
+			}
+		default:
+			by++
+			told := new(wire.Lineage)
+			if err := json.Unmarshal(s.Want(http.StatusOK, http.MethodGet, path+got.OmittedBy.Seq.String(), "").Body, told); err != nil {
+				t.Fatal(err)
+			}
+			if told.OmittedBy != nil || string(told.Omitted) != string(got.Omitted) {
+				t.Fatalf("%s%s is told by %s: %s, which told %s", path, want.Position, got.OmittedBy.Seq, got.Omitted, told.Omitted)
+			}
+		}
+	}
+	if exact < 3*by || by == 0 {
+		t.Errorf("%d are exact, and %d by a change", exact, by)
+	}
 }

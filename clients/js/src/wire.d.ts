@@ -2291,6 +2291,21 @@ export interface components {
             omitted?: {
                 [key: string]: number;
             };
+            /** @description With at, where omitted cannot be told exactly: the version's last change, which omitted is told by. What has no room may have changed since, without a change of the document. With a reason alone that change is no longer kept, and omitted is not told. */
+            omittedBy?: {
+                collection?: string;
+                id?: string;
+                /** @enum {string} */
+                op?: "create" | "replace" | "patch" | "delete" | "derive" | "erase";
+                /** @constant */
+                reason?: "before the history that is kept";
+                seq?: components["schemas"]["Position"];
+                /**
+                 * Format: date-time
+                 * @description The log's time of the change.
+                 */
+                time?: string;
+            };
             position: components["schemas"]["Position"];
             /** @description What is unique in the collection and does not tell this document apart from others, because a part of it has no value. */
             unguarded?: {
