@@ -176,6 +176,17 @@ func ModelFlows(ctx context.Context, c *Client, opts ...ReadOption) ([]Flow, err
 	return list.Flows, err
 }
 
+// LargestTarget tells to which target of a relation most documents refer, and how many.
+type LargestTarget = wire.LargestTarget
+
+// LargestTargets returns the target of each relation to which most documents refer, by the relation's name. It needs the right to read every
+// collection.
+func LargestTargets(ctx context.Context, c *Client, opts ...ReadOption) ([]LargestTarget, error) {
+	var list wire.LargestTargets
+	err := c.sendJSON(ctx, readRequest("/v1/_model/_targets", opts), &list)
+	return list.Relations, err
+}
+
 // SuggestModel returns a model that the server proposes for its documents, as YAML with the evidence in comments. It applies nothing. It
 // needs the role admin. The error is TakesLong where a minute is too short.
 func SuggestModel(ctx context.Context, c *Client, opts ...ReadOption) ([]byte, error) {

@@ -119,6 +119,18 @@ func TestStatusAndVerify(t *testing.T) {
 			t.Errorf("the report is %s", report)
 		}
 	}
+	then := must(c.Status(t.Context()))(t).Position
+	s.Put("authors", "a", `{"name":"Ann Lee"}`)
+	if was := must(c.Lineage(t.Context(), "books", "b", client.AsOf(then)))(t); !bytes.Contains(was, []byte(then)) || bytes.Equal(was, must(c.Lineage(t.Context(), "books", "b"))(t)) {
+		t.Errorf("at %s the lineage was %s", then, was)
+	}
+	if _, err := c.Lineage(t.Context(), "books", "b", client.AsOf("0")); !errors.Is(err, client.NotFound) {
+		t.Errorf("the lineage of an empty store: %v", err)
+	}
+	most := must(client.LargestTargets(t.Context(), c, client.AtLeast(then)))(t)
+	if len(most) == 0 || most[0].ID != "a" || most[0].Documents != 1 || most[0].To != "authors" {
+		t.Errorf("the largest targets are %+v", most)
+	}
 	version := must(c.Status(t.Context()))(t).FoldVersion.Version
 	if result, err := c.Upgrade(t.Context(), version, nil); err != nil || !result.Applied || result.Changes != 0 || result.Version != version {
 		t.Errorf("an upgrade to the version in force: %+v, %v", result, err)

@@ -124,7 +124,8 @@ func (c *Client) verify(ctx context.Context, r *request, progress []func(w *Work
 	return a.body, nil
 }
 
-// Lineage tells where a document's derived values come from, and who carries copies of it, as JSON. The error is NotFound.
+// Lineage tells where a document's derived values come from, and who carries copies of it, as JSON. With AsOf it tells
+// what it would have told then. Errors are NotFound, and with AsOf also its own and TakesLong.
 func (c *Client) Lineage(ctx context.Context, collection, id string, opts ...ReadOption) (report json.RawMessage, err error) {
 	a, err := c.send(ctx, readRequest(documentPath(collection, id, "_lineage"), opts))
 	if err != nil {

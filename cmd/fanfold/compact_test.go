@@ -117,5 +117,6 @@ func TestLineageBeforeHistory(t *testing.T) {
 	s.Put("books", "b2", `{"authorId":"a1"}`)
 	s.Compact(s.Node.Store.Applied.Seq() - 1)
 	runCommand(t, "", "get", "books", "b1", "--lineage", "--server", s.URL).want(t, exitDone, "of authors/a1", "since before the history that is kept")
+	runCommand(t, "", "get", "books", "b2", "--lineage", "--at", s.Want(200, "GET", "/v1/books/b2", "").Header.Get("Fanfold-Position"), "--server", s.URL).want(t, exitDone, "of authors/")
 	runCommand(t, "", "get", "books", "b2", "--lineage", "--server", s.URL).want(t, exitDone, "since "+s.Want(200, "GET", "/v1/books/b2", "").Header.Get("Fanfold-Revision"))
 }

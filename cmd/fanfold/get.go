@@ -38,10 +38,10 @@ func getCommand() *cobra.Command {
 	f.StringVar(&o.at, "at", "", "the document as it was at this position, as history prints it, or RFC 3339 time")
 	f.BoolVar(&o.asJSON, "json", false, "print the document exactly as the server sends it")
 	f.BoolVar(&o.lineage, "lineage", false,
-		"print instead where each derived value comes from, and who carries copies")
+		"print instead where each derived value comes from, and who carries copies; with --at, as of then")
 	o.fresh = freshnessFlags(cmd)
 	cmd.MarkFlagsMutuallyExclusive("lineage", "view")
-	for _, name := range []string{"consistency", "max-lag", "min-position", "at"} {
+	for _, name := range []string{"consistency", "max-lag", "min-position"} {
 		cmd.MarkFlagsMutuallyExclusive("lineage", name)
 	}
 	cmd.MarkFlagsMutuallyExclusive("at", "consistency")
@@ -55,7 +55,7 @@ func getCommand() *cobra.Command {
 		}
 		defer server.close()
 		if o.lineage {
-			return printLineage(cmd, c, fanfold.Key{Collection: args[0], ID: args[1]}, o.asJSON)
+			return printLineage(cmd, c, fanfold.Key{Collection: args[0], ID: args[1]}, o)
 		}
 		return printDocument(cmd, c, fanfold.Key{Collection: args[0], ID: args[1]}, o)
 	}
@@ -91,9 +91,13 @@ func printDocument(cmd *cobra.Command, c *client.Client, key fanfold.Key, o getO
 
 // printLineage prints a line for each derived value, and one for each rule that copies from the document; or the server's
 // answer.
-func printLineage(cmd *cobra.Command, c *client.Client, key fanfold.Key, asJSON bool) error {
-	text, err := c.Lineage(cmd.Context(), key.Collection, key.ID)
-	if err == nil && asJSON {
+func printLineage(cmd *cobra.Command, c *client.Client, key fanfold.Key, o getOptions) error {
+	var opts []client.ReadOption
+	if o.at != "" {
+		opts = append(opts, client.AsOf(o.at))
+	}
+	text, err := c.Lineage(cmd.Context(), key.Collection, key.ID, opts...)
+	if err == nil && o.asJSON {
 		_, err = fmt.Fprintln(cmd.OutOrStdout(), string(text))
 		return err
 	}

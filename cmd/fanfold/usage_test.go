@@ -55,7 +55,6 @@ func TestWrongUsage(t *testing.T) {
 		"status now":                       `fanfold status takes no arguments: "now" is one`,
 		"replicas 1 2":                     `"2" is an argument too many: fanfold replicas takes [N]`,
 		"get books b1 --lineage --view x":  "see fanfold get --help",
-		"get books b1 --lineage --at 5":    "see fanfold get --help",
 		"get books b1 --at 5 --max-lag 1s": "see fanfold get --help",
 		"get books b1 --at 5 --consistency strong": "see fanfold get --help",
 		"history books":                     "missing argument: ID; see fanfold history --help",

@@ -2,6 +2,7 @@ package inspect
 
 import (
 	"bytes"
+	"encoding/json"
 	"strconv"
 	"strings"
 
@@ -183,4 +184,52 @@ func (l *lineage) origin(ch *fanfold.Change) (*Origin, error) {
 		out.Collection, out.ID = cause.Key.Collection, cause.Key.ID
 	}
 	return out, err
+}
+
+// room finds out what a version of a document had no room for. Values that nobody sees change without a change of the document, so that its
+// last change does not say it.
+type room struct {
+	left   map[string]int // values, by rule
+	unsure bool           // of some value it is not known whether there is one
+	kept   bool           // the version's last change is kept, and says what had no room after it
+}
+
+// noteRoom notes what the version's last change says about room. It is exact where nothing followed it.
+func (l *lineage) noteRoom() error {
+	oldest, err := l.s.Oldest()
+	if err != nil {
+		return err
+	}
+	l.row.Omitted = nil
+	if l.row.Position > oldest {
+		ch, err := l.s.Change(l.row.Position)
+		if err != nil {
+			return err
+		}
+		if ch != nil {
+			l.row.Omitted = ch.Omitted
+		}
+		if l.row.Position.Seq() == l.at.Seq() {
+			l.out.Omitted = l.row.Omitted
+			return nil
+		}
+	}
+	l.out.Omitted, l.room = l.row.Omitted, &room{left: map[string]int{}, kept: l.row.Position > oldest}
+	return nil
+}
+
+// tellRoom says of a version what it had no room for, and by which change that is told.
+func (l *lineage) tellRoom() (err error) {
+	switch {
+	case l.room == nil:
+	case l.out.More > 0 || l.room.unsure:
+		if l.out.OmittedBy = (&Origin{Reason: beforeHistory}); l.room.kept {
+			l.out.OmittedBy = &Origin{Seq: l.issuer.Mark(l.row.Position)}
+		}
+	case len(l.room.left) == 0:
+		l.out.Omitted = nil
+	default:
+		l.out.Omitted, err = json.Marshal(l.room.left) // by name
+	}
+	return err
 }

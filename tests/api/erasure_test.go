@@ -182,3 +182,67 @@ func awaitPurged(t *testing.T, s *harness.Store) {
 		return c == nil || !c.Running && c.Phase != "purging"
 	})
 }
+
+// TestPastAfterErasure: a source of copies is erased, a document that has them, or both. No state before or after shows what was erased, and each
+// has a clear answer.
+func TestPastAfterErasure(t *testing.T) {
+	suite.Parallel(t)
+	source, holder := `{"collection":"customers","id":"ann"}`, `{"collection":"orders","id":"of-ann"}`
+	for name, c := range map[string]struct{ body, erased string }{
+		"source":  {`{"documents":[` + source + `]}`, secret},
+		"members": {`{"documents":[` + source + `],"members":["/name","/city","/email"]}`, secret},
+		"holder":  {`{"documents":[` + holder + `]}`, `"n":1`},
+		"both":    {`{"documents":[` + source + `,` + holder + `]}`, secret},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := harness.Open(t, harness.Options{Dir: t.TempDir()})
+			defer func() { s.Close() }()
+			s.Model(ordersModel)
+			writeOrders(s)
+			s.Put("customers", "ann", `{"name":"`+secret+` again","city":"`+secret+`","email":"`+secret+`"}`)
+			if shown := statesWith(t, s, c.erased); shown == 0 {
+				t.Errorf("no state has %s before it is erased", c.erased)
+			}
+			s.Erased(erase(s, "/v1/_erase", c.body))
+			s.Put("customers", "ann", `{"name":"new","city":"new","email":"new"}`)
+			for _, when := range []string{"after the erasure", "after a start"} {
+				if shown := statesWith(t, s, c.erased); shown > 0 {
+					t.Errorf("%s %d states have %s", when, shown, c.erased)
+				}
+				s = s.Reopen()
+			}
+		})
+	}
+}
+
+// statesWith asks for each state of a store of orders, document by document, and returns how many answers have a text.
+func statesWith(t *testing.T, s *harness.Store, text string) (shown int) {
+	t.Helper()
+	last, lineages := s.Node.Store.Applied.Seq(), 0
+	for seq := range last + 1 {
+		for _, ordinal := range []int{0, 1, 2} {
+			at := fmt.Sprintf("at=%d-%d", seq, ordinal)
+			for _, path := range []string{"/v1/customers/ann/_lineage?", "/v1/orders/of-ann/_lineage?", "/v1/totals/of-ann/_lineage?", "/v1/customers/ann?", "/v1/orders/of-ann?",
+				"/v1/totals/of-ann?", "/v1/customers/ann/orders?", "/v1/orders?ids=of-ann&", "/v1/customers?ids=ann&", "/v1/totals?ids=of-ann&"} {
+				r, err := s.Do(http.MethodGet, path+at, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if r.Status != http.StatusOK && r.Status != http.StatusNotFound {
+					t.Errorf("%s%s is %d %s", path, at, r.Status, r.Body)
+				}
+				if strings.Contains(string(r.Body), text) {
+					shown++
+				}
+				if r.Status == http.StatusOK && strings.Contains(path, "_lineage") {
+					lineages++
+				}
+			}
+		}
+	}
+	if lineages < int(last) {
+		t.Errorf("%d lineages in %d states", lineages, last)
+	}
+	return shown
+}

@@ -137,6 +137,8 @@ export class Fanfold {
   readonly model = {
     /** get returns the model that applies. */
     get: (options?: ReadOptions): Promise<any> => this.#t.json("GET", "/v1/_model", readOf(options)),
+    /** targets returns the target of each relation to which most documents refer. It needs the right to read every collection. */
+    targets: (options?: Waits & Pick<ReadOptions, "consistency" | "maxLag" | "minPosition">): Promise<any> => this.#t.json("GET", "/v1/_model/_targets", readOf(options)),
     /** put applies a whole model. A text is YAML. It is never tried again. */
     put: (model: object | string, options?: ModelOptions): Promise<any> => this.#model("PUT", model, options),
     /** patch changes the model by a merge patch. */

@@ -220,7 +220,7 @@ export class Collection<T = any> {
     return { page: p.page, pages: p.pages, items: p[this.name] };
   }
 
-  /** lineage tells where a document's derived values come from, and which documents have copies of it. */
+  /** lineage tells where a document's derived values come from, and which documents have copies of it. With at it tells what it would have told then. */
   async lineage(id: string, options?: ReadOptions): Promise<any> {
     return this.#t.json("GET", this.#path(id) + "/_lineage", readOf(options));
   }

@@ -70,7 +70,6 @@ const headerNames: Record<string, string> = {
 
 /** callOf returns a call with options: as headers those that are headers, as parameters all others. */
 export function callOf(options?: object, call: Call = {}): Call {
-  if (!options && call.json === undefined) return { ...call };
   const query = { ...call.query }, headers = { ...call.headers }, prefer: string[] = [];
   let { signal } = call;
   for (const [name, value] of Object.entries(options ?? {})) {

@@ -76,6 +76,11 @@ test("documents are written, read, asked for and deleted", async (t) => {
   for await (const v of books.history("b1", { order: "asc", limit: 2 })) ops.push(v.op);
   assert.deepEqual(ops, ["create", "replace", "patch", "patch"]);
   assert.ok(JSON.stringify(await books.lineage("b1")).includes("a1"));
+  const { position } = await books.get("b1");
+  assert.equal(String((await books.lineage("b1", { at: position })).position), position);
+  await assert.rejects(books.lineage("b1", { at: "0" }), { code: "not-found" });
+  const { relations } = await db.model.targets();
+  assert.deepEqual(relations.map((r) => [r.to, r.id, Number(r.documents)]), [["authors", "a1", 5]]);
   const names = [];
   for await (const c of db.collections()) names.push(`${c.name} ${c.documents}`);
   assert.deepEqual(names, ["authors 1", "books 6"]);

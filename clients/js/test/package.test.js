@@ -68,7 +68,7 @@ test("each route has a method, or a reason", () => {
   const has = {
     "POST /v1/{collection}": "create", "PUT /v1/{collection}/{id}": "put", "PATCH /v1/{collection}/{id}": "patch", "DELETE /v1/{collection}/{id}": "delete", "GET /v1/{collection}/{id}": "get", "GET /v1/{collection}": "list",
     "POST /v1/{collection}/_query": "query", "GET /v1/{collection}/{id}/{child}": "children", "GET /v1/{collection}/{id}/_lineage": "lineage", "GET /v1/{collection}/{id}/_history": "history", "GET /v1": "collections",
-    "POST /v1/_transactions": "transaction", "POST /v1/_functions/{name}": "call", "POST /v1/_import": "import", "GET /v1/_export": "export", "GET /v1/_changes": "changes", "GET /v1/_model": "get", "PUT /v1/_model": "put", "PATCH /v1/_model": "patch",
+    "POST /v1/_transactions": "transaction", "POST /v1/_functions/{name}": "call", "POST /v1/_import": "import", "GET /v1/_export": "export", "GET /v1/_changes": "changes", "GET /v1/_model": "get", "GET /v1/_model/_targets": "targets", "PUT /v1/_model": "put", "PATCH /v1/_model": "patch",
     "GET /v1/_status": "status", "GET /v1/_me": "me", "POST /v1/_tickets": "ticket", "GET /v1/_diff": "diff", "POST /v1/{collection}/{id}/_revert": "revert", "PATCH /v1/{collection}": "updateByQuery", "DELETE /v1/{collection}": "deleteByQuery", "GET /v1/_groups": "list", "GET /v1/_groups/{name}": "get", "PUT /v1/_groups/{name}": "put", "DELETE /v1/_groups/{name}": "delete",
     "GET /v1/_groups/{name}/_changes": "consume", "POST /v1/_groups/{name}/_lease": "consume", "POST /v1/_groups/{name}/_ack": "consume", "POST /v1/_groups/{name}/_nack": "consume", "POST /v1/_groups/{name}/_release": "consume",
   };
