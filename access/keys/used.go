@@ -20,6 +20,7 @@ const (
 	usedEach  = time.Minute     // at most one time of a key is noted in this
 	usedEvery = 3 * time.Minute // so much is lost where a node is killed
 	usedTime  = 2 * time.Second // of a reading, and of the flush at the end
+	usedAhead = 24 * time.Hour  // what is later than the clock by more comes of a clock that was wrong
 )
 
 // lastUse is the entry of a key that was used.
@@ -49,9 +50,20 @@ func (u *uses) note(id string, now time.Time) {
 	if last == nil {
 		last = u.first(id)
 	}
-	if at := now.Unix(); at-last.Load() >= int64(usedEach/time.Second) {
+	if at := now.Unix(); at-last.Load() >= int64(usedEach/time.Second) || isAhead(last.Load(), at) {
 		last.Store(at)
 	}
+}
+
+// isAhead tells whether a time comes of a clock that was wrong, by the clock of now. The next use replaces such a time.
+func isAhead(at, now int64) bool { return at-now > int64(usedAhead/time.Second) }
+
+// later returns the later of two times of use, where neither is ahead of now while the other is not.
+func later(a, b, now int64) int64 {
+	if ahead := isAhead(a, now); a == 0 || (b != 0 && (ahead && !isAhead(b, now) || ahead == isAhead(b, now) && b > a)) {
+		return b
+	}
+	return a
 }
 
 // first returns where to note uses of a key that was not used before.
@@ -78,10 +90,10 @@ func (u *uses) drop(t *table) {
 }
 
 // unsaved returns what was seen later than what the bucket had when it was last read.
-func (u *uses) unsaved() map[string]int64 {
+func (u *uses) unsaved(now int64) map[string]int64 {
 	stored, out := *u.stored.Load(), map[string]int64{}
 	for id, last := range *u.seen.Load() {
-		if at := last.Load(); at > stored[id] {
+		if at := last.Load(); later(stored[id], at, now) != stored[id] {
 			out[id] = at
 		}
 	}
@@ -114,10 +126,10 @@ func usedAt(e fanfold.Entry) int64 {
 
 // save has the bucket know that a key was used at a time, where it knows of no later use. It returns the revision of what it wrote, 0 for
 // nothing. The error is Unavailable, or Busy.
-func (u *uses) save(ctx context.Context, id string, e fanfold.Entry, at int64) (uint64, error) {
+func (u *uses) save(ctx context.Context, id string, e fanfold.Entry, at, now int64) (uint64, error) {
 	key := usedPrefix + "." + id
 	for range 100 {
-		if usedAt(e) >= at {
+		if stored := usedAt(e); later(stored, at, now) == stored {
 			return 0, nil
 		}
 		revision, err := u.bucket.Set(ctx, key, encode(lastUse{time.Unix(at, 0).UTC()}), e.Revision)
@@ -170,7 +182,8 @@ func (u *uses) tell(s *Store, err error) {
 // flush stores what was seen of a store's keys, and takes away entries of forgotten keys. No table here is older than an entry that it judges: one
 // of a new key stays. While another node forgets a key, either of both takes away what this writes. The error is Unavailable, or Busy.
 func (u *uses) flush(ctx context.Context, s *Store) error {
-	if len(u.unsaved()) == 0 {
+	now := s.opt.Now().Unix()
+	if len(u.unsaved(now)) == 0 {
 		return nil
 	}
 	entries, err := u.read(ctx)
@@ -181,10 +194,10 @@ func (u *uses) flush(ctx context.Context, s *Store) error {
 		return err
 	}
 	u.drop(s.table.Load())
-	for id, at := range u.unsaved() {
+	for id, at := range u.unsaved(now) {
 		e := entries[id]
 		e.Key = usedPrefix + "." + id
-		revision, err := u.save(ctx, id, e, at)
+		revision, err := u.save(ctx, id, e, at, now)
 		if err != nil {
 			return err
 		}
@@ -223,7 +236,7 @@ func (s *Store) LastUsed(ctx context.Context) map[string]time.Time {
 	for id := range t.entries {
 		at := stored[id]
 		if last := seen[id]; last != nil {
-			at = max(at, last.Load())
+			at = later(at, last.Load(), s.opt.Now().Unix())
 		}
 		if at != 0 {
 			out[id] = time.Unix(at, 0).UTC()

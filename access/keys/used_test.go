@@ -265,3 +265,28 @@ func TestUsesOfOtherHoldersAreNotStored(t *testing.T) {
 		t.Errorf("it tells %v; the bucket has %v", told, storedUses(t, bucketOf(l)))
 	}
 }
+
+// TestLastUseOfAClockThatWasAhead: a time that a clock gave which was days ahead is replaced by the next use, in memory and in the bucket.
+func TestLastUseOfAClockThatWasAhead(t *testing.T) {
+	suite.Concurrent(t)
+	l, c := newLog(t), newStopped()
+	opt := keys.Options{Now: c.now, MaxAge: 1000 * time.Hour}
+	s := open(t, bucketOf(l), opt)
+	key, idle := create(t, s, "admin"), create(t, s, "read")
+	c.move(400 * time.Hour)
+	ahead := used(t, s, c, key)
+	used(t, s, c, idle)
+	run(t, s)()
+	c.move(-400 * time.Hour)
+	at := used(t, s, c, key)
+	wantUsed(t, s, key.ID, at)
+	run(t, s)()
+	wantUsed(t, open(t, bucketOf(l), opt), key.ID, at)
+	wantUsed(t, s, idle.ID, ahead)
+	c.move(time.Minute)
+	other := open(t, bucketOf(l), opt)
+	at = used(t, other, c, idle)
+	run(t, other)()
+	wantUsed(t, other, idle.ID, at)
+	wantUsed(t, open(t, bucketOf(l), opt), idle.ID, at)
+}
