@@ -1,4 +1,4 @@
-import { follow } from '../lib/feed.js';
+import { follow, soon } from '../lib/feed.js';
 import { html, useEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { eventOf } from '../lib/http.js';
 import { goTo, placeHref } from '../lib/place.js';
@@ -273,9 +273,6 @@ export function byRule(rows) {
   return [...of];
 }
 
-/** How often the page shows what has come, in milliseconds. */
-const DRAW = 100;
-
 /** @typedef {'off' | 'open' | 'cut' | 'ended'} State */
 
 /**
@@ -295,15 +292,8 @@ export function useFeed(since, query, paused) {
     if (paused || hidden) return undefined;
     const ending = new AbortController();
     const mine = kept.current;
-    /** @type {ReturnType<typeof setTimeout> | 0} */
-    let drawing = 0;
     const draw = (/** @type {Partial<typeof view>} */ more) => setView((now) => ({ ...now, ...more, asked, version: now.version + 1 }));
-    const drawSoon = () => {
-      drawing ||= setTimeout(() => {
-        drawing = 0;
-        draw({});
-      }, DRAW);
-    };
+    const drawing = soon(() => draw({}));
     draw({ state: 'off', problem: undefined });
     follow({
       query,
@@ -311,11 +301,11 @@ export function useFeed(since, query, paused) {
       signal: ending.signal,
       onRows: (rows) => {
         mine.rows.add(rows);
-        drawSoon();
+        drawing.ask();
       },
       onPosition: (at) => {
         mine.position = at;
-        drawSoon();
+        drawing.ask();
       },
       onState: (state, problem) => draw({ state, problem }),
     }).then((problem) => {
@@ -323,7 +313,7 @@ export function useFeed(since, query, paused) {
     });
     return () => {
       ending.abort();
-      clearTimeout(drawing);
+      drawing.end();
     };
   }, [asked, paused, hidden, tries]);
   const again = () => setTries((n) => n + 1);

@@ -1,4 +1,4 @@
-import { follow } from '../lib/feed.js';
+import { follow, soon } from '../lib/feed.js';
 import { html, useEffect, useRef, useState } from '../lib/html.js';
 import { eventOf, isLater } from '../lib/http.js';
 import { NotJSON, scan } from '../lib/json.js';
@@ -202,9 +202,6 @@ function useUnsaved(box, initial, more) {
 
 /** @typedef {import('../lib/feed.js').Row} Row */
 
-/** How often the region shows what has come, in milliseconds. */
-const DRAW = 50;
-
 /**
  * The derived changes of a save as they come on the feed, by rule and collection.
  * @param {{ position: string, derived: number, took: number, visible?: boolean }} props position of the write, how many derived changes its
@@ -253,19 +250,8 @@ function useArriving(position, derived) {
     const of = current.current;
     if (of.complete || hidden) return undefined;
     const ending = new AbortController();
-    /** @type {ReturnType<typeof setTimeout> | 0} */
-    let drawing = 0;
     const draw = (/** @type {Partial<typeof view>} */ more) => setView((now) => ({ ...now, ...more }));
-    const look = () => {
-      if (of.complete) {
-        draw({});
-        ending.abort();
-      } else
-        drawing ||= setTimeout(() => {
-          drawing = 0;
-          draw({});
-        }, DRAW);
-    };
+    const drawing = soon(() => draw({}));
     draw({ state: 'off', problem: undefined });
     follow({
       query: { mode: 'all' },
@@ -274,14 +260,16 @@ function useArriving(position, derived) {
       onRows: (rows) => of.add(rows),
       onPosition: (at, all) => {
         of.moved(at, all);
-        look();
+        if (!of.complete) return drawing.ask();
+        draw({});
+        ending.abort();
       },
       onState: (state, problem) => draw({ state, problem }),
     }).then((problem) => {
       if (problem && !ending.signal.aborted) draw({ state: 'ended', problem });
     });
     return () => {
-      clearTimeout(drawing);
+      drawing.end();
       ending.abort();
     };
   }, [position, derived, hidden, tries]);

@@ -290,18 +290,16 @@ export function Peek({ within, at }) {
       clearTimeout(timer);
       setOf(null);
     };
-    box.addEventListener('pointerover', come);
-    box.addEventListener('focusin', come);
-    box.addEventListener('pointerleave', go);
-    box.addEventListener('keydown', key);
-    box.addEventListener('scroll', gone, true);
+    const ending = new AbortController();
+    const { signal } = ending;
+    box.addEventListener('pointerover', come, { signal });
+    box.addEventListener('focusin', come, { signal });
+    box.addEventListener('pointerleave', go, { signal });
+    box.addEventListener('keydown', key, { signal });
+    box.addEventListener('scroll', gone, { signal, capture: true });
     return () => {
       clearTimeout(timer);
-      box.removeEventListener('pointerover', come);
-      box.removeEventListener('focusin', come);
-      box.removeEventListener('pointerleave', go);
-      box.removeEventListener('keydown', key);
-      box.removeEventListener('scroll', gone, true);
+      ending.abort();
     };
   }, []);
   return of?.link.isConnected && html`<${Look} key=${of.to + '/' + of.id} own=${own} at=${at} ...${of} />`;

@@ -155,6 +155,26 @@ const sleep = (ms, signal) =>
     signal.addEventListener('abort', end);
   });
 
+/** How often a page draws what has come, in milliseconds. */
+const DRAW = 100;
+
+/**
+ * Draws soon, once for all that comes until then.
+ * @param {() => void} draw
+ * @returns {{ ask: () => void, end: () => void }} ask has it drawn, and after end nothing is
+ */
+export function soon(draw) {
+  /** @type {ReturnType<typeof setTimeout> | undefined} */
+  let timer;
+  const ask = () => {
+    timer ??= setTimeout(() => {
+      timer = undefined;
+      draw();
+    }, DRAW);
+  };
+  return { ask, end: () => clearTimeout(timer) };
+}
+
 // A row of the feed. It keeps its text, and reads the patch in it each time that somebody looks, for nodes take more memory.
 
 /**

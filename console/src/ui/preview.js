@@ -55,7 +55,7 @@ function Asking({ title, go, keep, writing, careful = false, loses = false, chil
       }
       <p class="actions">${
         effects &&
-        html`<button type="submit" class=${loses ? 'main loses' : 'main'} data-focus=${!careful && !many ? '' : undefined}
+        html`<button type="submit" class=${loses ? 'loss' : 'main'} data-focus=${!careful && !many ? '' : undefined}
         disabled=${!sure} aria-disabled=${busy ? 'true' : undefined}>${go}</button>`
       }
         <button type="button" data-focus=${careful && !many ? '' : undefined} aria-disabled=${busy ? 'true' : undefined}
