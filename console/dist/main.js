@@ -1,1 +1,1 @@
-import{b as e}from"./chunk-YBI35UZ2.js";import"./chunk-URVJJ35C.js";import"./chunk-3RB4IFIX.js";import{a as o,l as r}from"./chunk-JD54O3BL.js";document.body.replaceChildren();o(r`<${e} />`,document.body);
+import{b as e}from"./chunk-IPGYJ7WF.js";import"./chunk-KG5LWT57.js";import"./chunk-KEA2DCT2.js";import{a as o,l as r}from"./chunk-JD54O3BL.js";document.body.replaceChildren();o(r`<${e} />`,document.body);

@@ -1,1 +1,0 @@
-import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-GOZB55GO.js";import"./chunk-U6CLVB72.js";import"./chunk-7ZCJTH4W.js";import"./chunk-RQHOIQAQ.js";import"./chunk-3RB4IFIX.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
