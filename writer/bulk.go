@@ -484,6 +484,7 @@ func (b *Bulk) DryRun(ctx context.Context, ids []string, judge BulkJudge) (dry *
 	if dry, err = b.w.dryRun(ctx, err); err != nil {
 		return nil, counts, nil, withoutOperation(err)
 	}
+	slices.SortStableFunc(s.refused, func(x, y BulkRefusal) int { return cmp.Compare(x.ID, y.ID) })
 	return dry, s.counted(), s.refused, nil
 }
 

@@ -545,6 +545,36 @@ collections:
   assert.equal((await store.get('/v1/visits?count=true&limit=1')).json.count, 1200);
 });
 
+scenario('On paper a list has all rows that are loaded, and says which these are', { data: { documents: { books: {} } } }, async ({ store, tab, page }) => {
+  await store.import('books', Array.from({ length: 350 }, (_, n) => JSON.stringify({ id: 'b' + String(n).padStart(4, '0'), title: 'Book ' + n }) + '\n').join(''));
+  await page.addInitScript(() => {
+    const of = /** @type {any} */ (globalThis);
+    addEventListener('afterprint', () => { of.printed = [document.querySelectorAll('table.grid tbody tr[data-row]').length, document.querySelector('.printed')?.textContent]; });
+  });
+  const printed = async () => {
+    const pdf = (await page.pdf({ format: 'A4' })).toString('latin1');
+    const [rows, words] = await page.evaluate(() => /** @type {any} */ (globalThis).printed);
+    return { rows, words, pages: pdf.match(/\/Type\s*\/Page\b/g)?.length ?? 0 };
+  };
+  await tab.open('#/books', 'books');
+  await row(page, 'b0000').waitFor();
+  const first = await printed();
+  assert.match(first.words, /^Rows 1–\d+ of more than \d+\. “Export” writes the whole list\.$/);
+  await page.waitForFunction(() => {
+    const box = /** @type {Element} */ (document.querySelector('.grid-box'));
+    box.scrollTop = box.scrollHeight;
+    return document.querySelector('tr[aria-rowindex="351"]') !== null;
+  });
+  await page.getByText('350 documents.').waitFor();
+  await row(page, 'b0349').waitFor();
+  const drawn = await page.locator('table.grid tbody tr[data-row]').count();
+  const whole = await printed();
+  assert.deepEqual([whole.rows, whole.words], [350, 'All 350 rows.']);
+  assert.ok(whole.pages >= 5, `${whole.pages} pages have 350 rows`);
+  assert.equal(await page.locator('table.grid tbody tr[data-row]').count(), drawn, 'the page is as it was');
+  assert.ok(drawn < 150);
+});
+
 scenario('What is typed and not run stays where the order changes', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
   await tab.open('#/books', 'books');
   await row(page, 'adam-bede').waitFor();

@@ -10,7 +10,7 @@ import { scenario } from './lib/scenario.js';
 const log = (page) => page.getByRole('log', { name: 'Changes seen', exact: true });
 
 /** What the log says, a line an element. @param {Page} page */
-const said = async (page) => (await log(page).locator('> div').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').replace(/ at \d+-\S+/g, ''));
+const said = async (page) => (await log(page).locator('> div').allInnerTexts()).map((text) => text.replace(/\s+/g, ' ').replace(/, (just now|\d+ \w+ ago)$/, ''));
 
 /** Waits until the log has so many lines. @param {Page} page @param {number} n */
 const lines = (page, n) => page.waitForFunction((n) => document.querySelectorAll('[role=log] > div').length === n, n);

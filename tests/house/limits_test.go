@@ -298,6 +298,7 @@ var limitTests = map[string]string{
 	"members that a filter completes; values of one":                      "TestConsole",
 	"CSV in the console: file, unpacked; row; columns; path; ids that are compared": "TestConsole",
 	"file of a list":             "TestConsole",
+	"rows of a list on paper":    "TestConsole",
 	"documents chosen in a list": "TestConsole",
 	"documents that a delete of many makes step by step; refusals that it shows": "TestConsole",
 	"collections of the sidebar": "TestConsole",

@@ -167,6 +167,22 @@ export class Sheet {
   }
 
   /**
+   * Returns which rows are held without a gap around those that are seen.
+   * @param {number} most how many at most
+   */
+  held(most) {
+    const seen = this.#pagesOf(this.seen.from, this.seen.to).first;
+    let [first, last, row] = [0, 0, 0];
+    for (const [i, part] of this.parts.entries()) {
+      row += part.rows;
+      if (part.of) last = row;
+      else if (i < seen) first = last = row;
+      else break;
+    }
+    return { first, last: Math.min(last, first + most) };
+  }
+
+  /**
    * Returns the cursor of the page that follows the page of a row, empty where there is none.
    * @param {number} row
    */

@@ -275,7 +275,7 @@ function Line({ place, sheet, view: viewed, others, again }) {
     ${
       rows > view.to - view.from + 1 &&
       html`<span
-      class="quiet">Rows ${(view.from + 1).toLocaleString('en')}–${Math.min(rows, view.to + 1).toLocaleString('en')}</span>`
+      class="quiet seen-rows">Rows ${(view.from + 1).toLocaleString('en')}–${Math.min(rows, view.to + 1).toLocaleString('en')}</span>`
     }
     ${!at && html`<${Totals} place=${place} sheet=${sheet} />`}
     ${

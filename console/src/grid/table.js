@@ -1,6 +1,6 @@
-import { html, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from '../lib/html.js';
 import { visible } from '../lib/text.js';
-import { DocumentLink } from '../ui/parts.js';
+import { DocumentLink, number } from '../ui/parts.js';
 import { cellOf, isDerived } from './cells.js';
 import { Head } from './columns.js';
 import { ROW } from './load.js';
@@ -11,6 +11,9 @@ const STEP = 10;
 
 /** How many rows are left free after the last one that is known, where more come. */
 const TO_COME = 12;
+
+/** How many rows are printed at most. */
+const MAX_PRINTED = 2000;
 
 /** How many rows are seen at least, whatever stands above. */
 const LEAST_ROWS = 8;
@@ -35,7 +38,8 @@ const LEAST_ROWS = 8;
  */
 
 /**
- * Documents as rows. Only those near what is seen are elements. Arrow keys go from row to row, and Enter opens one.
+ * Documents as rows. Only those near what is seen are elements, but on paper all that are held. Arrow keys go from row to row, and
+ * Enter opens one.
  * @param {Props} props
  */
 export function Table(props) {
@@ -46,15 +50,18 @@ export function Table(props) {
   const rows = sheet.rows;
   const wide = ['', ...columns].reduce((sum, path) => sum + widthOf(path), 0);
   const all = chosen.size > 0 && [...sheet.ids].every((id) => chosen.has(id));
+  const isPrinted = usePrinted();
+  const drawn = isPrinted ? sheet.held(MAX_PRINTED) : view;
   const shown = [];
-  for (let i = view.first; i < Math.min(view.last, rows); i++) shown.push(i);
+  for (let i = drawn.first; i < Math.min(drawn.last, rows); i++) shown.push(i);
   const surface = { height: px((rows + 1 + (sheet.next ? TO_COME : 0)) * ROW), width: px(wide) };
   const head = { sorts: at === null, sort, onSort };
   return html`<div class="scroll grid-box" tabindex="0" role="group" aria-label="Table of documents" ref=${box} onScroll=${look}
-    onKeyDown=${keys} onFocusIn=${take} onClick=${(/** @type {Event} */ event) => clickOf(event, props)}><div class="grid-rows"
-      style=${surface}>
+    onKeyDown=${keys} onFocusIn=${take} onClick=${(/** @type {Event} */ event) => clickOf(event, props)}>${
+      isPrinted && html`<${Printed} ...${drawn} sheet=${sheet} />`
+    }<div class="grid-rows" style=${surface}>
     <table aria-label="Documents" class="grid" aria-rowcount=${sheet.next ? -1 : rows + 1}
-      style=${{ top: px(view.first * ROW), width: px(wide) }}>
+      style=${{ top: px(drawn.first * ROW), width: px(wide) }}>
       <colgroup>${['', ...columns].map(
         (path, i) => html`<col key=${path}
         style=${{ width: i === columns.length ? 'auto' : px(widthOf(path)) }} />`,
@@ -76,6 +83,29 @@ export function Table(props) {
       <tbody>${shown.map((i) => html`<${Row} key=${i} i=${i} ...${rowOf(props, i)} isCurrent=${i === current} />`)}</tbody>
     </table></div></div>`;
 }
+
+/** Tells whether the page is being printed. */
+function usePrinted() {
+  const [is, setPrinted] = useState(false);
+  useEffect(() => {
+    const ending = new AbortController();
+    addEventListener('beforeprint', () => setPrinted(true), ending);
+    addEventListener('afterprint', () => setPrinted(false), ending);
+    return () => ending.abort();
+  }, []);
+  return is;
+}
+
+/**
+ * Says on paper which rows of the list these are.
+ * @param {{ first: number, last: number, sheet: import('./load.js').Sheet }} props
+ */
+const Printed = ({ first, last, sheet: { rows, next } }) =>
+  html`<p class="printed">${
+    first === 0 && last >= rows && next === ''
+      ? `All ${number(rows)} rows.`
+      : `Rows ${number(first + 1)}–${number(last)} of ${next ? 'more than ' : ''}${number(rows)}. “Export” writes the whole list.`
+  }</p>`;
 
 /** @param {number} n */
 const px = (n) => n + 'px';

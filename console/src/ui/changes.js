@@ -101,7 +101,7 @@ function Count({ rows }) {
     const timer = setTimeout(() => {
       const before = rows.findIndex((row) => row.seq === told.seq);
       const count = before < 0 ? rows.length : before;
-      setTold({ seq: newest, words: `${count} change${count === 1 ? '' : 's'} seen at ${newest}` });
+      setTold({ seq: newest, words: `${count} change${count === 1 ? '' : 's'} seen at ${localForm(new Date(rows[0].time))}` });
     }, QUIET);
     return () => clearTimeout(timer);
   }, [newest]);
@@ -119,7 +119,7 @@ function Seen({ row }) {
     const by = html`${cause?.collection && html`, by <${DocumentLink} collection=${cause.collection} id=${cause.id} />`}
       ${cause && !cause.collection && html`, by the rule <${Visible} text=${String(cause.rule ?? '')} max=${200} />`}${
         row.actor && html`, by <${Actor} of=${row.actor} />`
-      } <span class="quiet">at <code>${row.seq}</code></span>`;
+      }<span class="quiet">, <${Time} text=${row.time} position=${row.seq} /></span>`;
     const what = html`<${Visible} text=${row.collection + '/' + row.id} max=${200} />: ${row.op}`;
     return html`<div>${row.patch ? html`<${Patch} patch=${row.patch} max=${5} bare after=${by} />` : html`${what}${by}`}</div>`;
   }, [row]);
