@@ -1,1 +1,0 @@
-import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-7SM6GV2D.js";import"./chunk-5VKDVVP3.js";import"./chunk-ZBKDJXHS.js";import"./chunk-FBRSOXIN.js";import"./chunk-KEA2DCT2.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
