@@ -111,6 +111,14 @@ func ModelOf(s *Snapshot, at fanfold.Position) (m StoredModel, err error) {
 	return m, err
 }
 
+// ModelThen returns the event that applied the model of a position, 0 for none, and how many bytes the model has.
+func ModelThen(s *Snapshot, at fanfold.Position) (seq uint64, size int, err error) {
+	_, err = s.c.QueryRow("SELECT seq, octet_length(source) FROM model WHERE seq <= ? ORDER BY seq DESC LIMIT 1", func(r driver.Row) {
+		seq, size = uint64(r.Int(0)), int(r.Int(1))
+	}, int64(at.Seq()))
+	return seq, size, err
+}
+
 // readModel reads the last model that an event up to seq applied, nothing where there is none.
 func (s *Snapshot) readModel(m *StoredModel, seq int64) error {
 	var reserved, retired []byte

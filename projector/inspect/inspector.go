@@ -24,6 +24,7 @@ type Inspector struct {
 	dryRuns   chan struct{} // has an element while a dry run is made
 	foreseen  chan struct{} // has an element for each call of Foresee that works
 	issuer    fanfold.Issuer
+	former    formerPlans
 	rowsRead  atomic.Int64 // by MayExceed and Preview
 }
 

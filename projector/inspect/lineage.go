@@ -49,13 +49,9 @@ func (i *Inspector) LineageAt(ctx context.Context, key fanfold.Key, when fanfold
 		if err != nil {
 			return err
 		}
-		plan := i.projector.Plan()
-		if m, err := sqlite.ModelOf(s, at); err != nil {
+		plan, err := i.former.at(s, at, i.projector.Plan())
+		if err != nil {
 			return err
-		} else if m.Seq != plan.Seq {
-			if plan, err = fold.PlanAt(s, at); err != nil {
-				return err
-			}
 		}
 		l, err := lineageOf(ctx, s, sqlite.NewState(s, at), plan, key)
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/fanfold/fanfold"
@@ -110,5 +111,62 @@ func TestLineageEndsWithItsClient(t *testing.T) {
 	}
 	if asked < manyAuthors+manyPatches {
 		t.Errorf("it asks for its context %d times", asked)
+	}
+}
+
+// TestFormerPlansAreBounded: the plan of a former model is compiled once, however many ask for it at a time. So many stay, of so many bytes, and those that
+// were asked for last. An error does not stay.
+func TestFormerPlansAreBounded(t *testing.T) {
+	t.Parallel()
+	var ps formerPlans
+	var mu sync.Mutex
+	compiled := map[uint64]int{}
+	ask := func(seq uint64, size int, err error) error {
+		plan, err := ps.of(seq, size, func() (*fold.Plan, error) {
+			mu.Lock()
+			defer mu.Unlock()
+			compiled[seq]++
+			return &fold.Plan{Seq: seq}, err
+		})
+		if err == nil && plan.Seq != seq {
+			return fmt.Errorf("model %d has the plan of %d", seq, plan.Seq)
+		}
+		return err
+	}
+	var all sync.WaitGroup
+	for i := range 50 {
+		all.Go(func() {
+			if err := ask(1+uint64(i)%maxFormerPlans, 10, nil); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	want := func(seq uint64, n int) {
+		t.Helper()
+		if compiled[seq] != n {
+			t.Errorf("model %d was compiled %d times, want %d", seq, compiled[seq], n)
+		}
+	}
+	for seq := uint64(1); seq <= maxFormerPlans; seq++ {
+		want(seq, 1)
+	}
+	_ = ask(1, 10, nil)
+	_ = ask(100, 10, nil) // in the place of one of the others
+	_ = ask(1, 10, nil)
+	want(1, 1)
+	_ = ask(101, maxFormerBytes+1, nil)
+	_ = ask(101, maxFormerBytes+1, nil)
+	want(101, 2)
+	want(1, 1)
+	if len(ps.list) != maxFormerPlans {
+		t.Errorf("%d plans stay", len(ps.list))
+	}
+	_ = ask(102, maxFormerBytes, nil)
+	if len(ps.list) != 1 || ps.list[0].seq != 102 {
+		t.Errorf("beside the largest %d plans stay", len(ps.list))
+	}
+	if err := ask(103, 10, errors.New("the time is up")); err == nil || ask(103, 10, nil) != nil {
+		t.Errorf("an error stays, or is not told: %v", err)
 	}
 }

@@ -111,6 +111,7 @@ var limitTests = map[string]string{
 	"elements of a document that a rule goes through":                         "TestBounds",
 	"chain of rules": "TestLevels",
 	"flows between collections; told in a refusal":     "TestFlowsAreBounded TestProblemsAreBounded",
+	"former models that stay compiled; text":           "TestFormerPlansAreBounded",
 	"links that `_model/_targets` looks at":            "TestLargestTargetIsBounded",
 	"relation's name; path":                            "TestModelSizes",
 	"differences in a preview; removals in an error":   "TestManyDifferences",
