@@ -366,6 +366,33 @@ scenario('A long filter has an editor, which completes it, marks its mistakes, a
   await codeIs(editor, 'doc.language == "fr"');
 });
 
+scenario('The editor of a filter keeps what is typed on, its place and the focus, and judges by the parameters of now', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
+  await tab.open('#/books?filter=' + encodeURIComponent('doc.language == "fr"\n&& doc.yeax <'), 'books');
+  const editor = field(page, 'Filter');
+  const wrong = page.locator('.cm-lintRange-error, .cm-lintPoint-error').first();
+  assert.equal(await page.locator('#of-filter mark').textContent(), ' ');
+  assert.ok(await editor.evaluate((of) => of.getAttribute('aria-invalid') === 'true' && document.activeElement === document.body || document.activeElement?.tagName === 'H1'), 'a link gives the focus to no editor');
+  await editor.press('Control+A');
+  await page.keyboard.insertText('doc.year < params.until');
+  assert.equal(await editor.evaluate((of) => /** @type {any} */ (of).cmTile.view.hasFocus), true, 'the editor of a filter that has one line again stays');
+  await wrong.waitFor();
+  await press(page, 'Options');
+  await field(page, 'Parameters').fill('{"until": 1860}');
+  await wrong.waitFor({ state: 'detached' });
+  await editor.press('Control+End');
+  await page.keyboard.insertText('\n');
+  await page.keyboard.press('Control+S');
+  await placed(page, 'filter', 'doc.year < params.until');
+  await row(page, 'madame-bovary').waitFor();
+  await page.keyboard.insertText('&& true');
+  await codeIs(editor, 'doc.year < params.until\n&& true');
+  await page.keyboard.press('Control+S');
+  await placed(page, 'filter', 'doc.year < params.until\n&& true');
+  await page.goBack();
+  await codeIs(editor, 'doc.year < params.until');
+  await accessible(page);
+});
+
 scenario('Groups have a plan, and what is wrong with their filter is marked at its column', { data: 'bookshop', shared: true }, async ({ tab, page }) => {
   await tab.open('#/books?group=language&compute=count', 'books');
   await page.getByRole('table', { name: 'Groups', exact: true }).waitFor();

@@ -39,30 +39,30 @@ const FIELDS = [
  */
 export function Query({ place, columns, sample, mistake = '' }) {
   const { parts, params } = place;
-  const [typed, setTyped] = useState(() => typedOf(params));
   const isGiven = () => OPTIONS.some((name) => params.get(name));
-  const [open, setOpen] = useState({ options: isGiven(), conditions: false, code: false });
+  const hasLines = () => (params.get('filter') ?? '').includes('\n');
+  const [open, setOpen] = useState(() => ({ options: isGiven(), conditions: false, code: hasLines() }));
+  const pressed = useRef(false);
   const form = useRef(/** @type {HTMLFormElement | null} */ (null));
-  const before = useRef(params);
-  useEffect(() => {
-    // What is typed and not run yet stays where the place changes by something else.
-    const [then, now] = [typedOf(before.current), typedOf(params)];
-    before.current = params;
-    setTyped((typed) => Object.fromEntries(NAMES.map((name) => [name, then[name] === now[name] ? typed[name] : now[name]])));
-    if (isGiven()) setOpen((now) => ({ ...now, options: true }));
-  }, [params.toString()]);
+  const { typed, set, ran } = useTyped(params, () =>
+    setOpen((now) => ({ ...now, options: now.options || isGiven(), code: now.code || hasLines() })),
+  );
   const was = Boolean(params.get('at'));
-  const set = (/** @type {string} */ name, /** @type {string} */ text) => setTyped((now) => ({ ...now, [name]: text }));
   const setFilter = (/** @type {string} */ text) => set('filter', text);
   const run = (/** @type {SubmitEvent} */ event) => {
     event.preventDefault();
     const next = Object.fromEntries(NAMES.map((name) => [name, typed[name].trim() || undefined]));
     if (next.at) next.at = momentOf(next.at);
+    ran.current = next;
     const explain = event.submitter?.getAttribute('name') === 'explain' && !next.at ? true : undefined;
     goTo(placeHref(parts, { ...next, limit: params.get('limit') || undefined, maxScan: params.get('maxScan') || undefined, explain }));
   };
+  const flip = (/** @type {keyof typeof open} */ name) => {
+    pressed.current ||= name === 'code';
+    setOpen({ ...open, [name]: !open[name] });
+  };
   const toggle = (/** @type {keyof typeof open} */ name, /** @type {string} */ label) => html`<button type="button"
-    aria-expanded=${open[name]} onClick=${() => setOpen({ ...open, [name]: !open[name] })}>${label}</button>`;
+    aria-expanded=${open[name]} onClick=${() => flip(name)}>${label}</button>`;
   const known = { paths: [...sample.keys()], params: namesIn(typed.params) };
   const inEditor = !was && (open.code || typed.filter.includes('\n'));
   const rest = {
@@ -76,8 +76,8 @@ export function Query({ place, columns, sample, mistake = '' }) {
   return html`<form aria-label="Query" class="query one" ref=${form} onSubmit=${run}>
     <div class="asked"><div class="filter"><span class="quiet">Filter</span>${
       inEditor
-        ? html`<${FilterEditor} collection=${parts[0]} typed=${typed} known=${known} onFilter=${setFilter}
-          onRun=${() => form.current?.requestSubmit()} />`
+        ? html`<${FilterEditor} collection=${parts[0]} typed=${typed} known=${known} wrong=${mistake !== ''}
+          focus=${pressed.current} onFilter=${setFilter} onRun=${() => form.current?.requestSubmit()} />`
         : html`<${FilterBox} value=${typed.filter} rest=${rest} known=${known} onValue=${setFilter} />`
     }</div>
       <button type="submit" class="main">Run</button>${!was && html`<button type="submit" name="explain">Explain</button>`}
@@ -95,11 +95,32 @@ export function Query({ place, columns, sample, mistake = '' }) {
 }
 
 /**
- * The filter in an editor, for one that is long: its mistakes are marked as one types, and Ctrl+S runs it.
- * @param {{ collection: string, typed: Record<string, string>, known: { paths: string[], params: string[] },
- *   onFilter: (text: string) => void, onRun: () => void }} props
+ * What is typed into the form. What is not run yet stays: where the place changes by something else, and what was typed since it was run.
+ * @param {URLSearchParams} params of the place
+ * @param {() => void} onPlace is called once they have changed
  */
-function FilterEditor({ collection, typed, known, onFilter, onRun }) {
+function useTyped(params, onPlace) {
+  const [typed, setTyped] = useState(() => typedOf(params));
+  const before = useRef(params);
+  const ran = useRef(/** @type {Record<string, string | undefined>} */ ({}));
+  useEffect(() => {
+    const [then, now, own] = [typedOf(before.current), typedOf(params), ran.current];
+    [before.current, ran.current] = [params, {}];
+    const stays = (/** @type {string} */ name) =>
+      then[name] === now[name] || (name !== 'at' && name in own && (own[name] ?? '') === now[name]);
+    setTyped((typed) => Object.fromEntries(NAMES.map((name) => [name, stays(name) ? typed[name] : now[name]])));
+    onPlace();
+  }, [params.toString()]);
+  const set = (/** @type {string} */ name, /** @type {string} */ text) => setTyped((now) => ({ ...now, [name]: text }));
+  return { typed, set, ran };
+}
+
+/**
+ * The filter in an editor, for one that is long: its mistakes are marked as one types, and Ctrl+S runs it.
+ * @param {{ collection: string, typed: Record<string, string>, known: { paths: string[], params: string[] }, wrong: boolean,
+ *   focus: boolean, onFilter: (text: string) => void, onRun: () => void }} props
+ */
+function FilterEditor({ collection, typed, known, wrong, focus, onFilter, onRun }) {
   const box = useRef(/** @type {import('../ui/inputs.js').Box | null} */ (null));
   const { filter, params } = typed;
   // Not after the paint: what is typed meanwhile would be taken back.
@@ -111,8 +132,9 @@ function FilterEditor({ collection, typed, known, onFilter, onRun }) {
     const { from, words } = offered(before, before.length, known);
     return { from, choices: words.map((label) => ({ label })) };
   };
-  return html`<${Code} box=${box} label="Filter" initial=${filter} language="cel" rows=${4} focus check=${check}
-    completeText=${complete} onInput=${() => onFilter(box.current?.text() ?? '')} onSave=${onRun} />`;
+  return html`<${Code} box=${box} label="Filter" initial=${filter} language="cel" rows=${4} focus=${focus} wrong=${wrong} about="of-filter"
+    check=${check} checkedBy=${collection + ' ' + params} completeText=${complete}
+    onInput=${() => onFilter(box.current?.text() ?? '')} onSave=${onRun} />`;
 }
 
 /**
@@ -133,15 +155,19 @@ async function mistakesOf(collection, filter, params, signal) {
     });
   } catch (/** @type {any} */ error) {
     if (error?.status !== 400 || !error.detail?.startsWith('filter:')) return []; // whatever else is wrong is said once it is run
-    const [, line = '1', column = '1'] = /(?:line (\d+),? )?column (\d+)/.exec(error.detail) ?? [];
-    const start = filter
-      .split('\n')
-      .slice(0, Number(line) - 1)
-      .reduce((n, one) => n + one.length + 1, 0);
-    const from = start + [...filter.slice(start)].slice(0, Number(column) - 1).join('').length;
+    const from = Math.max(0, placeIn(filter, error.detail));
     return [{ what: error.detail, from: Math.min(from, filter.length - 1), to: Math.min(from + 1, filter.length) }];
   }
   return [];
+}
+
+/** Returns where a mistake of a filter stands, -1 for nowhere. @param {string} filter @param {string} detail names line and column */
+function placeIn(filter, detail) {
+  const [, line = '1', column] = /(?:line (\d+),? )?column (\d+)/.exec(detail) ?? [];
+  if (!column) return -1;
+  const lines = filter.split('\n').slice(0, Number(line) - 1);
+  const start = lines.reduce((n, one) => n + one.length + 1, 0);
+  return start + [...filter.slice(start)].slice(0, Number(column) - 1).join('').length;
 }
 
 /**
@@ -166,16 +192,13 @@ const namesIn = (text) => [...text.matchAll(/"([A-Za-z_]\w*)"\s*:/g)].map(([, na
  * @param {{ of: string, filter: string }} props
  */
 function Mistake({ of, filter }) {
-  const column = Number(/column (\d+)/.exec(of)?.[1] ?? 0);
-  const letters = [...filter];
-  const shown = (/** @type {number} */ from, /** @type {number} */ to) =>
-    html`<${Visible} text=${letters.slice(Math.max(0, from), Math.max(0, to)).join('')} />`;
+  const at = placeIn(filter, of);
+  const letters = [...filter.slice(Math.max(0, at))];
+  const before = [...filter.slice(0, Math.max(0, at))].slice(-60).join('');
   return html`<p id="of-filter" class="note wrong">${
-    column > 0 &&
-    html`<code>${shown(column - 61, column - 1)}<mark>${letters.length < column ? ' ' : shown(column - 1, column)}</mark>${shown(
-      column,
-      column + 20,
-    )}</code> `
+    at >= 0 &&
+    html`<code><${Visible} text=${before} /><mark><${Visible} text=${letters[0] ?? ' '} /></mark><${Visible}
+      text=${letters.slice(1, 21).join('')} /></code> `
   }
     <${Visible} text=${of} max=${300} /></p>`;
 }

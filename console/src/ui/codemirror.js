@@ -17,7 +17,7 @@ import {
 } from '@codemirror/language';
 import { lintKeymap, linter } from '@codemirror/lint';
 import { highlightSelectionMatches, search, searchKeymap } from '@codemirror/search';
-import { Compartment, EditorState } from '@codemirror/state';
+import { Compartment, EditorState, StateEffect } from '@codemirror/state';
 import { EditorView, drawSelection, dropCursor, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { hidden } from '../lib/jsontext.js';
@@ -29,6 +29,9 @@ import { pieces } from '../lib/text.js';
 /** How long nothing is typed until mistakes are looked for, in milliseconds. */
 const PAUSE = 300;
 
+/** Has mistakes looked for again. @type {import('@codemirror/state').StateEffectType<null>} */
+const again = StateEffect.define();
+
 /**
  * Makes an editor in an element.
  * @param {HTMLElement} host
@@ -38,6 +41,8 @@ export function mount(host, latest) {
   const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
   const changing = new Compartment();
   const of = latest();
+  let by = of.checkedBy;
+  const isOld = () => (by === latest().checkedBy ? [] : ((by = latest().checkedBy), [again.of(null)]));
   const view = new EditorView({
     parent: root,
     root,
@@ -48,7 +53,7 @@ export function mount(host, latest) {
   });
   return {
     box: boxOf(view, of.initial),
-    tell: () => view.dispatch({ effects: changing.reconfigure(attributes(latest())) }),
+    tell: () => view.dispatch({ effects: [changing.reconfigure(attributes(latest())), ...isOld()] }),
     end: () => view.destroy(),
   };
 }
@@ -109,7 +114,7 @@ function helps(latest) {
     keymap.of([{ key: 'Mod-s', run: save, preventDefault: true }]),
     EditorView.domEventHandlers({ beforeinput: typedOver }),
   ];
-  if (check) out.push(checking(check));
+  if (check) out.push(checking(latest));
   if (complete || completeText)
     out.push(autocompletion({ override: [complete ? inJSON(latest) : inText(latest)], icons: false, activateOnTyping: true }));
   return out;
@@ -151,10 +156,8 @@ function typedOver(event, view) {
   return true;
 }
 
-/**
- * @param {NonNullable<Coding['check']>} check
- */
-function checking(check) {
+/** @param {() => Coding} latest */
+function checking(latest) {
   let ending = new AbortController();
   const look = async (/** @type {EditorView} */ view) => {
     ending.abort();
@@ -162,7 +165,7 @@ function checking(check) {
     const { signal } = ending;
     const end = view.state.doc.length;
     try {
-      const found = await check(view.state.doc.toString(), signal);
+      const found = (await latest().check?.(view.state.doc.toString(), signal)) ?? [];
       return found.map(({ what, from, to }) => ({
         from: Math.min(from, end),
         to: Math.min(to, end),
@@ -174,7 +177,9 @@ function checking(check) {
       throw error;
     }
   };
-  return linter(look, { delay: PAUSE });
+  const needsRefresh = (/** @type {import('@codemirror/view').ViewUpdate} */ { transactions }) =>
+    transactions.some(({ effects }) => effects.some((one) => one.is(again)));
+  return linter(look, { delay: PAUSE, needsRefresh });
 }
 
 /**

@@ -38,6 +38,7 @@ import { select } from './parts.js';
  * @property {() => void} [onInput]
  * @property {() => void} [onSave] Ctrl+S
  * @property {(text: string, signal: AbortSignal) => Promise<Mistake[]>} [check] looks for mistakes as one types
+ * @property {string} [checkedBy] what else mistakes follow from: once it changes, they are looked for again
  * @property {(spot: Spot) => Promise<Choice[]>} [complete] what may stand at a place in JSON
  * @property {(before: string, text: string) => Promise<{ from: number, choices: Choice[] }>} [completeText] what may follow on a text
  */
@@ -86,7 +87,7 @@ function Mounted(props) {
       of.end();
     };
   }, []);
-  useLayoutEffect(() => made.current?.tell(), [props.wrong, props.readOnly]);
+  useLayoutEffect(() => made.current?.tell(), [props.wrong, props.readOnly, props.checkedBy]);
   return html`<div class="code" ref=${host}></div>`;
 }
 
