@@ -218,6 +218,7 @@ scenario('Rows follow the feed, and the log says what changed and by whom', { da
   const log = page.getByRole('log', { name: 'Changes seen', exact: true });
   await log.getByText('/authors/0/name: Samuel Clemens → Mark Twain').first().waitFor();
   await log.getByRole('link', { name: 'authors/samuel-clemens', exact: true }).first().waitFor();
+  await log.getByRole('link', { name: 'books/tom-sawyer', exact: true }).waitFor();
   const urls = tab.requests.map((r) => new URL(r.url())).filter((url) => url.pathname === '/v1/books').slice(first);
   assert.ok(urls.every((url) => url.searchParams.getAll('id').length > 0 && url.searchParams.get('fields') === 'title,authors[].name'), urls.join('\n'));
 

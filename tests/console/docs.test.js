@@ -1,7 +1,7 @@
 // The walk through the bookshop, as docs/console.md tells it.
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
-import { codeIn } from './lib/editing.js';
+import { codeIn, retype } from './lib/editing.js';
 import { scenario } from './lib/scenario.js';
 
 /** @typedef {import('playwright-core').Page} Page */
@@ -92,6 +92,23 @@ scenario('Watch it arrive', { data: 'bookshop' }, async ({ store, tab, page, new
   const renamed = page.getByRole('list', { name: 'Changes', exact: true }).locator('> li').filter({ hasText: /authors\/mary-ann-evans (replace|patch)/ });
   await renamed.getByRole('button', { name: '7 derived changes', exact: true }).click();
   await page.getByRole('heading', { name: 'books.authors[].name: 5', exact: true }).waitFor();
+});
+
+scenario('Read and change the model', { data: 'bookshop', shared: true }, async ({ store, tab, page }) => {
+  const [sentence] = part('Read and change the model').blocks;
+  tells('Read and change the model', 'Most refer to', 'Edit', 'byTitle: [title]', 'Preview', 'Apply');
+  const before = (await store.get('/v1/_model')).text;
+  await tab.open('#/_model', 'Model');
+  await page.getByRole('table', { name: 'Relations' }).getByRole('link', { name: 'publishers/chapman-hall', exact: true }).waitFor();
+  await page.getByRole('group', { name: 'Model graph' }).getByRole('link', { name: 'books, 121 documents', exact: true }).waitFor();
+  const box = page.getByRole('textbox', { name: 'Model', exact: true });
+  await box.waitFor();
+  const text = await codeIn(box);
+  await retype(box, text.replace(/( +)indexes:\n/, (line, blanks) => `${line}${blanks}    byTitle: [title]\n`));
+  await press(page, 'Preview');
+  await page.getByRole('region', { name: 'What this model changes' }).getByText(sentence, { exact: true }).waitFor();
+  assert.ok(await page.getByRole('button', { name: 'Apply', exact: true }).isEnabled());
+  assert.equal((await store.get('/v1/_model')).text, before);
 });
 
 scenario('Go back in time', { data: 'bookshop' }, async ({ store, tab, page }) => {

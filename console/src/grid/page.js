@@ -99,7 +99,7 @@ function DocumentsPage({ place }) {
       html`${!explained && html`<${Suggestion} suggest=${problem.of.suggest} />`}<${Further} place=${place} />`
     }<//>
     ${problem && !shown ? sheets : html`<${Pending} of=${loaded}>${sheets}<//>`}
-    ${at === null && html`<${ChangesSeen} rows=${rows} />`}`;
+    ${at === null && html`<${ChangesSeen} rows=${rows} named />`}`;
 }
 
 /** How many documents a query may look at, at most. */

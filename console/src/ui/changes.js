@@ -15,15 +15,14 @@ const MAX_VALUE = 120;
 
 /**
  * A value that differs, in a line: where it is, what was and what is.
- * @param {{ path: string, old?: Node, value?: Node, bare?: boolean, after?: any }} props a value that came has no old one, and one that
- * went has no new one; bare shows
- *   texts without quotation marks, where both are texts; after stands at the end
+ * @param {{ path: string, old?: Node, value?: Node, bare?: boolean, before?: any, after?: any }} props a value that came has no old one,
+ * and one that went has no new one; bare shows texts without quotation marks, where both are texts; before and after stand around it
  */
-export function Difference({ path, old, value, bare = false, after }) {
+export function Difference({ path, old, value, bare = false, before, after }) {
   const texts = bare && old?.kind === 'string' && value?.kind === 'string';
   const shown = (/** @type {Node} */ node) =>
     html`<${Visible} text=${texts ? textOf(node) : readable(node, 8 * MAX_VALUE)} max=${MAX_VALUE} />`;
-  return html`<div class="difference"><code><${Visible} text=${path || 'the document'} max=${MAX_VALUE} /></code>: ${
+  return html`<div class="difference">${before}<code><${Visible} text=${path || 'the document'} max=${MAX_VALUE} /></code>: ${
     old
       ? html`<del>
     ${shown(old)}</del>`
@@ -33,14 +32,14 @@ export function Difference({ path, old, value, bare = false, after }) {
 
 /**
  * A JSON Patch with old values, a line an operation.
- * @param {{ patch: Node | undefined, max?: number, bare?: boolean, after?: any }} props max is how many lines are shown; bare and after are
- * those of each line
+ * @param {{ patch: Node | undefined, max?: number, bare?: boolean, before?: any, after?: any }} props max is how many lines are shown;
+ * the others are those of each line
  */
-export function Patch({ patch, max = 20, bare, after }) {
+export function Patch({ patch, max = 20, bare, before, after }) {
   const all = patch?.elements ?? [];
   return html`${all.slice(0, max).map(
     (op) => html`<${Difference} path=${textOf(member(op, 'path')) ?? ''} old=${member(op, 'old')}
-    value=${member(op, 'value')} bare=${bare} after=${after} />`,
+    value=${member(op, 'value')} bare=${bare} before=${before} after=${after} />`,
   )}
     ${all.length > max && html`<div class="quiet">${all.length - max} more</div>`}`;
 }
@@ -77,16 +76,17 @@ function newest(rows) {
 
 /**
  * The log of what has changed since the page was opened, and whether the feed that tells it is cut.
- * @param {{ rows: Row[] }} props the newest first
+ * @param {{ rows: Row[], named?: boolean }} props rows have the newest first; named says that they are of several documents
  */
-export function ChangesSeen({ rows }) {
+export function ChangesSeen({ rows, named = false }) {
   const { state, problem } = liveState.value;
   const gone = problem?.status === 410;
   return html`<${FeedState} state=${state} problem=${problem} again=${gone ? () => location.reload() : followAgain}>
       <p>What is shown does not follow changes any more.</p><//>
     <${Count} rows=${rows} />
-    <div role="log" aria-label="Changes seen" aria-live="off" class="seen">${rows.map((row) => html`<${Seen} key=${row.seq} row=${row} />`)}
-      </div>`;
+    <div role="log" aria-label="Changes seen" aria-live="off" class="seen">${rows.map(
+      (row) => html`<${Seen} key=${row.seq} row=${row} named=${named} />`,
+    )}</div>`;
 }
 
 /**
@@ -110,9 +110,9 @@ function Count({ rows }) {
 
 /**
  * A change: what it did, by whom, and where.
- * @param {{ row: Row }} props
+ * @param {{ row: Row, named: boolean }} props named has the document stand first
  */
-function Seen({ row }) {
+function Seen({ row, named }) {
   const { cause } = row;
   // The same element is not looked at again.
   return useMemo(() => {
@@ -120,9 +120,11 @@ function Seen({ row }) {
       ${cause && !cause.collection && html`, by the rule <${Visible} text=${String(cause.rule ?? '')} max=${200} />`}${
         row.actor && html`, by <${Actor} of=${row.actor} />`
       }<span class="quiet">, <${Time} text=${row.time} position=${row.seq} /></span>`;
+    const of = named && html`<${DocumentLink} collection=${row.collection} id=${row.id} /> `;
     const what = html`<${Visible} text=${row.collection + '/' + row.id} max=${200} />: ${row.op}`;
-    return html`<div>${row.patch ? html`<${Patch} patch=${row.patch} max=${5} bare after=${by} />` : html`${what}${by}`}</div>`;
-  }, [row]);
+    const line = row.patch ? html`<${Patch} patch=${row.patch} max=${5} bare before=${of} after=${by} />` : html`${what}${by}`;
+    return html`<div>${line}</div>`;
+  }, [row, named]);
 }
 
 /**
