@@ -1,1 +1,0 @@
-import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-VRVEONSH.js";import"./chunk-627BZ6TX.js";import"./chunk-B3DND5YH.js";import"./chunk-2KNO5PQH.js";import"./chunk-RWS6W375.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
