@@ -251,6 +251,22 @@ scenario('An id of blanks has a width, and one of 255 bytes stays within its col
   await tab.noSidewaysScrolling();
 });
 
+scenario('The first page asks at once for all that needs no other answer', { data: 'bookshop' }, async ({ tab, page }) => {
+  let letGo = () => {};
+  const held = new Promise((resolve) => { letGo = () => resolve(undefined); });
+  await page.route('**/v1/_me', async (route) => {
+    await held;
+    await route.continue();
+  });
+  await tab.open('#/', 'Collections');
+  await page.getByRole('table', { name: 'Collections' }).getByRole('link', { name: 'books', exact: true }).waitFor();
+  await page.getByRole('navigation', { name: 'Collections' }).getByRole('link', { name: /^books/ }).waitFor();
+  await page.getByRole('status', { name: 'Node' }).getByText('ready').waitFor();
+  letGo();
+  await page.getByRole('status', { name: 'Node' }).getByText('no lag').waitFor();
+  for (const path of ['/readyz', '/v1/_status']) assert.equal(tab.requests.filter((r) => new URL(r.url()).pathname === path).length, 1, `${path} is asked once`);
+});
+
 scenario('On paper no column is cut, and there is no frame', { data: { documents: { books: { b1: Object.fromEntries(Array.from({ length: 14 }, (_, i) => ['member' + i, 'a text of some words, number ' + i])) } } } }, async ({ tab, page }) => {
   await page.setViewportSize({ width: 794, height: 1123 }); // A4
   await tab.open('#/books?fields=' + Array.from({ length: 14 }, (_, i) => 'member' + i).join(','), 'books');

@@ -64,7 +64,7 @@ export function DropExport() {
 /** What needs attention, as a list. It is nothing where there is none, or the reader may not know it. */
 export function Attention() {
   useEffect(() => {
-    looks.value++;
+    if (needs.value) looks.value++; // as long as nobody knows it, it is being asked for
   }, []);
   if (!needs.value?.length) return null;
   return html`<ul aria-label="Needs attention" class="needs">${needs.value.map(

@@ -1,4 +1,4 @@
-import { html, signal, useEffect, useRef, useState } from '../lib/html.js';
+import { html, signal, useLayoutEffect, useRef, useState } from '../lib/html.js';
 import { addressOf, ask, askReady, forgetKey, hasRole, key, keyHeaders, me, readers } from '../lib/http.js';
 import { forgetSavedByOthers, mayLeave, settled } from '../lib/place.js';
 import { Visible } from '../ui/parts.js';
@@ -32,7 +32,7 @@ export function NodeLine() {
   const [of, setOf] = useState(/** @type {Standing} */ ({ word: 'asking the node' }));
   const used = key.value;
   const known = me.value;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const ending = new AbortController();
     /** @type {ReturnType<typeof setTimeout> | undefined} */
     let timer;
@@ -100,7 +100,8 @@ export function Who() {
   const of = me.value;
   const used = key.value;
   const last = useRef(/** @type {any} */ (null));
-  useEffect(() => {
+  // What the page shows follows from it, so it is asked together with the page's own question, and not after the paint.
+  useLayoutEffect(() => {
     const ending = new AbortController();
     const take = async (/** @type {any} */ come) => {
       if (ending.signal.aborted) return;

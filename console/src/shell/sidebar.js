@@ -1,5 +1,5 @@
-import { html, signal, useEffect, useId, useRef, useState } from '../lib/html.js';
-import { addressOf, hasRole, keyHeaders, me } from '../lib/http.js';
+import { html, signal, useEffect, useId, useLayoutEffect, useRef, useState } from '../lib/html.js';
+import { addressOf, hasRole, key, keyHeaders, me, readers } from '../lib/http.js';
 import { goTo, place, placeHref, saved, visited } from '../lib/place.js';
 import { Visible, number } from '../ui/parts.js';
 import { NotFoundPage, routeOf } from './app.js';
@@ -64,9 +64,9 @@ const EVERY = 30_000;
 /** Keeps the list of collections, as long as the tab is seen. A key that is refused here is not asked for: the page does that. */
 function useCollections() {
   const known = useRef({ etag: '' });
-  const who = me.value;
-  useEffect(() => {
-    if (!who) return undefined;
+  const used = key.value;
+  // Whom the server takes the reader for needs not be known, and an effect would ask only once the page is painted.
+  useLayoutEffect(() => {
     const ending = new AbortController();
     known.current.etag = '';
     const look = async () => {
@@ -92,7 +92,7 @@ function useCollections() {
       clearInterval(timer);
       document.removeEventListener('visibilitychange', look);
     };
-  }, [who, saved.value, place.value.parts[0]]);
+  }, [used, readers.value, saved.value, place.value.parts[0]]);
 }
 
 const isMac = /mac|iphone|ipad/i.test(navigator.platform);
