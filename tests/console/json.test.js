@@ -137,6 +137,8 @@ test('a merge goes by the ids of elements', () => {
     ['{"l":[{"id":"c","n":1},{"id":"b","n":1},{"id":"a","n":1}]}', '{"l":[{"id":"a","n":1},{"id":"c","n":2}]}', '{"l":[{"id":"c","n":2},{"id":"a","n":1}]}'],
     ['{"l":[{"id":"a","n":2},{"id":"b","n":1},{"id":"c","n":1}]}', '{"l":[{"id":"c","n":1},{"id":"b","n":1},{"id":"a","n":1}]}', '{"l":[{"id":"c","n":1},{"id":"b","n":1},{"id":"a","n":2}]}'],
     ['{"l":[{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":1},{"id":"t"}]}', '{"l":[{"id":"0"},{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":1},{"id":"m"}]}', '{"l":[{"id":"0"},{"id":"a","n":1},{"id":"b","n":1},{"id":"c","n":1},{"id":"t"},{"id":"m"}]}'],
+    // An id that is written in another way is the same.
+    ['{"l":[{"id":"\\u0061","n":1},{"id":"b","n":2},{"id":"c","n":1}]}', '{"l":[{"id":"a","n":2},{"id":"b","n":1},{"id":"c","n":1}]}', '{"l":[{"id":"\\u0061","n":2},{"id":"b","n":2},{"id":"c","n":1}]}'],
   ]) assert.deepEqual(merged(opened, theirs, mine), { text: want, asked: [], keys: [] });
   assert.deepEqual(merged('{"l":[{"id":1,"n":1}]}', '{"l":[{"id":1,"n":2}]}', '{"l":[{"id":1.0,"n":1},{"id":1,"n":3}]}').asked, ['/l/0/n']);
 });
@@ -188,6 +190,140 @@ test(`a merge of edits is a document, and loses nothing that one side alone has 
       if (isNew || (now.has(name) && here.has(name))) assert.ok(both.has(name), `${told} has lost ${name}`);
     }
   }
+});
+
+/**
+ * A value for the oracle of merges: a token, members by name, or elements. What a set of them becomes is said as slowly and plainly as can be.
+ * @typedef {string | Map<string, any> | any[]} Value
+ */
+
+/** Makes values at random, and histories of them. */
+class Histories {
+  /** @param {number} of */
+  constructor(of) { this.random = randomOf(of); }
+
+  /** @template T @param {T[]} list @returns {T} */
+  pick(list) { return list[Math.floor(this.random() * list.length)]; }
+
+  /** @param {number} depth @returns {Value} */
+  value(depth) {
+    const kind = depth > 0 ? this.random() : 1;
+    if (kind < 0.3) return new Map(Array.from({ length: this.pick([0, 1, 3]) }, () => [this.name(), this.value(depth - 1)]));
+    if (kind < 0.6) return [...new Set(Array.from({ length: this.pick([0, 2, 5]) }, () => this.id()))].map((id) => this.element(id, depth));
+    if (kind < 0.7) return Array.from({ length: this.pick([0, 1, 3]) }, () => this.value(depth - 1));
+    return this.pick(['1', '1.0', '9007199254740993', '9007199254740992', 'null', 'true', '"a"', '"__proto__"', '1e400']);
+  }
+
+  name() { return this.pick(['a', 'b', 'id', '__proto__', 'constructor', 'a/b~', '10', '2', '']); }
+  id() { return this.pick(['"a"', '"b"', '"__proto__"', '1', '"1"', '1.0', '"山"', '"x/~"', '""']); }
+
+  /** @param {string} id @param {number} depth @returns {Value} */
+  element(id, depth) { return new Map(/** @type {[string, any][]} */ ([['id', id], ...(this.random() < 0.7 ? [['n', this.value(depth - 1)]] : [])])); }
+
+  /** Returns a value with one thing changed somewhere in it. @param {Value} of @returns {Value} */
+  changed(of) {
+    if (typeof of === 'string' || this.random() < 0.1) return this.value(2);
+    const within = this.random() < 0.6;
+    if (Array.isArray(of)) {
+      const i = Math.floor(this.random() * of.length);
+      if (of.length > 0 && within) return of.with(i, this.changed(of[i]));
+      if (of.length > 0 && this.random() < 0.3) return of.toSpliced(i, 1);
+      if (of.length > 1 && this.random() < 0.5) return of.toSpliced(i, 1).toSpliced(Math.floor(this.random() * of.length), 0, of[i]);
+      return of.toSpliced(i, 0, this.element(this.id(), 2));
+    }
+    const next = new Map(of), name = this.pick([...of.keys(), this.name()]);
+    if (within && of.has(name)) return next.set(name, this.changed(of.get(name)));
+    if (this.random() < 0.4) next.delete(name);
+    else next.set(name, this.value(2));
+    return next;
+  }
+
+  /** @param {Value} value @returns {string} */
+  text(value) {
+    const blank = () => this.pick(['', '', ' ', '\n  ']);
+    const quoted = (/** @type {string} */ of) => (this.random() < 0.2 ? of.replace(/[a山]/g, (c) => '\\u' + c.charCodeAt(0).toString(16).padStart(4, '0')) : of);
+    if (typeof value === 'string') return value.startsWith('"') ? quoted(value) : value;
+    if (Array.isArray(value)) return '[' + value.map((one) => blank() + this.text(one) + blank()).join(',') + ']';
+    return '{' + [...value].map(([name, one]) => blank() + quoted(JSON.stringify(name)) + ':' + blank() + this.text(one) + blank()).join(',') + '}';
+  }
+}
+
+/** @param {import('../../console/src/lib/json.js').Node} node @returns {Value} */
+const valueOf = (node) => (node.members ? new Map(node.members.map((m) => [m.name, valueOf(m.value)])) : node.elements ? node.elements.map(valueOf)
+  : node.kind === 'string' ? JSON.stringify(JSON.parse(node.raw)) : node.raw);
+
+/** The ids of elements, undefined where they have none of their own. @param {Value | undefined} of @returns {string[] | undefined} */
+function idsOf(of) {
+  const ids = (of === undefined ? [] : Array.isArray(of) ? of : [null]).map((one) => (one instanceof Map && /^["\d]/.test(String(one.get('id'))) && typeof one.get('id') === 'string' ? one.get('id') : undefined));
+  return ids.includes(undefined) || new Set(ids).size < ids.length ? undefined : ids;
+}
+
+/** A text that two values have alike where they are the same. @param {Value | undefined} of @param {boolean} [anyOrder] of elements with ids @returns {string} */
+function canon(of, anyOrder = false) {
+  if (of === undefined || typeof of === 'string') return String(of);
+  if (!Array.isArray(of)) return '{' + [...of].map(([name, one]) => JSON.stringify(name) + canon(one, anyOrder)).sort().join() + '}';
+  const all = of.map((one) => canon(one, anyOrder));
+  return '[' + (anyOrder && idsOf(of) ? all.sort() : all).join() + ']';
+}
+
+/**
+ * What three values become. Theirs stands where both sides changed one place. @param {Value | undefined} was @param {Value | undefined} theirs
+ * @param {Value | undefined} mine @param {string[]} asked gets the places @param {string} at @returns {any}
+ */
+function together(was, theirs, mine, asked, at) {
+  const [a, b, c] = [was, theirs, mine].map((of) => canon(of));
+  if (b === c || a === c) return theirs;
+  if (a === b) return mine;
+  if (theirs instanceof Map && mine instanceof Map && (was === undefined || was instanceof Map)) {
+    const all = [...new Set([...theirs.keys(), ...mine.keys(), ...(was ?? new Map()).keys()])];
+    const made = all.map((name) => /** @type {[string, any]} */ ([name, together(was?.get(name), theirs.get(name), mine.get(name), asked, `${at}/${name}`)]));
+    return new Map(made.filter(([, of]) => of !== undefined));
+  }
+  const [then, now, here] = [was, theirs, mine].map(idsOf);
+  if (Array.isArray(theirs) && Array.isArray(mine) && (was === undefined || Array.isArray(was)) && then && now && here) {
+    const both = (/** @type {string[]} */ ids) => ids.filter((id) => now.includes(id) && here.includes(id)).join();
+    if (both(now) === both(here) || both(then) === both(here) || both(then) === both(now)) {
+      const of = (/** @type {any} */ list, /** @type {string} */ id) => list?.find((/** @type {any} */ one) => one.get('id') === id);
+      return [...new Set([...now, ...here])].map((id) => together(of(was, id), of(theirs, id), of(mine, id), asked, `${at}/${id}`)).filter((one) => one !== undefined);
+    }
+  }
+  asked.push(at);
+  return theirs;
+}
+
+/** Checks that the order of elements is that of the side that moved them. @param {any} was @param {any} theirs @param {any} mine @param {any} got @param {string} told */
+function inOrder(was, theirs, mine, got, told) {
+  if (got instanceof Map) for (const [name, one] of got) inOrder(was?.get?.(name), theirs?.get?.(name), mine?.get?.(name), one, told);
+  const [then, now, here, made] = [was, theirs, mine, got].map(idsOf);
+  if (!Array.isArray(got) || !then || !now || !here || !made || was === undefined || theirs === undefined || mine === undefined) return;
+  const of = (/** @type {string[]} */ ids) => ids.filter((id) => [then, now, here, made].every((all) => all.includes(id))).join();
+  assert.ok(of(made) === of(now) || of(made) === of(here), told);
+  if (of(now) === of(then)) assert.equal(of(made), of(here), told);
+  if (of(here) === of(then)) assert.equal(of(made), of(now), told);
+}
+
+test(`a merge is what a slow and plain one gives, over histories (FANFOLD_SEED=${seed})`, () => {
+  let asks = 0, merges = 0;
+  for (let n = 0; n < CASES / 4; n++) {
+    const of = new Histories(seed + n);
+    const was = /** @type {any} */ (new Map([['id', '"d"'], ['l', of.value(3)], ['m', of.value(3)], ['o', of.value(3)]]));
+    const [theirs, mine] = [0, 1].map(() => {
+      let now = was;
+      for (let edits = of.pick([0, 1, 2, 4]); edits > 0; edits--) now = of.changed(now);
+      return now instanceof Map ? now : was;
+    });
+    const texts = [was, theirs, mine].map((one) => of.text(one));
+    const told = `FANFOLD_SEED=${seed + n}, the first case: ${texts.join(' | ')}`;
+    const got = merged(texts[0], texts[1], texts[2]);
+    const asked = /** @type {string[]} */ ([]);
+    const want = together(was, theirs, mine, asked, '');
+    assert.equal(canon(valueOf(scan(got.text)), true), canon(want, true), told);
+    assert.equal(got.asked.length, asked.length, told);
+    if (asked.length === 0) inOrder(was, theirs, mine, valueOf(scan(got.text)), told);
+    asks += Math.min(asked.length, 1);
+    merges += Number(asked.length === 0 && ![was, theirs, mine].some((one) => canon(one) === canon(want)));
+  }
+  assert.ok(asks > CASES / 40 && merges > CASES / 40, `${asks} ask, ${merges} merge`);
 });
 
 /** Returns a text without members whose names an object has twice. @param {string} text */

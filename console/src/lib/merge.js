@@ -138,8 +138,10 @@ function byId(array) {
   const found = new Map();
   for (const [i, node] of (array?.elements ?? []).entries()) {
     const id = node.members?.findLast((m) => m.name === 'id')?.value;
-    if (!id || (id.kind !== 'string' && id.kind !== 'number') || found.has(id.raw)) return undefined;
-    found.set(id.raw, { node, i });
+    if (!id || (id.kind !== 'string' && id.kind !== 'number')) return undefined;
+    const key = id.kind === 'string' ? JSON.stringify(JSON.parse(id.raw)) : id.raw; // one text is written in many ways
+    if (found.has(key)) return undefined;
+    found.set(key, { node, i });
   }
   return found;
 }
