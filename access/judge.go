@@ -384,11 +384,15 @@ func (r *Rights) KeyTo(collections []string) string {
 // CheckRead returns nil where the principal reads every document of a collection, and a Forbidden otherwise.
 func (r *Rights) CheckRead(collection string) error { return r.CheckAll(model.ActRead, collection) }
 
-// Told returns those rules of a collection, by full name, whose values the principal sees.
+// Told returns those rules of a collection, by full name, whose values the principal sees. The model need not have them any more.
 func (r *Rights) Told(collection string, rules []string) (told []string) {
-	c, mask := r.model.Collection(collection), r.mask(r.model, collection)
+	mask := r.mask(r.model, collection)
+	if mask == nil {
+		return rules
+	}
 	for _, name := range rules {
-		if c == nil || !slices.ContainsFunc(c.Rules, func(rule *model.Rule) bool { return rule.Name() == name && mask.Touches(rule.Path) != "" }) {
+		text, isRule := strings.CutPrefix(name, collection+".")
+		if path, err := model.ParsePath(text); !isRule || err != nil || mask.Touches(path) == "" {
 			told = append(told, name)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -223,4 +224,39 @@ collections:
 	if exact < 3*by || by == 0 {
 		t.Errorf("%d are exact, and %d by a change", exact, by)
 	}
+}
+
+// TestManyLineagesAtOnce: 50 readers ask for lineages under 12 models of before, more than stay compiled, and each is told what one reader alone is told. Of a
+// collection that was not there, nobody is told anything.
+func TestManyLineagesAtOnce(t *testing.T) {
+	suite.Parallel(t)
+	s := harness.OpenTemp(t, `collections: {authors: {}}`)
+	s.Put("authors", "a", `{"m0":"Ann"}`)
+	var paths []string
+	for i := range 12 {
+		s.Model(fmt.Sprintf("collections: {authors: {}, books: {relations: {r%d: {path: author, to: authors}}, derive: {n%d: {copy: r%d, value: doc.m0}}}}", i, i, i))
+		s.Put("books", "b", fmt.Sprintf(`{"author":"a","n":%d}`, i))
+		s.Merge("authors", "a", fmt.Sprintf(`{"m0":"Ann %d"}`, i))
+		paths = append(paths, fmt.Sprintf("/v1/books/b/_lineage?at=%d", s.Node.Store.Applied.Seq()))
+	}
+	told := make([]string, len(paths))
+	for i, path := range paths {
+		if told[i] = string(s.Want(http.StatusOK, http.MethodGet, path, "").Body); !strings.Contains(told[i], fmt.Sprintf(`"rule":"books.n%d"`, i)) || strings.Count(told[i], `"rule"`) != 1 {
+			t.Errorf("%s is %s", path, told[i])
+		}
+	}
+	var all sync.WaitGroup
+	for reader := range 50 {
+		all.Go(func() {
+			for i := range paths {
+				i = (i + reader) % len(paths)
+				if r, err := s.Do(http.MethodGet, paths[i], nil); err != nil || string(r.Body) != told[i] {
+					t.Errorf("%s is %+v, %v, and was %s", paths[i], r, err, told[i])
+				}
+			}
+		})
+	}
+	all.Wait()
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/books/b/_lineage?at=2", "")
+	s.Want(http.StatusNotFound, http.MethodGet, "/v1/nowhere/b/_lineage?at=2", "")
 }

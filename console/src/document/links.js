@@ -119,8 +119,9 @@ export function Refers({ doc, collection, at, model }) {
     [root, model],
   );
   if (relations.length === 0) return null;
-  return html`<section aria-label="Refers to"><h2>Refers to</h2>${relations.map(
-    (r) => html`<div key=${r.name} class="tie">
+  return html`<section aria-label="Refers to"><h2>Refers to</h2>
+    ${at !== null && html`<p class="quiet">By the relations that the model has now.</p>`}${relations.map(
+      (r) => html`<div key=${r.name} class="tie">
     <h3><${Visible} text=${r.name} max=${200} /> <span class="quiet">in <${Visible} text=${r.to}
       max=${200} />: ${r.ids.length.toLocaleString('en')}</span></h3>
     ${
@@ -129,7 +130,7 @@ export function Refers({ doc, collection, at, model }) {
       item=${(/** @type {string} */ id) => html`<${DocumentLink} collection=${r.to} id=${id} at=${at} short />`} />`
     }
   </div>`,
-  )}</section>`;
+    )}</section>`;
 }
 
 /**
@@ -222,8 +223,8 @@ export function Origin({ value, parts, model, position, at, onClose }) {
       ${value.state && html`<dt>State</dt><dd><${Visible} text=${stateOf(value.state)} /></dd>`}
       <dt>Rule</dt><dd><code><${Visible} text=${value.rule} max=${500} /></code>${
         rule &&
-        html`<br /><code class="quiet"><${Visible}
-        text=${textOfRule(rule)} max=${2000} /></code>`
+        html`<br /><span class="quiet">${at !== null && 'now '}<code><${Visible}
+        text=${textOfRule(rule)} max=${2000} /></code></span>`
       }</dd>
       <dt>Sources</dt><dd><${Sources} value=${value} at=${at} /></dd>
       <${Chain} value=${value} parts=${parts} position=${position} at=${at} />
