@@ -100,15 +100,15 @@ function Row({ of, onDo }) {
     <td><${Visible} text=${of.roles.join(', ')} max=${300} />
       ${of.sub !== 'key:' + of.id && html`<div class="quiet">as <code><${Visible} text=${of.sub} max=${100} /></code></div>`}
       ${claims && html`<div class="quiet"><code><${Visible} text=${claims} max=${200} /></code></div>`}</td>
-    <td>${stateOf(of)}</td><td><${Time} text=${of.created} /></td>
-    <td>${of.lastUsed ? html`<${Time} text=${of.lastUsed} />` : html`<span class="quiet">never</span>`}</td>
+    <td>${stateOf(of)}</td><td class="one-line"><${Time} text=${of.created} /></td>
+    <td class="one-line">${of.lastUsed ? html`<${Time} text=${of.lastUsed} />` : html`<span class="quiet">never</span>`}</td>
     <td>${of.secrets.length}${ending.map(
       (/** @type {any} */ one) => html`<div class="quiet">one until <${Time} text=${one.until} /></div>`,
     )}</td>
-    <td><div class="actions">${
+    <td><div class="actions one-line">${
       !of.revoked &&
       html`<button type="button" class="small" aria-label=${`Rotate ${of.name}`} onClick=${() => onDo('rotate')}>Rotate</button>`
-    }<button type="button" class="small" aria-label=${`${of.revoked ? 'Forget' : 'Revoke'} ${of.name}`}
+    }<button type="button" class="small loss" aria-label=${`${of.revoked ? 'Forget' : 'Revoke'} ${of.name}`}
       onClick=${() => onDo('revoke')}>${of.revoked ? 'Forget' : 'Revoke'}</button></div></td></tr>`;
 }
 

@@ -75,12 +75,12 @@ export function KeyDialog() {
     asked.answer(true);
   };
   return html`<${Dialog} title="Key needed" onClose=${() => asked.answer(false)}>
-    <form onSubmit=${use}>
+    <form class="form" onSubmit=${use}>
       <p>${asked.refused ? 'The server does not take this key.' : 'The server lets nobody in without a key.'}</p>
-      <p><label>Key <input ref=${text} type="password" autocomplete="off" spellcheck=${false} required pattern="\\s*[!-~]+\\s*"
-        title="Keys have no blanks, and no characters beyond ASCII." /></label></p>
-      <p><label><input ref=${keep} type="checkbox" /> Keep in this tab</label></p>
-      <p class="actions"><button type="submit">Use key</button></p>
+      <label>Key <input ref=${text} type="password" autocomplete="off" spellcheck=${false} required pattern="\\s*[!-~]+\\s*"
+        title="Keys have no blanks, and no characters beyond ASCII." /></label>
+      <label class="box"><input ref=${keep} type="checkbox" /> Keep in this tab</label>
+      <p class="actions"><button type="submit" class="main">Use key</button></p>
     </form>
   <//>`;
 }
