@@ -79,12 +79,12 @@ if (!response.ok) throw new Error(await response.text());
         onClick=${o}>Cancel</button></p>
     </form>
   <//>`}function Js(){let e=b(null),t=b(null),n=te.value;return n?a`<${X} title="Key needed" onClose=${()=>n.answer(!1)}>
-    <form onSubmit=${s=>{s.preventDefault(),e.current?.value&&(xe(e.current.value.trim(),t.current?.checked??!1),n.answer(!0))}}>
+    <form class="form" onSubmit=${s=>{s.preventDefault(),e.current?.value&&(xe(e.current.value.trim(),t.current?.checked??!1),n.answer(!0))}}>
       <p>${n.refused?"The server does not take this key.":"The server lets nobody in without a key."}</p>
-      <p><label>Key <input ref=${e} type="password" autocomplete="off" spellcheck=${!1} required pattern="\\s*[!-~]+\\s*"
-        title="Keys have no blanks, and no characters beyond ASCII." /></label></p>
-      <p><label><input ref=${t} type="checkbox" /> Keep in this tab</label></p>
-      <p class="actions"><button type="submit">Use key</button></p>
+      <label>Key <input ref=${e} type="password" autocomplete="off" spellcheck=${!1} required pattern="\\s*[!-~]+\\s*"
+        title="Keys have no blanks, and no characters beyond ASCII." /></label>
+      <label class="box"><input ref=${t} type="checkbox" /> Keep in this tab</label>
+      <p class="actions"><button type="submit" class="main">Use key</button></p>
     </form>
   <//>`:null}function H({problem:e,again:t,asked:n=!1,children:o}){if(!e)return null;if(e.passing&&t&&!n)return a`<div role="alert" class="problem"><strong><${f} text=${e.title} /></strong>
       ${e.detail&&a`: <${f} text=${e.detail} max=${300} />`}

@@ -1,1 +1,0 @@
-import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-IG2I6NEH.js";import"./chunk-RMRBOMGD.js";import"./chunk-XEZ6QXVS.js";import"./chunk-DPJ4FZ6J.js";import"./chunk-US4VZMAO.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
