@@ -115,6 +115,9 @@ scenario('What a query has wrong is an alert, and the form keeps it', { data: 'b
   await field(page, 'Filter').fill('doc.year > 3000');
   await press(page, 'Run');
   await page.getByText('No document matches.').waitFor();
+  await field(page, 'Filter').fill('doc.title > 3');
+  await press(page, 'Run');
+  await page.getByText('No document matches. In 121 documents the filter has no value.').waitFor();
 });
 
 const values = {

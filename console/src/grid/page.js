@@ -305,7 +305,7 @@ function said({ rows, next, first }, params) {
   if (next) return 'No document so far.';
   if (params.get('cursor')) return 'No more documents.';
   if (!params.get('filter') || params.get('at')) return 'There are no documents.';
-  return 'No document matches.' + (first.noValue > 0 ? ` Of ${counted(first.noValue, 'document')} it could not be told.` : '');
+  return 'No document matches.' + (first.noValue > 0 ? ` In ${counted(first.noValue, 'document')} the filter has no value.` : '');
 }
 
 /**

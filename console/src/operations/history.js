@@ -72,7 +72,7 @@ function Commands({ status, refresh }) {
   };
   return html`<p class="actions"><${Backup} />
       <button type="button" onClick=${() => setOpen('compact')}>Compact</button>
-      ${status.logErasable && html`<button type="button" onClick=${() => setOpen('erase')}>Erase</button>`}
+      ${status.logErasable && html`<button type="button" class="loss" onClick=${() => setOpen('erase')}>Erase</button>`}
       <span role="status">${said}</span></p>
     ${open === 'compact' && html`<${Compact} onGone=${gone} onClose=${close} />`}
     ${open === 'erase' && html`<${Erase} onGone=${gone} onClose=${close} />`}`;
