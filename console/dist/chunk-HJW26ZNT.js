@@ -17,7 +17,7 @@ import{c as M,e as R}from"./chunk-KRXSCKW7.js";import{Ma as z,Pa as T,W as k,a a
       ${r.map(c=>t`<${R} key=${c.number} erasure=${c} />`)}</details>`}
   <//>`}var Z=({waitingFor:e=[]})=>e.length>0&&t`; the log waits for <${p} text=${e.join(", ")} max=${1e3} />`;function Q({status:e,refresh:s}){let[l,n]=u(""),[i,a]=u(""),$=()=>n(""),r=c=>{$(),a(c),s()};return t`<p class="actions"><${ee} />
       <button type="button" onClick=${()=>n("compact")}>Compact</button>
-      ${e.logErasable&&t`<button type="button" onClick=${()=>n("erase")}>Erase</button>`}
+      ${e.logErasable&&t`<button type="button" class="loss" onClick=${()=>n("erase")}>Erase</button>`}
       <span role="status">${i}</span></p>
     ${l==="compact"&&t`<${U} onGone=${r} onClose=${$} />`}
     ${l==="erase"&&t`<${K} onGone=${r} onClose=${$} />`}`}function W({name:e,title:s,fields:l,asked:n,shown:i,isNothing:a,atOnce:$=!1,onGone:r,onClose:c}){let[o,v]=u(void 0),[d,m]=u(void 0),[g,N]=u(!1),O=_(""),P=JSON.stringify(n(!0)),B=O.current===P,C=async y=>{N(!0),m(void 0);try{let w=F(D((await L(n(y))).text));if(!y)return r(w);O.current=P,v(w)}catch(w){O.current="",m(k(w))}finally{N(!1)}},V=y=>{y.preventDefault(),g||C(!0)};return G(()=>{$&&C(!0)},[]),t`<${z} title=${s} onClose=${c}>
