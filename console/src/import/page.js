@@ -48,7 +48,7 @@ export function ImportPage() {
       files.length > 0 &&
       html`<p class="actions"><button type="button" class="main" disabled=${!mayStore.value || storing} onClick=${store}>
         ${`Import ${counted(waiting || files.length, 'file')}`}</button>
-      <span role="status" class="quiet">${storing ? 'Storing. Leave this tab open.' : mayStore.value ? 'Nothing is stored yet.' : ''}</span>
+      <span role="status" class="quiet">${storing ? 'Storing. Leave this tab open.' : mayStore.value ? wordsOf(files) : ''}</span>
         </p>`
     }
     ${
@@ -64,15 +64,14 @@ export function ImportPage() {
     ${!storing && html`<${DropField} title=${files.length > 0 ? 'Drop more files here' : 'Drop your export here'} onFiles=${take} />`}`;
 }
 
+/** Says what is stored before all is. @param {import('../lib/moving.js').Moved[]} files */
+const wordsOf = (files) => (files.some(({ stored, problem }) => stored || problem) ? 'Not all is stored.' : 'Nothing is stored yet.');
+
 /** Says what became of all files. @param {import('../lib/moving.js').Moved[]} stored */
-const sentence = (stored) =>
-  `${counted(
-    stored.reduce((sum, of) => sum + of.stored.written, 0),
-    'document',
-  )} stored, ${counted(
-    stored.reduce((sum, of) => sum + of.stored.refused, 0),
-    'line',
-  )} refused.`;
+function sentence(stored) {
+  const sum = (/** @type {'written' | 'refused'} */ name) => stored.reduce((n, of) => n + of.stored[name], 0);
+  return `${counted(sum('written'), 'document')} stored, ${counted(sum('refused'), 'line')} refused.`;
+}
 
 /**
  * How a file is read, for whoever knows better than the server.

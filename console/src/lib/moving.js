@@ -145,7 +145,7 @@ export async function look(number) {
   looks.get(number)?.abort();
   const ending = new AbortController();
   looks.set(number, ending);
-  change(number, { phase: 'looking', problem: undefined });
+  change(number, { phase: 'looking', problem: undefined, stored: undefined });
   const before = turn;
   let end = () => {};
   turn = new Promise((resolve) => (end = () => resolve(undefined)));
@@ -174,12 +174,27 @@ export async function store() {
     if (!one) continue;
     change(number, { phase: 'storing', problem: undefined });
     try {
-      change(number, { phase: 'stored', stored: await sent(one, {}) });
+      const stored = await sent(one, {});
+      const isCut = !stored.done && one.found?.done; // the rest of a damaged file does not come
+      change(number, { phase: isCut ? 'looked' : 'stored', stored });
+      if (isCut) return;
     } catch (error) {
-      change(number, { phase: 'looked', problem: asProblem(error) });
+      change(number, { phase: 'looked', problem: ended(asProblem(error), one) });
       return;
     }
   }
+}
+
+/** Returns what is said of a file for whose import no answer came. @param {Problem} problem @param {Moved} of */
+function ended(problem, { found, reading }) {
+  if (problem.status !== 0 || !problem.passing) return problem;
+  const isTwice = found?.withoutId > 0 && !reading.id;
+  const detail = `Some of its documents may be stored. ${
+    isTwice
+      ? 'Those without an id are there twice if you import them again: look at the collection first.'
+      : 'Import it again: each has its id, and is there once.'
+  }`;
+  return new Problem(0, { title: 'The server did not answer to the end', detail });
 }
 
 /** Returns the parameters by which a file is read. @param {Moved} of */
