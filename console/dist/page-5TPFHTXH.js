@@ -1,0 +1,1 @@
+import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-RQLO7QG3.js";import"./chunk-IKUE5DEF.js";import"./chunk-UX2B37SL.js";import"./chunk-DLW6OXUA.js";import"./chunk-AW476DRL.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};

@@ -1,1 +1,0 @@
-import{n as a,o as b,p as c,q as d,r as e,s as f,t as g,u as h,v as i}from"./chunk-PCHIJFJ5.js";import"./chunk-CM3BDMHU.js";import"./chunk-HJW26ZNT.js";import"./chunk-KRXSCKW7.js";import"./chunk-RFOG7ZVZ.js";import"./chunk-JD54O3BL.js";export{i as Indexes,b as Nodes,d as Running,e as Settings,h as Slow,f as State,a as StatusPage,g as Warnings,c as isRunning};
