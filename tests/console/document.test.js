@@ -203,6 +203,36 @@ scenario('Whoever reads one collection sees its documents, and nothing of others
   await page.getByRole('alert').waitFor();
 });
 
+scenario('Whoever reads some documents of a collection sees those as sources and carriers, now and then', {
+  data: {
+    model: `
+collections:
+  authors: { access: { read: [clerk] }, derive: { books: { ids: books.author, publish: true } } }
+  books:
+    access: { read: { where: doc.shown } }
+    relations: { author: { path: author, to: authors } }
+    derive: { name: { copy: author, value: doc.name, publish: true } }
+`,
+    documents: { authors: { a1: { name: 'Ann' } }, books: { b1: { author: 'a1', shown: true }, b2: { author: 'a1', shown: false } } },
+  },
+  closed: true,
+}, async ({ store, tab, page }) => {
+  const at = (await store.get('/v1/_status')).json.position;
+  await page.addInitScript((text) => sessionStorage.setItem('fanfold-key', text), await store.newKey('clerk'));
+  for (const then of ['', '?at=' + at]) {
+    await tab.open('#/authors', 'authors');
+    await tab.open('#/authors/a1' + then, 'authors/a1');
+    const carried = region(page, 'Carried by');
+    await carried.getByText('books.name: those that you may read').waitFor();
+    await button(page, 'Show carriers by books.name').click();
+    assert.deepEqual(await carried.getByRole('link').allInnerTexts(), ['b1']);
+    await button(page, 'Origin of /books').click();
+    await region(page, 'Origin').getByText('Those that you may not read are left out.').waitFor();
+    assert.deepEqual(await region(page, 'Origin').getByRole('list', { name: 'Sources', exact: true }).getByRole('link').allInnerTexts(), ['books/b1']);
+    await accessible(page);
+  }
+});
+
 scenario('Hostile names, values and ids are text', { data: 'large', shared: true, context: { viewport: { width: 360, height: 800 } } }, async ({ tab, page }) => {
   await tab.open('#/hostile/' + encodeURIComponent(HOSTILE));
   await region(page, 'Document').getByText('"<img src=x onerror=alert(1)>"').waitFor();

@@ -139,9 +139,9 @@ export function Refers({ doc, collection, at, model }) {
  */
 export function Carried({ lineage, at }) {
   if (!lineage) return null;
-  const rules = lineage.copies.filter((/** @type {any} */ c) => Number(c.documents) > 0 || c.more || c.reason);
+  const rules = lineage.copies.filter((/** @type {any} */ c) => Number(c.documents) > 0 || c.first.length > 0 || c.more || c.reason);
   return html`<section aria-label="Carried by"><h2>Carried by</h2>
-    ${rules.length === 0 && html`<p class="quiet">No document ${at === null ? 'carries' : 'carried'} anything of this one.</p>`}
+    ${rules.length === 0 && html`<p class="quiet">No document that you may read ${at === null ? 'carries' : 'carried'} anything of this one.</p>`}
     ${rules.map((/** @type {any} */ c) => html`<${Carriers} key=${c.rule} of=${c} at=${at} />`)}</section>`;
 }
 
@@ -149,11 +149,11 @@ export function Carried({ lineage, at }) {
 function Carriers({ of, at }) {
   const [open, setOpen] = useState(false);
   const collection = of.rule.slice(0, of.rule.indexOf('.'));
-  const documents = Number(of.documents);
+  const documents = Number(of.documents); // none is told where some may not be read
   return html`<div class="tie"><header><h3><code><${Visible} text=${of.rule} max=${300} /></code><span
-    class="quiet">: ${documents.toLocaleString('en')}</span></h3>
+    class="quiet">: ${of.hidden ? 'those that you may read' : documents.toLocaleString('en')}</span></h3>
       ${
-        documents > 0 &&
+        of.first.length > 0 &&
         html`<button type="button" class="small" aria-expanded=${open} aria-label=${`Show carriers by ${of.rule}`}
         onClick=${() => setOpen(!open)}>Show</button>`
       }</header>
@@ -250,8 +250,8 @@ const textOfRule = (rule) =>
 
 /** @param {{ value: any, at: string | null }} props */
 function Sources({ value, at }) {
-  if (value.hidden) return 'You may not read the collection that it comes from.';
   const list = value.sources ?? [];
+  if (value.hidden && list.length === 0) return 'You may not read the collection that it comes from.';
   if (list.length === 0) return Number(value.documents) > 0 ? `${number(Number(value.documents))} documents` : 'no document';
   return html`<${MoreList} ids label="Sources" items=${list} item=${(/** @type {any} */ s) => html`<${DocumentLink}
     collection=${s.collection} id=${s.id} at=${at} />${s.rev === undefined && html` <span class="quiet">is gone</span>`}`} />
@@ -259,7 +259,7 @@ function Sources({ value, at }) {
       Number(value.documents) > list.length &&
       html`<p
       class="quiet">The first ${list.length} of ${number(Number(value.documents))} documents.</p>`
-    }`;
+    }${value.hidden && html`<p class="quiet">Those that you may not read are left out.</p>`}`;
 }
 
 /** @param {{ event: any, parts: string[] }} props */
