@@ -254,6 +254,18 @@ scenario('A past version tells where its values came from, at that time', { data
   await accessible(page);
 });
 
+scenario('A past version whose origins take too long to tell says so in a line', { data }, async ({ store, tab, page }) => {
+  await page.route('**/_lineage?*', (route) => route.fulfill({ status: 422, contentType: 'application/problem+json',
+    body: JSON.stringify({ type: 'urn:fanfold:problem:takes-long', title: 'It takes longer than a client waits', status: 422, detail: 'more than 100000 rows' }) }));
+  await tab.open('#/authors/a1?at=' + await positionOf(store, 4), 'authors/a1');
+  await page.getByText('takes too long to tell as of then').waitFor();
+  await page.getByRole('region', { name: 'Document', exact: true }).getByText('"Mary Ann Evans"').waitFor();
+  assert.equal(await page.getByRole('alert').count(), 0, 'there is nothing to try again');
+  assert.equal(await page.getByRole('region', { name: 'Carried by', exact: true }).count(), 0);
+  await accessible(page);
+  await page.unrouteAll({ behavior: 'wait' });
+});
+
 /** A model whose copies go from author to book to shelf. @param {string} member of the author @param {string} rule of the book */
 const chained = (member, rule = 'by') => `
 collections:

@@ -140,8 +140,9 @@ export function Refers({ doc, collection, at, model }) {
 export function Carried({ lineage, at }) {
   if (!lineage) return null;
   const rules = lineage.copies.filter((/** @type {any} */ c) => Number(c.documents) > 0 || c.first.length > 0 || c.more || c.reason);
+  const verb = at === null ? 'carries' : 'carried';
   return html`<section aria-label="Carried by"><h2>Carried by</h2>
-    ${rules.length === 0 && html`<p class="quiet">No document that you may read ${at === null ? 'carries' : 'carried'} anything of this one.</p>`}
+    ${rules.length === 0 && html`<p class="quiet">No document that you may read ${verb} anything of this one.</p>`}
     ${rules.map((/** @type {any} */ c) => html`<${Carriers} key=${c.rule} of=${c} at=${at} />`)}</section>`;
 }
 

@@ -32,6 +32,9 @@ export function DocumentPage({ place }) {
   // The document is shown before anything else is asked for.
   const model = useLoad(async (signal) => (doc ? loadShape(signal) : undefined), [doc]);
   const lineage = useLoad(async (signal) => (doc ? loadLineage(parts, doc.position, signal, at) : undefined), [doc, at]);
+  // Another try would take as long.
+  const tooLong = !now && lineage.problem?.kind === 'takes-long';
+  const wrong = tooLong ? undefined : lineage.problem;
   const { rows, changed } = useFollowed(parts, now && !stale ? (doc?.position ?? '') : '', busy, again);
   return html`<${PastBanner} place=${place} position=${stale ? '' : (doc?.position ?? '')} />
     <${PastProblem} place=${place} problem=${problem} again=${again}>${
@@ -52,7 +55,12 @@ export function DocumentPage({ place }) {
       ${now && html`<${ChangesSeen} rows=${rows} />`}
       <${CopyAs} asked=${asked} />
     </div><div>
-      <${ProblemAlert} problem=${lineage.problem ?? model.problem} again=${lineage.problem ? lineage.again : model.again} />
+      <${ProblemAlert} problem=${wrong ?? model.problem} again=${wrong ? lineage.again : model.again} />
+      ${
+        tooLong &&
+        html`<p class="quiet" role="status">Where its values came from, and who carried them, takes too long to tell as of then. Its
+          history tells what changed.</p>`
+      }
       <${Absent} lineage=${lineage.value} model=${model.value} at=${at} />
       <${Refers} doc=${doc} collection=${parts[0]} at=${at} model=${model.value} />
       ${now && html`<${Referred} parts=${parts} position=${doc.position} model=${model.value} />`}
