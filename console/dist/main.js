@@ -1,1 +1,1 @@
-import{b as e}from"./chunk-DUO5G23K.js";import"./chunk-RDXSOL26.js";import"./chunk-AW476DRL.js";import{a as o,l as r}from"./chunk-JD54O3BL.js";document.body.replaceChildren();o(r`<${e} />`,document.body);
+import{b as e}from"./chunk-4BQQLSEE.js";import"./chunk-RDXSOL26.js";import"./chunk-AW476DRL.js";import{a as o,l as r}from"./chunk-JD54O3BL.js";document.body.replaceChildren();o(r`<${e} />`,document.body);
