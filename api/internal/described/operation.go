@@ -179,7 +179,7 @@ var ofOperation = []Operation{
 		Problems: "Invalid Unauthenticated Forbidden PositionGone DriftConflict TooSlow UnsupportedMedia TooMany Internal Unavailable Timeout"},
 	{Route: "GET /v1/_backup", ID: "backup", Summary: "Every event of the log after one, as a backup",
 		Text:  "A tar of what fanfold backup writes into a directory: the base, if the store was compacted, segments of events in their order, and at the end manifest.json, up to the position that this node has applied. It holds every collection, the model, and the consumer groups with their checkpoints; no keys. An answer that is cut has no manifest, and is no backup. Of backups, exports and _diff, 4 run at a time.",
-		Takes: "after base consistency maxLag Fanfold-Min-Position Fanfold-Timeout",
+		Takes: "after base consistency maxLag Fanfold-Min-Position Fanfold-Timeout ticket",
 		Answers: []Answer{
 			{"200", "The tar: segments/*.seg, and manifest.json as the last file.", "Fanfold-Position Content-Disposition", Content{"application/x-tar": `{"type": "string", "format": "binary"}`}},
 		},

@@ -4205,6 +4205,8 @@ export interface components {
         sortParameter: string;
         /** @description Do as much as one transaction takes, children first, the document last: for deletes that bring more with them. Repeat it until the answer says done. A document that forbids the delete ends it at the step that would need it gone, which writes nothing; what is deleted by then stays deleted, and the same request goes on later. Not with If-Match, Idempotency-Key and respond-async. */
         stepsParameter: boolean;
+        /** @description A ticket for this path and query, as the last parameter, for clients that cannot send Authorization. */
+        ticketParameter: string;
         /** @description Milliseconds a long poll waits for a change. An endless feed ends where it is given and no change comes for that long; 0 ends it at the head. */
         timeoutParameter: number;
         /** @description The later state; without it, the present, of which the cursor knows the position. It is not earlier than from. A position, as it was given out, or an RFC 3339 time that is not in the future. <sequence>-<n> and <sequence> alone are taken of any store. The node waits until it is there, as for Fanfold-Min-Position. A position inside an event or a transaction stands for its end, and a time for the last event whose time is not later; 0 is the empty store. */
@@ -4683,6 +4685,8 @@ export interface operations {
                 consistency?: components["parameters"]["consistencyParameter"];
                 /** @description With consistency=bounded: how far the node may be behind the log, in events, such as 10000, or as the age of what it lacks, such as 30s. */
                 maxLag?: components["parameters"]["maxLagParameter"];
+                /** @description A ticket for this path and query, as the last parameter, for clients that cannot send Authorization. */
+                ticket?: components["parameters"]["ticketParameter"];
             };
             header?: {
                 /** @description Show at least this position, as it was given out; <sequence>-<n> and <sequence> alone are taken of any store. */
@@ -4749,6 +4753,8 @@ export interface operations {
                 params?: components["parameters"]["paramsParameter"];
                 /** @description As Last-Event-ID, which goes before it; for clients that cannot set the header. It goes before since. */
                 lastEventId?: components["parameters"]["lastEventIdParameter"];
+                /** @description A ticket for this path and query, as the last parameter, for clients that cannot send Authorization. */
+                ticket?: components["parameters"]["ticketParameter"];
             };
             header?: {
                 /** @description Goes before since. */
