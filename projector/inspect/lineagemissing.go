@@ -136,8 +136,8 @@ func (l *lineage) hasNoRoom(a missingValue, v *DerivedValue) (bool, error) {
 func (l *lineage) hasValue(r *fold.Rule, v *DerivedValue) (is, sure bool, err error) {
 	switch r.Kind {
 	case model.Copy:
-		gone := len(v.Sources) > 0 && v.Sources[0].Revision == 0
-		return v.Reason == "", v.Reason != notExplained && !r.Frozen && !r.List() && !(gone && r.KeepsGone()), nil
+		keeps := r.KeepsGone() && len(v.Sources) > 0 && v.Sources[0].Revision == 0
+		return v.Reason == "", v.Reason != notExplained && !r.Frozen && !r.List() && !keeps, nil
 	case model.Computed:
 		return v.Reason == "", v.Reason != notExplained && r.Total == "", nil
 	case model.Count, model.Sum, model.IDs, model.Recent: // of nothing, too
