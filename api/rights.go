@@ -127,7 +127,11 @@ func (s *Server) sender(r *http.Request, let time.Time) (*access.Rights, error) 
 	case len(headers) > 0:
 		return nil, fanfold.Errorf(fanfold.Invalid, "send either Authorization or a ticket")
 	}
-	return s.judge.Admit(g.Ticket, g.Target, let)
+	rights, err := s.judge.Admit(g.Ticket, g.Target, let)
+	if err == nil && rights.IsOpen() && (g.Ticket == "" || g.Target == "") { // it needs none, and still passes no parameter over
+		return nil, fanfold.Errorf(fanfold.Invalid, "ticket: send one, as the last parameter of GET /v1/_changes or GET /v1/_backup")
+	}
+	return rights, err
 }
 
 // enter returns nil where a principal has the right of a route, as far as the path and the query tell what it is about. It
