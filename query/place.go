@@ -3,6 +3,7 @@ package query
 import (
 	"bytes"
 	"cmp"
+	"math"
 	"slices"
 
 	"github.com/fanfold/fanfold/internal/sortkey"
@@ -59,11 +60,22 @@ func take(components, from []model.Component, parts [][]byte, pins map[string][]
 	return key, true
 }
 
-// sortPlace returns the place in the order of the sort that an entry has, by the part of its key that enters into the walk's order.
+// over may have other values than the pins. Its place is then before or after all that have its values of the sort.
+// over may have other values than the pins: its place is before or behind all that have its values of the sort.
 func (p *plan) sortPlace(sort *model.Index, it item) place {
 	own := p.index.index.Components[p.index.skip:]
-	key, _ := take(sort.Components, own, parts(it.key, len(own)), p.pins)
-	return place{key, sort.Tie(it.number)}
+	has := parts(it.key, len(own))
+	key, _ := take(sort.Components, own, has, p.pins)
+	out := place{key, sort.Tie(it.number)}
+	pinned, ok := take(own, own, has, p.pins)
+	switch order := bytes.Compare(bytes.Join(has, nil), pinned); {
+	case !ok || order == 0:
+	case (order < 0) != p.index.backward:
+		out.tie = math.MinInt64
+	default:
+		out.tie = math.MaxInt64
+	}
+	return out
 }
 
 // walkPlace returns the place in the order of the walk that one in the order of the sort has. ok is false for one that has none.
