@@ -60,8 +60,8 @@ func take(components, from []model.Component, parts [][]byte, pins map[string][]
 	return key, true
 }
 
-// over may have other values than the pins. Its place is then before or after all that have its values of the sort.
-// over may have other values than the pins: its place is before or behind all that have its values of the sort.
+// sortPlace returns the place in the order of the sort that an entry has, by the part of its key that enters into the walk's order.
+// An entry that was passed over may have other values than the pins. Its place is then before or after all that have its values of the sort.
 func (p *plan) sortPlace(sort *model.Index, it item) place {
 	own := p.index.index.Components[p.index.skip:]
 	has := parts(it.key, len(own))
